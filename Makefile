@@ -45,7 +45,7 @@ test: $(EVERY_ENVIRONMENT) ## Run every group of tests in two lanes, with a samp
 	@$(WITH_JAVA) .venv/bin/python scripts/run_test_groups.py
 
 test-all: $(EVERY_ENVIRONMENT) ## The same with the whole matrix: every table version, release, layout and point of failure
-	@$(WITH_JAVA) TEST_DEPTH=all FAIL_EVERY=1 .venv/bin/python scripts/run_test_groups.py
+	@$(WITH_JAVA) TEST_DEPTH=all .venv/bin/python scripts/run_test_groups.py
 	.venv/bin/python scripts/make_testing_doc.py
 
 test-times: .venv/.ready ## Write the seconds of the last whole run of the tests into docs/testing.md

@@ -1,8 +1,15 @@
 """Provider information for Airflow's provider manager. This module imports no other module of the package."""
 
+from pathlib import Path
 from typing import Any
 
 _TEXT = {"type": ["string", "null"], "default": None}
+_BASES_AND_HELPERS = {
+    "operators": {"clustering_job", "job", "service_job", "upkeep", "write"},
+    "sensors": {"table"},
+    "triggers": {"ending", "job", "pool", "table"},
+}
+"""Modules that define no operator, sensor or trigger for users. A test compares this list with the classes."""
 
 
 def get_provider_info() -> dict[str, Any]:
@@ -19,40 +26,19 @@ def get_provider_info() -> dict[str, Any]:
         "operators": [
             {
                 "integration-name": hudi,
-                "python-modules": [
-                    "airflow_hudi_provider.operators.upsert",
-                    "airflow_hudi_provider.operators.archive",
-                    "airflow_hudi_provider.operators.clean",
-                    "airflow_hudi_provider.operators.clustering",
-                    "airflow_hudi_provider.operators.config_check",
-                    "airflow_hudi_provider.operators.health",
-                    "airflow_hudi_provider.operators.recovery",
-                ],
+                "python-modules": _modules("operators"),
             }
         ],
         "sensors": [
             {
                 "integration-name": hudi,
-                "python-modules": [
-                    "airflow_hudi_provider.sensors.instant",
-                    "airflow_hudi_provider.sensors.commit_count",
-                    "airflow_hudi_provider.sensors.pending_service",
-                ],
+                "python-modules": _modules("sensors"),
             }
         ],
         "triggers": [
             {
                 "integration-name": hudi,
-                "python-modules": [
-                    "airflow_hudi_provider.triggers.application",
-                    "airflow_hudi_provider.triggers.held_plan",
-                    "airflow_hudi_provider.triggers.instant",
-                    "airflow_hudi_provider.triggers.commit_count",
-                    "airflow_hudi_provider.triggers.pending_service",
-                    "airflow_hudi_provider.triggers.spark_run",
-                    "airflow_hudi_provider.triggers.turn",
-                    "airflow_hudi_provider.triggers.watcher",
-                ],
+                "python-modules": _modules("triggers"),
             }
         ],
         "extra-links": [
@@ -73,17 +59,17 @@ def get_provider_info() -> dict[str, Any]:
                 "conn-fields": {
                     "spark_conn_id": {
                         "label": "Spark connection",
-                        "description": "Where jobs on these tables run, unless a task says otherwise.",
+                        "description": "Spark connection of jobs on these tables, for tasks that set none themselves.",
                         "schema": _TEXT,
                     },
                     "storage_conn_id": {
                         "label": "Storage connection",
-                        "description": "Credentials and endpoint of the object store; empty: those of the environment.",
+                        "description": "Connection to the object store; empty: credentials of the environment.",
                         "schema": _TEXT,
                     },
                     "result_base_path": {
                         "label": "Results",
-                        "description": "Folder for requests and results of jobs whose driver runs on a cluster.",
+                        "description": "Folder for request and result documents of drivers on a cluster.",
                         "schema": _TEXT,
                     },
                 },
@@ -95,8 +81,8 @@ def get_provider_info() -> dict[str, Any]:
                 "options": {
                     "tables": {
                         "description": (
-                            "Tables that the UI's pages show besides those that DAGs name as assets: a JSON object, "
-                            "name to base_path, hudi_conn_id, storage_conn_id."
+                            "Tables that the pages of the UI show in addition to tables that DAGs name as assets. A "
+                            "JSON object: the name of each table, with its base_path, hudi_conn_id and storage_conn_id."
                         ),
                         "version_added": "0.1.0",
                         "type": "string",
@@ -105,8 +91,8 @@ def get_provider_info() -> dict[str, Any]:
                     },
                     "run_folder": {
                         "description": (
-                            "Folder for Spark runs of deferred tasks: their requests, output and exit codes. Workers "
-                            "and triggerers should share it. Empty: a folder in the temporary folder."
+                            "Folder for requests, output and exit codes of the Spark runs of deferred tasks. Workers "
+                            "and triggerers should share it. Empty: a folder in the temporary folder of the machine."
                         ),
                         "version_added": "0.1.0",
                         "type": "string",
@@ -115,8 +101,8 @@ def get_provider_info() -> dict[str, Any]:
                     },
                     "triggerer_looks": {
                         "description": (
-                            "How many tables one triggerer reads at once, for all waiting sensors, writers and "
-                            "watchers together; other reads wait in a queue."
+                            "Maximum number of tables that one triggerer reads at the same time, for all its sensors, "
+                            "watchers and waiting writers. Other reads wait in a queue."
                         ),
                         "version_added": "0.1.0",
                         "type": "integer",
@@ -135,3 +121,10 @@ def get_provider_info() -> dict[str, Any]:
             }
         ],
     }
+
+
+def _modules(folder: str) -> list[str]:
+    """Return the names of the modules in this folder that are neither base nor helper, in alphabetical order."""
+    package = Path(__file__).parent
+    names = {path.stem for path in (package / folder).glob("[!_]*.py")} - _BASES_AND_HELPERS[folder]
+    return [f"{package.name}.{folder}.{name}" for name in sorted(names)]

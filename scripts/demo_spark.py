@@ -98,7 +98,7 @@ def _show_next_steps(table: Path, last: Delivery) -> None:
   Preview a write:
     .venv/bin/python spark_jobs/upsert_with_sizing.py --base-path {place} --source-path {source} --dry-run
   Load the whole year, 336,776 flights, one upsert per day:
-    .venv/bin/python scripts/demo.py --days 365
+    .venv/bin/python scripts/demo_spark.py --days 365
   Every flag of the job:            .venv/bin/python spark_jobs/upsert_with_sizing.py --help
   The tests, including real Hudi:   make test
   A comparison with Hudi 1.2.0:     make bench""")

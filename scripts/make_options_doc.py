@@ -1,4 +1,4 @@
-"""Write docs/options.md from the keys that the engine knows; with --check only say whether it is current."""
+"""Write docs/options.md from the keys that the engine knows. With --check, only report whether the page is current."""
 
 import sys
 from collections.abc import Iterable
@@ -23,10 +23,10 @@ A job of this release treats a key in one of these ways:
 
 - **honoured**: the key does what the table says;
 - **default only**: jobs reject any other value, because this release supports only the default;
-- **refused**: the job ends with an error, because to ignore the key would change the result of the job;
+- **refused**: the job ends with an error, because ignoring the key would change the result of the job;
 - **no effect**: Hudi knows the key, and this release ignores it with a warning in the result document. The
-  same applies to an honoured key of another service, and to a key that another option makes ineffective, e.g. the
-  split size if auto split is on;
+  same applies to an honoured key of another service, and to a key that has no effect because of another option,
+  e.g. the split size if auto split is on;
 - any other key is an error that names the most similar known key.
 
 A key with `*` stands for all keys with the prefix that are not listed individually. A request may contain a field and
@@ -39,25 +39,25 @@ CONTRADICTIONS = """\
 
 ## Contradictions
 
-Refused, naming both sides:
+Jobs reject the following combinations. The error names both settings.
 
-| one | other |
+| setting | contradicts |
 |---|---|
 | `hoodie.parquet.small.file.limit` | a smaller `hoodie.parquet.max.file.size` |
-| `hoodie.record.merge.mode` | a payload class that merges the other way |
+| `hoodie.record.merge.mode` | a payload class that corresponds to the other merge mode |
 | `hoodie.datasource.insert.dup.policy` other than `none` | an operation other than `insert`, or `hoodie.combine.before.insert=false` |
-| `hoodie.datasource.write.partitions.to.delete` | an operation other than `delete_partition`, which needs it |
-| `hoodie.write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL` | no `hoodie.write.lock.provider`, or one that works only within a process |
-| `hoodie.keep.min.commits` | a `hoodie.keep.max.commits` that is not larger; `hoodie.clean.commits.retained` that is not smaller |
-| `hoodie.write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL` | `hoodie.cleaner.policy.failed.writes=EAGER`; left out, it is `LAZY` |
+| `hoodie.datasource.write.partitions.to.delete` | an operation other than `delete_partition`; `delete_partition` without this key is also an error |
+| `hoodie.write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL` | no `hoodie.write.lock.provider`, or a lock that works only within one process |
+| `hoodie.keep.min.commits` | a `hoodie.keep.max.commits` that is not larger, or a `hoodie.clean.commits.retained` that is not smaller |
+| `hoodie.write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL` | `hoodie.cleaner.policy.failed.writes=EAGER` (with this mode, the default of the key is `LAZY`) |
 | `hoodie.airflow.parquet.compression.level` | a codec without levels |
-| a field of the request | its key with another value |
-| a key | another name of it with another value |
+| a field of the request | the key of the field with another value |
+| a key | another name of the same key with another value |
 """  # noqa: E501 - a row of a table is one line
 
 
 def page() -> str:
-    """The whole text."""
+    """Return the text of the page."""
     return HEAD + "".join(map(_section, OPTION_GROUPS.items())) + CONTRADICTIONS
 
 
@@ -92,14 +92,15 @@ def _with_reasons(options: Iterable[AnyOption]) -> Iterable[str]:
 
 
 def main() -> int:
-    """Exit code 1: the page is behind."""
+    """Write or check the page. Exit code 1 means that the page is out of date."""
     if "--check" not in sys.argv[1:]:
         PAGE.write_text(page(), encoding="utf-8")
         return 0
     if PAGE.read_text(encoding="utf-8") == page():
         return 0
     print(
-        f"{PAGE.relative_to(REPOSITORY)} is behind: run python scripts/make_options_doc.py", file=sys.stderr
+        f"{PAGE.relative_to(REPOSITORY)} is out of date: run python scripts/make_options_doc.py",
+        file=sys.stderr,
     )
     return 1
 

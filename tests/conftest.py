@@ -1,4 +1,4 @@
-"""What all tests share: groups by folder, depth of a run, Hypothesis profiles, one Spark session."""
+"""Settings and fixtures of all tests: a group per folder, the depth of a run, Hypothesis profiles, a Spark session."""
 
 import os
 import sys
@@ -26,9 +26,9 @@ GROUPS = {
 }
 
 LEFT_TO_TEST_ALL = pytest.StashKey[int]()
-"""How many tests this run leaves to ``make test-all``."""
+"""Number of tests that this run skips and that ``make test-all`` runs."""
 
-# Deterministic by default, so that a red run is red again, and quick; `HYPOTHESIS_PROFILE=deep` explores.
+# The default profile is quick and deterministic, so a failed run fails again. The profile `deep` is random.
 settings.register_profile(
     "default",
     deadline=None,
@@ -71,9 +71,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
-    """The session that all tests of a run share: a start costs more than most tests.
+    """The Spark session that all tests of a run share, because starting a session takes longer than most tests.
 
-    Two cores, and a second try for each task, so that what Spark does after a failed attempt can be tested.
+    The session has two cores. Spark tries each failed task a second time, so tests can check what a retry does.
     """
     from pyspark.sql import SparkSession
 
@@ -85,7 +85,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "2g")
-        # Tests are over before the second compiler has earned its cost, and two lanes share two cores.
+        # With the second JIT compiler, the tests would take longer. The serial collector needs one thread.
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.local.dir", str(scratch / "local"))
         .config("spark.sql.session.timeZone", "UTC")

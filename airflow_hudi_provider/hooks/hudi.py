@@ -134,7 +134,10 @@ class HudiHook(BaseHook):
         return ClusteringHistory.load(store, store.load())
 
     def look_up_clusterings(self) -> "ClusteringLookup | None":
-        """Read clusterings by name, including replaced and cancelled plans; None: there is no table."""
+        """Return a lookup that finds clusterings by requested time, including replaced and cancelled plans.
+
+        Returns None if there is no table.
+        """
         from hudi_table_services.tables.clustering_lookup import ClusteringLookup
 
         return ClusteringLookup.load(self.timeline_store()) if self.find_table_config() is not None else None
@@ -147,7 +150,7 @@ class HudiHook(BaseHook):
         request_id: str = "",
         expires_after_minutes: int = 60,
     ) -> "tuple[Instant, ...]":
-        """Find pending clusterings that another attempt executes now, oldest first; empty if there is no table.
+        """Find the pending clusterings that another attempt is executing, oldest first; empty if there is no table.
 
         Args:
             names: requested times of the plans to check; empty: all plans.
@@ -176,7 +179,7 @@ class HudiHook(BaseHook):
 
     def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
         """Find the clusterings on the active timeline that this request completed, including plans of other writers."""
-        from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+        from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 
         completed = [each for each in self.clusterings().clusterings if each.instant.is_completed]
         if not completed:
@@ -258,14 +261,17 @@ class HudiHook(BaseHook):
         return report
 
     def incremental_window(self, after: str = "") -> "IncrementalWindow":
-        """Return the commits after a position that can be read now without missing a commit that is still running.
+        """Return the window of commits after a position that is safe to read now.
+
+        A commit that is still running will be in a later window.
 
         Args:
             after: ``until`` of the previous window; empty: all commits of the active timeline.
 
         Raises:
             TableNotFoundError: there is no table.
-            InvalidRequestError: commits after this position were archived, so their rows cannot be distinguished.
+            InvalidRequestError: commits after this position were archived, so the rows that they wrote cannot be
+                distinguished from older rows.
         """
         from airflow_hudi_provider.incremental import incremental_window
 
@@ -295,7 +301,7 @@ class HudiHook(BaseHook):
     def recent_writes(self, latest: int = 100) -> "TableHistory":
         """Describe the latest writes, active or archived, and the file sizes after each of these writes.
 
-        ``.end`` contains the reason why no older writes follow. An unreadable archive raises no error.
+        ``.end`` contains the reason why the history contains no older writes. An unreadable archive raises no error.
 
         Args:
             latest: maximum number of writes to return.

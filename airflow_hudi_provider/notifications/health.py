@@ -86,7 +86,7 @@ class HudiHealthNotifier(BaseNotifier):
             self.log.info("The table is healthy and nothing failed: no message is sent.")
             return
         failures = []
-        for send in (self._send, self._pass_on):
+        for send in (self._send, self._notify_receiver):
             try:
                 send(context, payload)
             except Exception as error:
@@ -103,7 +103,7 @@ class HudiHealthNotifier(BaseNotifier):
             send = import_string(self.send) if isinstance(self.send, str) else self.send
             send(payload)
 
-    def _pass_on(self, context: "Context", payload: dict[str, Any]) -> None:
+    def _notify_receiver(self, context: "Context", payload: dict[str, Any]) -> None:
         if self.to is None:
             return
         # Use a copy, because rendering changes a notifier in place, and the next message needs the templates.

@@ -67,7 +67,7 @@ def health_payload(context: Mapping[str, Any], question: TableQuestion | None = 
         question: the table to read. None means the table of the task.
     """
     question = (question or TableQuestion()).for_task(context.get("task"))
-    path, health, problem = _look(question)
+    path, health, problem = _read_health(question)
     run = _run(context)
     payload = {
         "table": {"name": path.rstrip("/").rpartition("/")[2], "base_path": path},
@@ -113,7 +113,7 @@ def text_of(payload: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _look(question: TableQuestion) -> tuple[str, HealthReport | None, str]:
+def _read_health(question: TableQuestion) -> tuple[str, HealthReport | None, str]:
     """Return the base path, the health report, and the reason if there is no report."""
     path = question.base_path or ""
     try:

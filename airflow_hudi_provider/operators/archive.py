@@ -15,9 +15,9 @@ _NUMBERS = ("min_commits", "max_commits")
 class ArchiveOperator(UpkeepOperator):
     """Move old instants from the active timeline into the archived timeline, in Hudi's own format.
 
-    A short active timeline helps every job and reader, because they list it. Hudi can read and continue the archived
-    timeline. Run this operator after cleaning: instants that are not yet cleaned stay on the active timeline. Returns
-    ``{"archived_commits", "archived_services", "retention", "held_back_by", …}``.
+    Every job and reader lists the active timeline, so a short timeline makes them faster. Hudi can read the archived
+    timeline and append to it. Run this operator after cleaning: instants that are not yet cleaned stay on the active
+    timeline. Returns ``{"archived_commits", "archived_services", "retention", "held_back_by", …}``.
 
     .. seealso:: docs/archival.md
 
@@ -25,9 +25,9 @@ class ArchiveOperator(UpkeepOperator):
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param min_commits: number of completed writes that stay on the active timeline; 0: the value of
         ``hoodie.keep.min.commits``. (templated)
-    :param max_commits: archive only if the active timeline has more completed writes; 0: the value of
+    :param max_commits: archive only if the active timeline has more completed writes than this number; 0: the value of
         ``hoodie.keep.max.commits``. (templated)
-    :param preview: report what would be archived and what blocks archival, and write nothing.
+    :param preview: report the instants that would be archived and what limits archival, and write nothing.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
     :param run_on: where the job runs: ``worker`` (in the task's process; needs pyarrow for table versions 8 and 9) or
         ``spark`` (submitted to Spark).

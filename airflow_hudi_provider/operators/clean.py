@@ -19,7 +19,7 @@ class CleanOperator(UpkeepOperator):
     """Delete file versions that the retention does not keep, and record a clean that Hudi's own tools can read.
 
     The job first finishes cleans that other jobs left pending, and rolls back dead writes, because both block
-    cleaning. You can end a clean at any moment; the next clean continues it. The job reads metadata only, so by
+    cleaning. You can end a clean at any time; the next clean completes its work. The job reads only metadata, so by
     default it runs in the worker. Returns ``{"instant", "files", "bytes", "earliest_commit_to_retain", "retention",
     "blocker", …}``.
 
@@ -28,16 +28,16 @@ class CleanOperator(UpkeepOperator):
     :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param policy: ``KEEP_LATEST_COMMITS``, ``KEEP_LATEST_BY_HOURS`` or ``KEEP_LATEST_FILE_VERSIONS``; empty: the
-        policy of the only retention that is given. (templated)
+        policy of the only given retention argument. (templated)
     :param commits_retained: number of commits whose state stays readable; 0: the value of
         ``hoodie.clean.commits.retained``. (templated)
-    :param hours_retained: number of hours whose commits stay readable; 0: the value of
+    :param hours_retained: number of past hours whose commits stay readable; 0: the value of
         ``hoodie.clean.hours.retained``. (templated)
     :param file_versions_retained: number of file slices to keep in each file group; 0: the value of
         ``hoodie.clean.fileversions.retained``. (templated)
-    :param max_commits_per_run: maximum number of commits that one run cleans, to catch up in steps after a gap; 0: the
+    :param max_commits_per_run: maximum number of commits that one run cleans, to divide a large first clean; 0: the
         value of ``hoodie.clean.max.commits.to.clean``. (templated)
-    :param preview: report what would be deleted, with names and bytes, and delete nothing.
+    :param preview: report the names and sizes of the files that would be deleted, and delete nothing.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
     :param run_on: where the job runs: ``worker`` (in the task's process), or ``spark`` (submitted to Spark) for tables
         with a lot of metadata.

@@ -107,10 +107,10 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
 
     :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
-    :param instant: requested times of the plans: one time, a list of times, a text of either, or the return value of
-        `ScheduleClusteringOperator`, as in ``instant=schedule.output``. ``all`` selects all pending plans, oldest
-        first. The task fails if the argument renders to nothing. A return value without plans means that there is
-        nothing to do. (templated)
+    :param instant: requested times of the plans: one time, a list of times, a string that contains one of these, or
+        the return value of `ScheduleClusteringOperator`, as in ``instant=schedule.output``. ``all`` selects all
+        pending plans, oldest first. The task fails if the argument renders to an empty text. If the return value
+        contains no plans, there is nothing to do. (templated)
     :param when_held: what the task does while another attempt executes a plan: ``fail``, so that Airflow retries the
         task, or ``wait`` in the triggerer.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
@@ -272,7 +272,8 @@ class CancelClusteringOperator(HudiClusteringOperator):
     :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param instant: requested times of the plans, in the same forms as for `ExecuteClusteringOperator`. (templated)
-    :param older_than_minutes: cancel all plans of at least this age; 0: cancel all plans. (templated)
+    :param older_than_minutes: cancel all plans of at least this age that no job is executing; 0: plans of any age.
+        (templated)
     :param preview: report which plans would be cancelled, and cancel none.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
     :param run_on: where the job runs: ``worker`` (in the task's process) or ``spark`` (submitted to Spark).

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.operators.service_job import HudiServiceOperator
 from airflow_hudi_provider.results.clustering import clustering_answer, clustering_event
-from airflow_hudi_provider.results.judgement import task_error
+from airflow_hudi_provider.results.task_outcome import task_error
 from airflow_hudi_provider.spark.submission import Submission
 from airflow_hudi_provider.tasks.plan_wait import PlanWait, PlanWaitEnd
 from airflow_hudi_provider.tasks.run import TaskRun

@@ -9,8 +9,8 @@ from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.links import TABLE_LINK, push_table_link
 from airflow_hudi_provider.results.config_check import config_answer
-from airflow_hudi_provider.results.judgement import task_error
 from airflow_hudi_provider.results.log import log_result
+from airflow_hudi_provider.results.task_outcome import task_error
 from airflow_hudi_provider.tasks.arguments import names_of, options_of, text_of
 from airflow_hudi_provider.tasks.lineage import lineage_of
 from airflow_hudi_provider.tasks.metrics import measured

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class HudiTableHealthOperator(HudiServiceOperator):
-    """Measure a table: file sizes, pending instants and what they block, lags of table services, and leftover files.
+    """Measure a table: file sizes, pending instants and what they block, overdue table services, and leftover files.
 
     The job writes nothing. Returns ``{"status", "measures", "findings", "pending", "partitions", …}``; if a measure
     fails the task, the task stores the same value under the XCom key ``health``.

@@ -10,8 +10,8 @@ from airflow.providers.common.compat.sdk import AirflowSkipException, BaseOperat
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.links import SPARK_UI_LINK, TABLE_LINK, push_table_link
-from airflow_hudi_provider.results.judgement import JobEnd, event_of, judge, task_error, xcom_of
 from airflow_hudi_provider.results.log import log_result
+from airflow_hudi_provider.results.task_outcome import JobEnd, decide_outcome, event_of, task_error, xcom_of
 from airflow_hudi_provider.spark.processes import run_in_time
 from airflow_hudi_provider.spark.submission import SparkEnd, Submission
 from airflow_hudi_provider.tables.connection import TableLocation
@@ -69,7 +69,7 @@ class HudiJobOperator(SparkSubmitOperator):
     changes_table = True
     """Whether the job can change the table; False: the job only reads the table."""
 
-    takes_turns = False
+    take_turns = False
     """Whether the task waits for its turn in the table's writer queue."""
 
     operator_extra_links: Collection[BaseOperatorLink] = (TABLE_LINK, SPARK_UI_LINK)
@@ -164,12 +164,12 @@ class HudiJobOperator(SparkSubmitOperator):
     def run_job(self, run: TaskRun, submission: Submission) -> JobResult:
         """Run the job; by default on Spark. Raises TaskDeferred if the triggerer waits for the job."""
         with submission.submit() as end:
-            return self._judge(run, end)
+            return self._outcome_of(run, end)
 
     def conclude_job(self, run: TaskRun, submission: Submission, event: dict[str, Any]) -> JobResult:
         """Return the result of the job for which the task was deferred."""
         with submission.conclude(event) as end:
-            return self._judge(run, end)
+            return self._outcome_of(run, end)
 
     def report_failure(self, context: "Context", result: JobResult) -> None:
         """Store the result of a failed job, and log what the job did or measured before it failed."""
@@ -302,7 +302,7 @@ class HudiJobOperator(SparkSubmitOperator):
         submission.continue_earlier()
         return self.run_job(run, submission)
 
-    def _judge(self, run: TaskRun, end: SparkEnd) -> JobResult:
+    def _outcome_of(self, run: TaskRun, end: SparkEnd) -> JobResult:
         job_end = JobEnd(
             request_id=run.request_id,
             committed=self.confirm(run, end.request, end.result),
@@ -313,7 +313,7 @@ class HudiJobOperator(SparkSubmitOperator):
         )
         if end.result is not None and end.result.outcome is Outcome.FAILED:
             self.report_failure(run.context, end.result)
-        return judge(job_end, self.log)
+        return decide_outcome(job_end, self.log)
 
     def _finish(self, context: "Context", result: JobResult) -> dict[str, Any]:
         document = self.answer_of(result)
@@ -374,12 +374,16 @@ class HudiJobOperator(SparkSubmitOperator):
         self._log_state_after_kill(submission)
 
     def _release_in_time(self, submission: Submission) -> None:
-        """Call `release`, but wait at most one second for slow storage, since Airflow gives `on_kill` five seconds."""
+        """Remove the request document and call `release`, but wait at most one second for both.
+
+        Airflow gives `on_kill` five seconds, and storage may be slow. The document comes first: it may contain
+        credentials, and no later process removes it. A turn expires by itself.
+        """
         run_in_time(
             (submission.forget_request, lambda: self.release(submission.run)),
             _RELEASE_SECONDS,
             lambda error: self.log.warning(
-                "A release after the kill failed; what it should release expires by itself: %s", error
+                "Could not remove the request document or the turn of the killed task: %s", error
             ),
         )
 

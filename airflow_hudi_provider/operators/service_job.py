@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.operators.job import HudiJobOperator, OnEmpty
-from airflow_hudi_provider.results.judgement import task_error
+from airflow_hudi_provider.results.task_outcome import task_error
 from airflow_hudi_provider.spark.submission import Submission
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.arguments import options_of

@@ -21,7 +21,7 @@ class UpkeepOperator(HudiServiceOperator):
         with too much metadata for a worker.
     """
 
-    left_behind = "What was begun is finished when the task runs again."
+    left_behind = "The next run of the task finishes the changes that this run began."
 
     def __init__(self, *, preview: bool = False, run_on: RunOn = "worker", **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -24,9 +24,9 @@ _INTERVAL_TEMPLATE = re.compile(r"\{[{%][^}]*\bdata_interval_(start|end)\b")
 class UpsertWithSizingOperator(HudiWriteOperator):
     """Upsert, insert or delete the rows of a source in a copy-on-write Hudi table, on Spark.
 
-    The job adds rows to small files before it creates new files, so that files reach ``max_file_size``. A task never
-    writes its rows twice in one DAG run, even if Airflow retries the task or a user clears it. Returns the result
-    document.
+    The job adds rows to small files before it creates new files, so that files reach ``max_file_size``. By default,
+    a task writes its rows only once in one DAG run, even if Airflow retries the task or a user clears it (see
+    ``on_rerun``). Returns the result document.
 
     .. seealso:: docs/airflow.md
 
@@ -39,21 +39,23 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param source_path: file, folder or glob that Spark reads. (templated)
     :param source_format: name of Spark's data source, such as ``parquet``. (templated)
     :param source_options: options for Spark's reader. (templated)
-    :param source_sql: one SQL query, and no other statement, on the view ``source`` of the source rows. (templated)
+    :param source_sql: a single SQL query on the view ``source``, which contains the source rows. (templated)
     :param record_key: columns that identify a record. (templated)
-    :param partition_by: partition columns; no columns: the table is not partitioned. (templated)
+    :param partition_by: partition columns; empty: the table is not partitioned. (templated)
     :param partitions: partition paths of the rows, if known in advance; ``on_pending_plan`` checks these partitions
         before Spark starts. (templated)
-    :param ordering_field: column that decides between two versions of a record: the larger value wins. (templated)
+    :param ordering_field: column that decides which of two versions of a record wins: the version with the larger
+        value. (templated)
     :param max_file_size: target size of a base file in bytes; sets ``hoodie.parquet.max.file.size``. (templated)
-    :param small_file_limit: the job adds rows to files smaller than this number of bytes; 0: to no existing files; sets
-        ``hoodie.parquet.small.file.limit``. (templated)
+    :param small_file_limit: size in bytes below which the job adds rows to an existing file; with 0, it adds rows to
+        new files only. Sets ``hoodie.parquet.small.file.limit``. (templated)
     :param hudi_options: any other ``hoodie.*`` keys, with Hudi's meaning; an unknown key fails when Airflow parses the
         DAG. (templated)
     :param on_empty: what the task does if the source has no rows to write: ``succeed``, ``skip`` or ``fail``.
-    :param on_pending_plan: what the task does if a clustering or compaction is pending on files of this write:
-        ``refuse`` fails the task, ``wait`` defers the task until no such plan is pending, and ``give_way`` releases
-        these file groups from the plan. Default: ``hoodie.clustering.updates.strategy`` decides. (templated)
+    :param on_pending_plan: what the task does if a clustering or compaction is pending on file groups that this write
+        changes: ``refuse`` fails the task, ``wait`` defers the task until the plan is no longer pending, and
+        ``give_way`` releases these file groups from the plan. Default: ``hoodie.clustering.updates.strategy`` decides.
+        (templated)
     :param on_rerun: what a cleared task does: ``reuse`` its earlier commit, or ``write_again``.
     :param dry_run: plan the write, report the plan, and write nothing.
     :param spark_conn_id: Spark connection; default: the Spark connection of the hudi connection, else

@@ -64,7 +64,6 @@ class HudiWriteOperator(HudiJobOperator):
         self.pending_plan_timeout = pending_plan_timeout
         self.dry_run_only = dry_run
         self.take_turns = take_turns
-        self.takes_turns = take_turns
         self.emit_partitions = emit_partitions
         if emit_partitions and not self.outlets:
             raise ValueError(f"{self.task_id}: emit_partitions needs outlets, such as HudiAsset(base_path).")
@@ -99,7 +98,7 @@ class HudiWriteOperator(HudiJobOperator):
         try:
             result = super().find_result(run, submission, event)
         except TaskDeferred:
-            raise  # the trigger keeps the turn, or has already left the queue
+            raise  # a trigger keeps the turn, or the task has left the queue
         except BaseException:
             turn.leave_after_failure()
             raise
@@ -148,7 +147,7 @@ class HudiWriteOperator(HudiJobOperator):
         """Run the task after the wait for its turn. The task asks for the turn again, as another task may be ahead."""
         if event is not None and "error" in event:
             Turn(self, self._begin(context).run).leave_after_failure()
-            raise HudiTaskError(f"Waiting for its turn failed: {event['error']}")
+            raise HudiTaskError(f"Waiting for the task's turn failed: {event['error']}")
         return self.execute(context)
 
     def leave_turn(self, run: TaskRun, request_id: str) -> None:

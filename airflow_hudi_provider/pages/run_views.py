@@ -73,7 +73,7 @@ def run_view(
             TaskInstance.state,
         )
         query = wanted(select(*columns), TaskInstance).where(
-            or_(TaskInstance.operator.in_(_our_operators()), _has_xcom(TABLE_LINK.xcom_key)),
+            or_(TaskInstance.operator.in_(_hudi_operators()), _has_xcom(TABLE_LINK.xcom_key)),
             not_(_has_xcom(*_KEYS)),
             TaskInstance.state.is_not(None),
         )
@@ -92,7 +92,7 @@ def _has_xcom(*keys: str) -> Any:
 
 
 @cache
-def _our_operators() -> tuple[str, ...]:
+def _hudi_operators() -> tuple[str, ...]:
     """Return the names of the operators and sensors of this package."""
     found: set[str] = set()
     for package in (operators, sensors):

@@ -122,7 +122,7 @@ def _write(write: "WriteSummary") -> dict[str, Any]:
 
 def _task_of(extra_metadata: Mapping[str, str]) -> dict[str, str] | None:
     """Return the task that requested a write, from the request id ``dag/run/task[/map index][#generation]``."""
-    from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+    from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 
     parts = extra_metadata.get(REQUEST_ID_KEY, "").partition("#")[0].split("/")
     if len(parts) < 3:

@@ -124,7 +124,7 @@ def result_of_executed(request: JobRequest, completed: "Sequence[Clustering]") -
         outcome=Outcome.COMPLETED,
         service=request.service,
         operation=request.work,
-        table_name=request.expected_table_name,
+        table_name=request.table_name,
         base_path=request.base_path,
         reused=True,
         reason="an earlier attempt executed the plans; this task wrote nothing",
@@ -151,7 +151,7 @@ def result_of_nothing(request: JobRequest, reason: str) -> JobResult:
         outcome=Outcome.NOTHING_TO_DO,
         service=request.service,
         operation=request.work,
-        table_name=request.expected_table_name,
+        table_name=request.table_name,
         base_path=request.base_path,
         reason=reason,
     )

@@ -1,4 +1,6 @@
-"""Access to private names of Airflow's Spark provider. No other module of this package uses a private name.
+"""Access to private names of Airflow's Spark provider.
+
+The only other use is in `operators.job`, which overrides the operator's `_get_hook`.
 
 Checked with apache-airflow-providers-apache-spark 6.0.0 (locks/airflow31.txt) and 6.3.4 (locks/spark.txt).
 """
@@ -118,7 +120,7 @@ def follow_yarn_application(task: SparkSubmitOperator, application: str) -> None
         task._hook._yarn_application_id = application
 
 
-def operator_asking(
+def operator_for_queries(
     how: Tracking, spark_conn_id: str, binary: str | None, more: Mapping[str, Any] | None = None
 ) -> SparkSubmitOperator:
     """Create an operator that asks the cluster's master for the state of a driver. The operator submits nothing.
@@ -138,14 +140,14 @@ def operator_asking(
     )
 
 
-def end_application(asking: SparkSubmitOperator, how: Tracking, application: str) -> None:
+def end_application(operator: SparkSubmitOperator, how: Tracking, application: str) -> None:
     """End a driver that another process submitted.
 
     Args:
-        asking: the operator that `operator_asking` created.
+        operator: the operator that `operator_for_queries` created.
         application: Airflow's identifier of the driver: application id, driver id, or ``<namespace>:<pod>``.
     """
-    hook = asking._get_hook()
+    hook = operator._get_hook()
     require_names(hook, HOOK_NAMES)
     if how == "yarn":
         hook._yarn_application_id = application

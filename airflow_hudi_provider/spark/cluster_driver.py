@@ -116,7 +116,7 @@ class ClusterDriver:
         """End the driver of a deferred try. The next try does not follow this driver, but waits for its end."""
         if (application := self._run.memory.noted_driver) is not None:
             self._end(application)
-        self._run.memory.disown_driver()
+        self._run.memory.mark_driver_as_ending()
         self.forget_request()
 
     def discard(self) -> None:
@@ -138,7 +138,7 @@ class ClusterDriver:
 
     def _end(self, application: str) -> None:
         tracking = self._tracking_of(application)
-        airflow_internals.end_application(self._asking(tracking), tracking, application)
+        airflow_internals.end_application(self._query_operator(tracking), tracking, application)
 
     def _wait_for_end(self, application: str) -> None:
         deadline = time.monotonic() + _EARLIER_DRIVER_TIMEOUT_S
@@ -152,24 +152,24 @@ class ClusterDriver:
 
     def _state(self, application: str) -> _DriverState:
         # Ask with another operator: Airflow creates the task's own hook only once, with the job's final arguments.
-        asking = self._asking(self._tracking_of(application))
+        operator = self._query_operator(self._tracking_of(application))
         try:
-            status = asking.get_job_status(application, self._run.context)
+            status = operator.get_job_status(application, self._run.context)
         except Exception as error:
             if _UNKNOWN_TO_YARN in str(error):
                 return _DriverState.FAILED
             self._task.log.warning("The master did not report the state of %s: %s", application, error)
             return _DriverState.UNKNOWN
-        if asking.is_job_active(status):
+        if operator.is_job_active(status):
             return _DriverState.ACTIVE
-        return _DriverState.SUCCEEDED if asking.is_job_succeeded(status) else _DriverState.FAILED
+        return _DriverState.SUCCEEDED if operator.is_job_succeeded(status) else _DriverState.FAILED
 
-    def _asking(self, tracking: airflow_internals.Tracking) -> SparkSubmitOperator:
+    def _query_operator(self, tracking: airflow_internals.Tracking) -> SparkSubmitOperator:
         task = self._task
         more = {"conf": task.conf, "keytab": task.keytab, "principal": task.principal}
         if (auth := airflow_internals.yarn_auth(task)) is not None:
             more["yarn_rm_auth"] = auth  # releases of the Spark provider before 6.3 do not have this argument
-        return airflow_internals.operator_asking(
+        return airflow_internals.operator_for_queries(
             tracking, airflow_internals.connection_id(task), airflow_internals.spark_binary(task), more
         )
 

@@ -14,6 +14,7 @@ from hudi_table_services.contract.progress import progress_path
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.errors import HudiTableServiceError, ObjectNotFoundError
+from hudi_table_services.services.registry import read_result
 
 if TYPE_CHECKING:
     from hudi_table_services.storage.stores.storage import Storage
@@ -104,7 +105,7 @@ class JobExchange:
     def read_result(self, request_id: str) -> JobResult | None:
         """Return the result of this request; None: there is no valid result, for the reason in `problem`."""
         try:
-            result = JobResult.from_json(self._storage().read("result.json").decode())
+            result = read_result(self._storage().read("result.json").decode())
         except ObjectNotFoundError:
             self.problem = f"The job wrote no result document ({self.result_uri})."
         except (HudiTableServiceError, UnicodeDecodeError) as error:

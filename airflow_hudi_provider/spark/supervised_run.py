@@ -189,7 +189,7 @@ class SupervisedRun:
         return True
 
     def has_heartbeat(self, timeout_s: float) -> bool:
-        """Wait and return whether a run on another machine refreshes its heartbeat within this time."""
+        """Wait and return whether a run on another machine refreshes its heartbeat, or ends, within this time."""
         first, deadline = self.observe(), time.monotonic() + timeout_s
         while (seen := self.observe()).heartbeat == first.heartbeat and seen.state is RunState.RUNNING:
             if time.monotonic() > deadline:

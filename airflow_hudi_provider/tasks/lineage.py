@@ -9,7 +9,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from airflow_hudi_provider.results.figures import service_of
+from airflow_hudi_provider.tasks.metrics import service_of
 from hudi_table_services.contract.result import JobResult, Outcome
 
 if TYPE_CHECKING:

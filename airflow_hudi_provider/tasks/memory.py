@@ -67,7 +67,7 @@ class TaskMemory:
         if self._drivers is not None:
             self._drivers.set(_DRIVER_OWNER, owner)
 
-    def disown_driver(self) -> None:
+    def mark_driver_as_ending(self) -> None:
         """Store that a task asked the driver to end, so that no later try tracks the driver even if it still runs."""
         if self._drivers is not None:
             self._drivers.set(_DRIVER_OWNER, _NO_OWNER)

@@ -11,7 +11,6 @@ from typing import Literal, Protocol
 
 from airflow.providers.common.compat.sdk import AirflowSkipException, TaskDeferred
 
-from airflow_hudi_provider.results.figures import service_of
 from hudi_table_services.contract.result import JobResult
 
 _LOG = logging.getLogger(__name__)
@@ -54,6 +53,19 @@ class MeasuredTask(Protocol):
 
     def table_label(self) -> str:
         """Return a short name of the table; empty: the task has no table."""
+
+
+def service_of(script_name: str) -> str:
+    """Return the service of a job script: ``clean.py`` → ``clean``. All write operations have the name ``write``.
+
+    If an operator outside this project has a script of its own, the name of the file is the service.
+    """
+    from hudi_table_services.services.registry import script
+
+    try:
+        return script(script_name).metric_name
+    except KeyError:
+        return script_name.removesuffix(".py")
 
 
 @contextmanager

@@ -159,7 +159,7 @@ def strategy_of(choice: str | None) -> str | None:
         return None
     if choice not in CHOICES:
         raise InvalidRequestError(
-            f"on_pending_plan={choice!r} is no choice.", hint=f"Give {', '.join(map(repr, CHOICES))}."
+            f"on_pending_plan={choice!r} is unknown.", hint=f"Give {', '.join(map(repr, CHOICES))}."
         )
     return _STRATEGY_OF[choice]
 

@@ -55,7 +55,7 @@ class PlanWait:
         if not held or not set(self.plans) <= set(held):
             return
         task.log.info(
-            "Waiting in the triggerer, up to %d s (%s), for the attempt of another task at %s.",
+            "Waiting in the triggerer, up to %d s (%s), because another task executes the plans %s.",
             self.wait_seconds,
             WAIT_SECONDS,
             ", ".join(held),

@@ -27,7 +27,7 @@ class Turn:
         Raises:
             TaskDeferred: other tasks write first.
         """
-        if not self._task.takes_turns:
+        if not self._task.take_turns:
             return
         queue, request_id = writer_queue(self._run.table), self._run.request_id
         if queue.begin(request_id) or self._run.memory.follows_driver:
@@ -47,7 +47,7 @@ class Turn:
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Refresh the turn during the block, then leave the queue, unless the task is deferred while its job runs."""
-        if not self._task.takes_turns:
+        if not self._task.take_turns:
             yield
             return
         queue = writer_queue(self._run.table)
@@ -60,7 +60,7 @@ class Turn:
         Args:
             request_id: request id of an earlier execution; None: the request id of this execution.
         """
-        if self._task.takes_turns:
+        if self._task.take_turns:
             writer_queue(self._run.table).leave(request_id or self._run.request_id)
 
     def leave_after_failure(self) -> None:

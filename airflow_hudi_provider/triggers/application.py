@@ -130,7 +130,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
         )
 
     def _master(self) -> SparkSubmitOperator:
-        return airflow_internals.operator_asking(self.tracking, self.spark_conn_id, self.spark_binary)
+        return airflow_internals.operator_for_queries(self.tracking, self.spark_conn_id, self.spark_binary)
 
     def _forget_request(self) -> bool:
         """Delete the request document: it may contain credentials, and perhaps no later process will delete it.

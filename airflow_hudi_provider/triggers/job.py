@@ -70,7 +70,7 @@ class HudiJobTrigger(BaseTrigger):
         try:
             writer_queue(self.hook()).refresh(self.request_id)
         except Exception as error:
-            self.log.warning("The heartbeat of its turn was not refreshed: %s", error)
+            self.log.warning("The heartbeat of the task's turn was not refreshed: %s", error)
 
     def leave(self) -> None:
         """Leave the writer queue at once, although the job may need some time to end.
@@ -80,7 +80,7 @@ class HudiJobTrigger(BaseTrigger):
         try:
             writer_queue(self.hook()).leave(self.request_id)
         except Exception as error:
-            self.log.warning("Its turn was not given up, and expires in some minutes: %s", error)
+            self.log.warning("The task's turn was not released; it expires in a few minutes: %s", error)
 
     def log_state_after_end(self) -> None:
         """Log the state of the request on the timeline after the end of the job."""

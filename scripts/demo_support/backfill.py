@@ -12,6 +12,7 @@ from typing import Any
 from airflow_stack.stack import AirflowStack, StackError
 
 from hudi_table_services.contract.result import JobResult
+from hudi_table_services.services.registry import read_result
 
 DAG_ID = "flights_daily"
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -115,7 +116,7 @@ def reprocess_day(stack: AirflowStack, day: date) -> Day:
 def result_of(xcom: dict[str, Any]) -> JobResult:
     """Parse the result document in an XCom, which also contains the number of partitions."""
     document = {key: value for key, value in xcom.items() if key != "partition_count"}
-    return JobResult.from_json(json.dumps(document))
+    return read_result(json.dumps(document))
 
 
 def _day(stack: AirflowStack, run: dict[str, Any]) -> Day:

@@ -12,7 +12,6 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
 FIRST_DAY = date(2013, 1, 1)
-LAST_DAY = date(2013, 12, 31)
 DAY = "flight_date"
 MONTH = "flight_month"
 REVISION = "revision"

@@ -17,6 +17,7 @@ from demo_support.flights import MONTH, RECORD_KEY, REVISION, Delivery
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.jobs.writing.upsert import upsert
+from hudi_table_services.services.registry import read_result
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPT = Path("spark_jobs") / "upsert_with_sizing.py"
@@ -84,7 +85,7 @@ class Loader:
             raise ScriptFailedError(
                 f"{SCRIPT} ended with exit code {done.returncode}:\n{done.stderr[-3000:]}"
             )
-        result = JobResult.from_json(result_file.read_text())
+        result = read_result(result_file.read_text())
         return Load(delivery=delivery, result=result, seconds=time.perf_counter() - started)
 
     def script_arguments(self, delivery: Delivery, result_file: Path) -> list[str]:

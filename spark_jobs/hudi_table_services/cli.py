@@ -54,9 +54,9 @@ def main(script: Script[JobRequest], arguments: Sequence[str] | None = None) -> 
             return 0
         document = _result_document(request)
     except HudiTableServiceError as error:
-        return _complain(error)
+        return _print_error(error)
     except Exception:
-        return _puzzle()
+        return _log_unexpected_error()
     return _report(document, *_attempt(request, script))
 
 
@@ -65,12 +65,12 @@ def _start_logging() -> None:
     logging.getLogger("py4j").setLevel(logging.WARNING)
 
 
-def _complain(error: HudiTableServiceError) -> int:
+def _print_error(error: HudiTableServiceError) -> int:
     print(f"{error.kind}: {error}", file=sys.stderr)
     return error.exit_code
 
 
-def _puzzle() -> int:
+def _log_unexpected_error() -> int:
     _LOG.exception("Unexpected error; please report it.")
     return _UNEXPECTED_EXIT_CODE
 
@@ -81,15 +81,15 @@ def _attempt(request: JobRequest, script: Script[JobRequest]) -> tuple[JobResult
         return _run(request, script), 0
     except HudiTableServiceError as error:
         _LOG.debug("The job failed.", exc_info=True)
-        return JobResult.failed(request, error), _complain(error)
+        return JobResult.failed(request, error), _print_error(error)
     except ModuleNotFoundError as error:
         missing = ExecutionFailedError(
             f"The Python that runs this job, {sys.executable}, has no package {error.name!r}.",
             hint="Install airflow-provider-hudi[engine] and pyspark there, or use the Python that has them.",
         )
-        return JobResult.failed(request, missing), _complain(missing)
+        return JobResult.failed(request, missing), _print_error(missing)
     except Exception as error:
-        return JobResult.failed(request, error), _puzzle()
+        return JobResult.failed(request, error), _log_unexpected_error()
 
 
 def _run(request: JobRequest, script: Script[JobRequest]) -> JobResult:
@@ -99,8 +99,8 @@ def _run(request: JobRequest, script: Script[JobRequest]) -> JobResult:
     # In cluster mode, spark-submit reports a program as failed if the program never creates a session.
     if not script.needs_spark and "PYSPARK_GATEWAY_PORT" not in os.environ:
         return script.run(None, request)
-    spark = spark_session(f"{request.work} {request.expected_table_name or request.base_path}")
-    _tell_address(spark)
+    spark = spark_session(f"{request.work} {request.table_name or request.base_path}")
+    _log_ui_address(spark)
     try:
         with _progress_document(request):
             return script.run(spark, request)
@@ -142,7 +142,7 @@ class _ProgressWriter(logging.Handler):
             self._document.storage.delete(self._document.name)
 
 
-def _tell_address(spark: "SparkSession") -> None:
+def _log_ui_address(spark: "SparkSession") -> None:
     """Log the address of Spark's UI, which exists while the job runs. Sessions of Spark Connect have no address."""
     address = getattr(getattr(spark, "sparkContext", None), "uiWebUrl", None)
     if address:
@@ -167,7 +167,7 @@ def spark_session(application_name: str) -> "SparkSession":
 
     builder = SparkSession.builder.appName(application_name)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
-        _share_this_python()
+        _set_worker_python()
         builder = builder.config("spark.ui.showConsoleProgress", "false")
     try:
         return builder.getOrCreate()
@@ -179,7 +179,7 @@ def spark_session(application_name: str) -> "SparkSession":
         ) from error
 
 
-def _share_this_python() -> None:
+def _set_worker_python() -> None:
     """Make Spark's workers use this interpreter and this package. Spark's default is the `python3` of the path."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     package_parent = str(Path(__file__).resolve().parent.parent)
@@ -244,5 +244,5 @@ def _report(document: _Document | None, result: JobResult, exit_code: int) -> in
         # The result describes the table correctly. A new run with the same request id finds the commit.
         where = f"{document.storage.uri}/{document.name}"
         _LOG.error("The job ended as %s, but its result %s was not written.", result.outcome.value, where)
-        return exit_code or _complain(error)
+        return exit_code or _print_error(error)
     return exit_code

@@ -172,16 +172,12 @@ class ObjectNotFoundError(StorageError):
     without the object.
     """
 
-    retryable = True
-
 
 class ObjectExistsError(StorageError):
     """A create-if-absent operation found that the object already exists.
 
     The error is retryable: another writer created the object first, and the next run continues from that state.
     """
-
-    retryable = True
 
 
 class StoragePermissionError(StorageError):

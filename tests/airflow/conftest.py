@@ -1,4 +1,4 @@
-"""A real Airflow in a temporary home. Airflow reads its settings at its first import, so this module sets them."""
+"""A real Airflow in a temporary home. This module sets Airflow's settings before the first import of Airflow."""
 
 import os
 import tempfile
@@ -28,7 +28,7 @@ os.environ.update(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Do not fail on warnings: Airflow causes many, and its Spark hook leaves pipes to the garbage collector."""
+    """Let tests pass despite warnings: Airflow causes many, and its Spark hook does not close its pipes."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.filterwarnings("default"))
@@ -36,7 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def airflow_db() -> None:
-    """Airflow's tables in a fresh SQLite file."""
+    """Create Airflow's database in a new SQLite file."""
     from airflow.utils.db import resetdb
 
     resetdb()
@@ -44,7 +44,7 @@ def airflow_db() -> None:
 
 @pytest.fixture(scope="session")
 def run_dag(airflow_db: None) -> Callable[..., Any]:
-    """Run a DAG object with ``dag.test``: real operators, real state, one process."""
+    """Run a DAG object with ``dag.test``, which runs real operators with real state in one process."""
 
     def run(dag: "DAG", **arguments: Any) -> Any:
         from airflow.models.dagbundle import DagBundleModel

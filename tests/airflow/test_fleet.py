@@ -33,7 +33,7 @@ Fleet = dict[str, SmallTable]
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Fleet:
-    """Tables: ``many`` with five small files, ``few`` with two, ``old`` with six versions of a file, ``one`` ideal."""
+    """Tables: ``many`` has five small files, ``few`` two, ``old`` six versions of a file, and ``one`` a single file."""
 
     def table(name: str) -> SmallTable:
         clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=9), step=timedelta(minutes=5))
@@ -115,7 +115,7 @@ def test_invalid_arguments_are_refused(fleet: Fleet, monkeypatch: pytest.MonkeyP
             rank_tables(none)
 
 
-def test_mapped_clusterings_in_a_dag_take_the_tables_of_the_ranking(
+def test_mapped_clusterings_in_a_dag_cluster_the_tables_of_the_ranking(
     fleet: Fleet, tmp_path: Path, run_dag: Callable[..., Any], connections: Callable[..., None]
 ) -> None:
     from airflow.sdk import DAG, task

@@ -40,7 +40,8 @@ OPERATORS: list[tuple[type[HudiServiceOperator], dict[str, Any]]] = [
     (RepairOperator, {"preview": False, "older_than_hours": 0}),
 ]
 
-# Replaces spark-submit: records what other users can see of the process and its request, then runs the job's script.
+# A program that replaces spark-submit: it records the command lines, the arguments and the file mode of the request,
+# which other users of the machine can read, and then runs the script of the job.
 BODY = """
 import subprocess
 seen = ["".join(open(f"/proc/{p}/cmdline").read() for p in (os.getpid(), os.getppid()))]
@@ -53,7 +54,7 @@ sys.exit(subprocess.run([sys.executable, script, "--request", uri], env=variable
 """
 
 
-class Pushed(TaskInstance):
+class RecordingTaskInstance(TaskInstance):
     """A task instance that keeps the XComs that a task pushes."""
 
     def __init__(self) -> None:
@@ -83,7 +84,7 @@ def test_secrets_are_not_shown_and_names_are_not_executed(
 ) -> None:
     connections("spark_default", conn_type="spark", host="local[2]")
     connections("store", conn_type="aws", login="key", password=CANARY)
-    seen, pushed = tmp_path / "seen", Pushed()
+    seen, pushed = tmp_path / "seen", RecordingTaskInstance()
     seen.touch()
     clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=2), step=timedelta(minutes=1))
     table = SmallTable(LocalStorage(str(tmp_path / ODD)), TableVersion.V9, clock)
@@ -125,6 +126,8 @@ def test_secrets_are_not_shown_and_names_are_not_executed(
         (RestoreOperator, "savepoint"),
     ],
 )
-def test_an_instant_must_be_digits(operator: type[HudiServiceOperator], argument: str, instant: str) -> None:
+def test_an_instant_that_contains_other_characters_than_digits_is_refused(
+    operator: type[HudiServiceOperator], argument: str, instant: str
+) -> None:
     with pytest.raises(ValueError, match="is not an instant time"):
         operator(task_id="t", base_path="/t", **{argument: instant})

@@ -1,4 +1,4 @@
-"""The links of tasks: their targets, the time when Airflow shows them, and their failures, which never fail a task."""
+"""The targets of the links of tasks, the time from which Airflow shows them, and failures to push them."""
 
 import json
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from support.small_tables import SmallTable
 
 TABLE, SPARK_UI = HudiTableLink().xcom_key, HudiSparkUiLink().xcom_key
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
-# Succeeds only if the link arrives while the program runs.
+# A program that succeeds only if the task pushes the link while the program is running.
 WAITS_FOR_THE_LINK = """
 import time
 print("26/11/21 10:00:00 INFO SparkUI: started at http://elsewhere:4040", flush=True)
@@ -38,8 +38,8 @@ result(outcome='completed', instant_time=i.requested_time)
 """
 
 
-class Pushing(TaskInstance):
-    """A task instance that keeps the XComs of a task, and writes a file for each key."""
+class RecordingTaskInstance(TaskInstance):
+    """A task instance that keeps the XComs that a task pushes, and creates a file for each key."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ def clean(**arguments: Any) -> CleanOperator:
 
 
 @pytest.mark.parametrize("named_by", ["own outlet", "own inlet", "other task", "schedule", "schedules"])
-def test_an_asset_of_the_dag_names_the_table(named_by: str) -> None:
+def test_an_asset_of_the_dag_gives_the_page_of_the_table(named_by: str) -> None:
     asset, view = HudiAsset("s3://lake/flights"), HudiAsset("s3://lake/flights", view="four")
     other = HudiAsset("s3://lake/other")
     schedule = {"schedule": [view], "schedules": other | view}.get(named_by)
@@ -73,7 +73,7 @@ def test_an_asset_of_the_dag_names_the_table(named_by: str) -> None:
     assert table_address(task) == page_of("s3://lake/flights")
 
 
-def test_the_configuration_names_the_table(
+def test_the_configuration_gives_the_page_of_the_table(
     monkeypatch: pytest.MonkeyPatch, connections: Callable[..., None]
 ) -> None:
     connections("lake", conn_type="hudi", host="s3://lake")
@@ -100,7 +100,7 @@ def test_without_a_page_there_is_no_link(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_both_links_work_while_the_job_runs(operator: Callable[..., Any], tmp_path: Path) -> None:
-    ti, path = Pushing(tmp_path), str(tmp_path / "table")
+    ti, path = RecordingTaskInstance(tmp_path), str(tmp_path / "table")
     task = operator(WAITS_FOR_THE_LINK.format(link=str(tmp_path / SPARK_UI)), outlets=[HudiAsset(path)])
     assert task.execute(context(ti=ti))["outcome"] == "completed"
     assert ti.pushed == {TABLE: page_of(path), SPARK_UI: "http://driver:4040"}
@@ -121,7 +121,7 @@ def test_both_links_work_while_the_job_runs(operator: Callable[..., Any], tmp_pa
 def test_other_log_lines_are_not_read_as_the_address_of_spark(
     operator: Callable[..., Any], tmp_path: Path, line: str
 ) -> None:
-    ti = Pushing(tmp_path)
+    ti = RecordingTaskInstance(tmp_path)
     body = f"print({line!r}); i = commit(); result(outcome='completed', instant_time=i.requested_time)"
     operator(body).execute(context(ti=ti))
     assert ti.pushed == {}
@@ -136,7 +136,7 @@ def test_worker_tasks_and_sensors_have_the_link_of_the_table(tmp_path: Path) -> 
         HudiConfigCheckOperator(task_id="check", **given),
         HudiInstantSensor(task_id="wait", after="2020-01-01T00:00:00Z", **given),
     ):
-        ti = Pushing(tmp_path)
+        ti = RecordingTaskInstance(tmp_path)
         task.execute(context(ti=ti))
         assert ti.pushed == {TABLE: page_of(table.storage.base_path)}, task
 

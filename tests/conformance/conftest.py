@@ -1,4 +1,4 @@
-"""Fixtures of the conformance tests: the engine under test on this Spark, real Hudi in processes of its own."""
+"""Fixtures of the conformance tests: the engine under test in this process, and real Hudi in other processes."""
 
 import functools
 import os
@@ -26,7 +26,7 @@ JudgeOf = Callable[[str], HudiJudge]
 
 @pytest.fixture(scope="session")
 def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, HudiJudge]]:
-    """Every release of Hudi, starting side by side while the first tests run."""
+    """A judge for every release of Hudi; the judges start in parallel while the first tests run."""
     started: dict[str, HudiJudge] = {}
     try:
         for release in RELEASES:
@@ -41,7 +41,7 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Hu
 
 @pytest.fixture
 def hudi(judges: Mapping[str, HudiJudge]) -> JudgeOf:
-    """``hudi("1.2.0")`` is the running judge of that release."""
+    """``hudi("1.2.0")`` waits until the judge of that release is running, and returns the judge."""
 
     def running(release: str) -> HudiJudge:
         try:
@@ -54,7 +54,7 @@ def hudi(judges: Mapping[str, HudiJudge]) -> JudgeOf:
 
 
 def judges_are_missing(error: JudgeUnavailableError) -> None:
-    """Fail, unless the caller said that this machine may go without (``HUDI_JUDGES=optional``, never in CI)."""
+    """Skip the test if ``HUDI_JUDGES=optional`` is set outside CI; otherwise fail the test."""
     if os.environ.get("HUDI_JUDGES", "required") == "optional" and not os.environ.get("CI"):
         pytest.skip(str(error))
     pytest.fail(str(error), pytrace=False)
@@ -62,7 +62,7 @@ def judges_are_missing(error: JudgeUnavailableError) -> None:
 
 @pytest.fixture(scope="session")
 def engine(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> "Engine":
-    """The engine under test on the session's Spark."""
+    """The engine under test, with the shared Spark session."""
     from judges.engine import Engine
 
     return Engine(spark, tmp_path_factory.mktemp("engine"))
@@ -70,7 +70,7 @@ def engine(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> "
 
 @pytest.fixture(scope="session")
 def first_commits(engine: "Engine", tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
-    """``first_commits(8)`` is a version 8 table with one commit of ours, made once per session: read only."""
+    """``first_commits(8)`` is a table of version 8 with one commit of the engine, made once per session; read-only."""
     folder = tmp_path_factory.mktemp("first-commits")
 
     @functools.cache
@@ -84,7 +84,7 @@ def first_commits(engine: "Engine", tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture
 def ours(first_commits: Callable[[int], Path], tmp_path: Path) -> Callable[..., Path]:
-    """``ours(8)`` is a fresh copy of a version 8 table that holds :data:`judges.rows.OUR_ROWS`."""
+    """``ours(8)`` is a new copy of a table of version 8 that contains :data:`judges.rows.OUR_ROWS`."""
     return lambda version, name="t": copy_table(first_commits(version), tmp_path / name)
 
 
@@ -92,7 +92,7 @@ def ours(first_commits: Callable[[int], Path], tmp_path: Path) -> Callable[..., 
 def fragmented(
     first_commits: Callable[[int], Path], engine: "Engine", tmp_path: Path
 ) -> Callable[[int], Path]:
-    """``fragmented(8)`` is a version 8 table that holds :data:`judges.clusterings.STORED`, two files a partition."""
+    """``fragmented(8)`` is a table of version 8 with :data:`judges.clusterings.STORED`, two files per partition."""
     from judges.clusterings import fragment
 
     return lambda version: copy_table(fragment(first_commits(version), engine, version), tmp_path / "t")

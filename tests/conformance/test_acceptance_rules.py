@@ -1,21 +1,21 @@
-"""What real Hudi demands of tables it did not write: 21 rules, each with a test.
+"""Rules that a table must follow so that real Hudi accepts it: 21 rules, each with a test.
 
-Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on versions 6, 8 and 9, both on Spark 3.5.8. Several rules
-are broken without any error, by wrong rows later. Their tests have a negative control: the same table with just
-that rule broken by hand must be judged wrong, or the test would prove nothing.
+Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on versions 6, 8 and 9, both on Spark 3.5.8. If a writer
+breaks certain rules, Hudi reports no error, but reads wrong rows later. The tests of these rules have a negative
+control: a test changes the table so that it breaks just that rule, and checks that Hudi then fails or reads wrong rows.
 
 ====  ===================================================================  ===================================
 rule  the writer must                                                      tested in
 ====  ===================================================================  ===================================
-1     not commit beside an active metadata table                           test_metadata_table
-2     switch it off as: property, folder, commit; and look twice           test_metadata_table
-3     drop Hadoop's checksum sidecar of a file it rewrites                 test_acceptance_rules_timeline
+1     not commit while the metadata table is active                        test_metadata_table
+2     remove its property, then its folder; check again before the commit  test_metadata_table
+3     remove Hadoop's checksum file of a file that it rewrites             test_acceptance_rules_timeline
 4     hash the last 1 to 3 bytes of a key as Hudi's bloom filter does      here
 5     name list elements ``element``                                       here
 6     store decimals as fixed-length bytes                                 here
 7     store timestamps as UTC microseconds                                 here
 8     write a marker before each data file                                 test_acceptance_rules_timeline
-9     not complete an instant that was rolled back meanwhile               test_acceptance_rules_timeline
+9     not complete an instant that another writer has rolled back          test_acceptance_rules_timeline
 10    leave no Parquet file that is not part of its commit                 here
 11    put no null into a list                                              here
 12    write filter, type code, smallest and greatest key into the footer   here
@@ -23,11 +23,11 @@ rule  the writer must                                                      teste
 14    give size, id, path and partition of each file in the commit         test_acceptance_rules_timeline
 15    write ``.hoodie_partition_metadata`` into each partition             here
 16    use Avro content, completion times and a merge mode from version 8   test_acceptance_rules_timeline
-17    write a right ``hoodie.table.checksum`` or none                      test_acceptance_rules_timeline
+17    write a correct ``hoodie.table.checksum`` or none                    test_acceptance_rules_timeline
 18    use file ids without ``_`` and ``.``                                 here
-19    URL-encode partition values where asked                              here
-20    expect the table to be upgraded by Hudi 1.x between two jobs         test_acceptance_rules_timeline
-21    write plans Hudi can execute, and keep off planned file groups       test_hudi_executes_our_plans,
+19    URL-encode partition values if the table is configured so            here
+20    expect that Hudi 1.x upgrades the table between two jobs             test_acceptance_rules_timeline
+21    write plans Hudi can execute, and not change planned file groups     test_hudi_executes_our_plans,
                                                                            test_acceptance_rules_timeline
 ====  ===================================================================  ===================================
 """
@@ -82,13 +82,13 @@ BLOOM = {"index__type": "BLOOM", "parquet__small__file__limit": "0"}
 SIMPLE = {"index__type": "SIMPLE", "parquet__small__file__limit": "0"}
 
 OURS = merged({}, OUR_ROWS)
-# One row of each partition, so that Hudi merges every file group and leaves 19 rows of each untouched.
+# One row of each partition, so that Hudi merges every file group and copies 19 rows of each group unchanged.
 TOUCHED = [0, 1]
 TOUCHING = some_rows(TOUCHED, 2)
 
 
-def _touch(judge: HudiJudge, base_path: Path, oracle: Oracle) -> pa.Table:
-    """Let Hudi merge every file group once; the rows afterwards."""
+def _let_hudi_merge_every_file_group(judge: HudiJudge, base_path: Path, oracle: Oracle) -> pa.Table:
+    """Let Hudi merge every file group once, and return the rows afterwards."""
     judge.write(base_path, as_table(TOUCHING), oracle.options("t"))
     return judge.read(base_path)
 
@@ -104,7 +104,7 @@ def test_rule_04_the_bloom_index_of_hudi_finds_our_keys_of_every_length(hudi, ou
 
 
 @oldest_and_newest
-def test_rule_04_control_with_a_filter_of_other_keys_hudi_writes_duplicates(
+def test_rule_04_control_if_the_filter_contains_other_keys_hudi_writes_duplicates(
     hudi, ours, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), ours(oracle.table_version)
@@ -123,11 +123,13 @@ def test_rule_04_control_with_a_filter_of_other_keys_hudi_writes_duplicates(
 @every_oracle
 def test_rules_05_06_07_13_a_merge_by_hudi_keeps_every_untouched_value(hudi, ours, oracle: Oracle) -> None:
     judge, base_path = hudi(oracle.release), ours(oracle.table_version)
-    assert_rows_equal(_touch(judge, base_path, oracle), merged(OURS, TOUCHING), str(oracle))
+    assert_rows_equal(
+        _let_hudi_merge_every_file_group(judge, base_path, oracle), merged(OURS, TOUCHING), str(oracle)
+    )
 
 
 @every_version
-def test_rules_05_06_07_our_files_have_the_physical_types_that_hudi_merges_rightly(
+def test_rules_05_06_07_our_files_have_the_physical_types_that_hudi_merges_correctly(
     ours, version: int
 ) -> None:
     for path in data_files(ours(version)):
@@ -146,42 +148,55 @@ def test_rules_05_06_07_our_files_have_the_physical_types_that_hudi_merges_right
 
 
 @oldest_and_newest
-def test_rule_05_control_with_another_element_name_hudi_loses_the_lists(hudi, ours, oracle: Oracle) -> None:
+def test_rule_05_control_if_list_elements_have_another_name_hudi_loses_the_lists(
+    hudi, ours, oracle: Oracle
+) -> None:
     judge, base_path = hudi(oracle.release), ours(oracle.table_version)
     for path in data_files(base_path):
         rewrite(path, change=_with_item_as_element_name, use_compliant_nested_type=False)
     assert_rows_equal(judge.read(base_path), OURS, str(oracle))
-    assert _untouched(_touch(judge, base_path, oracle), "numbers") == {None}
+    assert _untouched(_let_hudi_merge_every_file_group(judge, base_path, oracle), "numbers") == {None}
 
 
 @oldest_and_newest
-def test_rule_06_control_with_decimals_as_integers_hudi_multiplies_them(hudi, ours, oracle: Oracle) -> None:
+def test_rule_06_control_if_decimals_are_stored_as_integers_hudi_multiplies_them(
+    hudi, ours, oracle: Oracle
+) -> None:
     judge, base_path = hudi(oracle.release), ours(oracle.table_version)
     for path in data_files(base_path):
         rewrite(path, store_decimal_as_integer=True)
     assert_rows_equal(judge.read(base_path), OURS, str(oracle))
     key, value = next((row[KEY], row["small_decimal"]) for row in OUR_ROWS[2:] if row["small_decimal"])
-    assert rows_by_key(_touch(judge, base_path, oracle))[key]["small_decimal"] == value * 100
+    assert (
+        rows_by_key(_let_hudi_merge_every_file_group(judge, base_path, oracle))[key]["small_decimal"]
+        == value * 100
+    )
 
 
 @pytest.mark.parametrize("oracle", [V6_OLD], ids=str)
-def test_rule_07_control_with_milliseconds_hudi_moves_every_date_to_1970(hudi, ours, oracle: Oracle) -> None:
+def test_rule_07_control_if_timestamps_are_in_milliseconds_hudi_reads_years_up_to_1970(
+    hudi, ours, oracle: Oracle
+) -> None:
     judge, base_path = hudi(oracle.release), ours(oracle.table_version)
     for path in data_files(base_path):
         rewrite(path, coerce_timestamps="ms", allow_truncated_timestamps=True)
-    years = {instant.year for instant in _untouched(_touch(judge, base_path, oracle), "instant") if instant}
+    years = {
+        instant.year
+        for instant in _untouched(_let_hudi_merge_every_file_group(judge, base_path, oracle), "instant")
+        if instant
+    }
     assert years <= {1969, 1970}
     assert max(row["instant"].year for row in OUR_ROWS[2:] if row["instant"]) > 1970
 
 
 @pytest.mark.parametrize("oracle", [V6_OLD], ids=str)
-def test_rule_13_control_with_one_namespace_level_more_hudi_refuses_upserts(
+def test_rule_13_control_if_a_namespace_has_one_more_level_hudi_refuses_upserts(
     hudi, ours, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), ours(oracle.table_version)
     _rename_record_in_list(timeline_folder(base_path) / instant_names(base_path, ".commit")[-1])
     with pytest.raises(HudiRefusedError):
-        _touch(judge, base_path, oracle)
+        _let_hudi_merge_every_file_group(judge, base_path, oracle)
 
 
 def _with_item_as_element_name(rows: pa.Table) -> pa.Table:
@@ -197,7 +212,7 @@ def _untouched(rows: pa.Table, column: str) -> set[object]:
 
 
 def _rename_record_in_list(commit: Path) -> None:
-    """Put the record inside ``visits`` one namespace deeper, in a commit of table version 6."""
+    """Add a level to the Avro namespace of the record in ``visits``, in a commit of table version 6."""
     metadata = json.loads(commit.read_text())
     schema = json.loads(metadata["extraMetadata"]["schema"])
     visits = next(field for field in schema["fields"] if field["name"] == "visits")
@@ -216,7 +231,9 @@ def _branches(schema: object) -> list[object]:
 
 
 @every_version
-def test_rule_10_every_parquet_file_of_ours_is_part_of_its_commit(ours, engine: Engine, version: int) -> None:
+def test_rule_10_every_parquet_file_that_we_write_is_part_of_its_commit(
+    ours, engine: Engine, version: int
+) -> None:
     base_path = ours(version)
     result = engine.write(base_path, as_table(some_rows(range(30, 50), 2)), version=version)
     written = {
@@ -226,7 +243,7 @@ def test_rule_10_every_parquet_file_of_ours_is_part_of_its_commit(ours, engine: 
 
 
 @oldest_and_newest
-def test_rule_10_control_a_file_beside_its_commit_is_read_as_data(hudi, ours, oracle: Oracle) -> None:
+def test_rule_10_control_hudi_reads_a_file_that_is_not_part_of_its_commit(hudi, ours, oracle: Oracle) -> None:
     judge, base_path = hudi(oracle.release), ours(oracle.table_version)
     path = data_files(base_path)[0]
     path.with_name(new_file_name(path)).write_bytes(path.read_bytes())
@@ -248,7 +265,7 @@ NEIGHBOUR = {KEY: "neighbour", PARTITION: "a", "ts": 1, "numbers": [4]}
 
 
 @every_version
-def test_rule_11_nulls_in_lists_are_refused_before_anything_is_written(
+def test_rule_11_we_refuse_nulls_in_lists_before_we_write_anything(
     engine: Engine, tmp_path: Path, version: int
 ) -> None:
     base_path = tmp_path / "t"
@@ -269,7 +286,7 @@ def test_rule_11_control_hudi_reads_but_cannot_merge_a_file_with_a_null_in_a_lis
     newer = {**NEIGHBOUR, "ts": 2}
     with pytest.raises(HudiRefusedError):
         judge.write(base_path, as_table([newer], ONE_LIST), V9.options("t"))
-    # The old list structure alone is to blame.
+    # Without the old list structure, Hudi can merge the file.
     settings = {"parquet.avro.write-old-list-structure": "false"}
     judge.write(base_path, as_table([newer], ONE_LIST), V9.options("t"), hadoop=settings)
     assert_rows_equal(judge.read(base_path), merged(model, [newer]), str(V9))
@@ -285,7 +302,7 @@ def _with_null_in_list(rows: pa.Table) -> pa.Table:
 
 
 @every_version
-def test_rule_12_each_footer_has_filter_code_key_range_and_schema(ours, version: int) -> None:
+def test_rule_12_each_footer_contains_filter_type_code_key_range_and_schema(ours, version: int) -> None:
     files = data_files(ours(version))
     assert len(files) == 2
     for path in files:
@@ -300,7 +317,7 @@ def test_rule_12_each_footer_has_filter_code_key_range_and_schema(ours, version:
 
 
 @oldest_and_newest
-def test_rule_12_control_without_a_filter_the_bloom_index_fails_and_the_simple_index_works(
+def test_rule_12_control_without_a_filter_the_bloom_index_fails_but_the_simple_index_works(
     hudi, ours, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), ours(oracle.table_version)
@@ -313,7 +330,7 @@ def test_rule_12_control_without_a_filter_the_bloom_index_fails_and_the_simple_i
 
 
 def _utf16(key: str) -> bytes:
-    """Java's order of strings."""
+    """The key as bytes that sort like Java strings."""
     return key.encode("utf-16-be")
 
 
@@ -331,7 +348,9 @@ def test_rule_15_every_partition_folder_has_its_metafile(ours, version: int) -> 
 
 
 @pytest.mark.parametrize("oracle", [V9], ids=str)
-def test_rule_15_control_without_the_metafile_a_partition_reads_as_empty(hudi, ours, oracle: Oracle) -> None:
+def test_rule_15_control_hudi_reads_no_rows_from_a_partition_without_a_metafile(
+    hudi, ours, oracle: Oracle
+) -> None:
     judge, base_path = hudi(oracle.release), ours(oracle.table_version)
     metafile = base_path / "a" / ".hoodie_partition_metadata"
     metafile.unlink()
@@ -340,7 +359,9 @@ def test_rule_15_control_without_the_metafile_a_partition_reads_as_empty(hudi, o
 
 
 @every_version
-def test_rule_18_names_of_base_files_are_a_uuid_a_write_token_and_the_instant(ours, version: int) -> None:
+def test_rule_18_the_name_of_a_base_file_contains_a_uuid_a_write_token_and_the_instant(
+    ours, version: int
+) -> None:
     name = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-\d+_\d+-\d+-\d+_\d{17}\.parquet")
     for path in data_files(ours(version)):
         assert name.fullmatch(path.name), path.name
@@ -356,7 +377,7 @@ ENCODED = {
 
 
 @oldest_and_newest
-def test_rule_19_hudi_reads_filters_and_updates_encoded_partition_values(
+def test_rule_19_hudi_reads_and_updates_rows_in_partitions_with_encoded_values(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "base path, ü=50%"
@@ -372,9 +393,11 @@ def test_rule_19_hudi_reads_filters_and_updates_encoded_partition_values(
     assert_rows_equal(judge.read(base_path), merged(model, newest), str(oracle))
 
 
-def test_a_copy_of_a_table_is_still_that_table(hudi, ours, tmp_path: Path) -> None:
-    """The controls work on copies; this one shows that copying alone changes no verdict."""
+def test_hudi_reads_and_writes_a_copy_of_a_table_like_the_original(hudi, ours, tmp_path: Path) -> None:
+    """The negative controls change copies of tables. This test shows that a copy alone causes no wrong rows."""
     base_path = copy_table(ours(9), tmp_path / "copy")
     for path in data_files(base_path):
         rewrite(path)
-    assert_rows_equal(_touch(hudi(V9.release), base_path, V9), merged(OURS, TOUCHING), str(V9))
+    assert_rows_equal(
+        _let_hudi_merge_every_file_group(hudi(V9.release), base_path, V9), merged(OURS, TOUCHING), str(V9)
+    )

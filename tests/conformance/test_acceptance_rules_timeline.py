@@ -1,4 +1,4 @@
-"""The acceptance rules about instants, properties and plans; ``test_acceptance_rules`` has the whole list.
+"""The acceptance rules about instants, properties and plans; ``test_acceptance_rules`` lists all rules.
 
 Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on versions 6, 8 and 9.
 """
@@ -49,7 +49,7 @@ def _assert_all_read(judge: HudiJudge, base_path: Path, model: Model, oracle: Or
 # ---------------------------------------------------------------- rule 3
 
 
-def test_rule_03_no_stale_checksum_sidecar_stays_beside_rewritten_properties(
+def test_rule_03_rewriting_the_properties_removes_their_old_checksum_file(
     hudi, engine: Engine, tmp_path: Path
 ) -> None:
     judge, base_path = hudi(V9.release), tmp_path / "t"
@@ -58,7 +58,7 @@ def test_rule_03_no_stale_checksum_sidecar_stays_beside_rewritten_properties(
     stale = sidecar.read_bytes()
     engine.write(base_path, as_table(SECOND), version=9, options={"hoodie.metadata.enable": "false"})
     _assert_all_read(judge, base_path, merged(OURS, SECOND), V9)
-    # Control: with the old sidecar in its place Hudi loses the whole table.
+    # Negative control: if the old checksum file still exists, Hudi cannot read the table.
     sidecar.write_bytes(stale)
     with pytest.raises(HudiRefusedError, match="(?i)hoodie properties|hoodie.properties"):
         judge.read(base_path)
@@ -68,7 +68,7 @@ def test_rule_03_no_stale_checksum_sidecar_stays_beside_rewritten_properties(
 
 
 @oldest_and_newest
-def test_rule_08_hudi_rolls_back_a_commit_that_died_with_all_its_files(
+def test_rule_08_hudi_rolls_back_a_dead_commit_and_removes_all_its_files(
     hudi, ours, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     judge = hudi(oracle.release)
@@ -81,7 +81,7 @@ def test_rule_08_hudi_rolls_back_a_commit_that_died_with_all_its_files(
 
 
 @oldest_and_newest
-def test_rule_08_control_without_markers_hudi_leaves_the_files_behind(
+def test_rule_08_control_without_markers_hudi_does_not_remove_the_files(
     hudi, ours, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     dead = _killed_before_completion(engine, ours(oracle.table_version), tmp_path / "dead", oracle)
@@ -93,12 +93,12 @@ def test_rule_08_control_without_markers_hudi_leaves_the_files_behind(
 
 
 @every_version
-def test_rule_08_no_marker_stays_after_a_commit(ours, version: int) -> None:
+def test_rule_08_a_commit_removes_its_markers(ours, version: int) -> None:
     assert markers(ours(version)) == []
 
 
 def _killed_before_completion(engine: Engine, base_path: Path, dead: Path, oracle: Oracle) -> Path:
-    """A copy of the table as it is when everything of a commit is written but its completion."""
+    """Return a copy of the table that was made just before a write completed its commit."""
 
     def copy() -> None:
         copy_table(base_path, dead)
@@ -109,7 +109,7 @@ def _killed_before_completion(engine: Engine, base_path: Path, dead: Path, oracl
 
 
 def _orphans(base_path: Path) -> list[Path]:
-    """Data files whose instant is not among the completed ones."""
+    """Data files whose instant is not a completed commit."""
     completed = {name[:17] for name in instant_names(base_path, "commit")}
     return [path for path in data_files(base_path) if instant_of(path) not in completed]
 
@@ -122,7 +122,7 @@ def _marked_files(base_path: Path) -> set[str]:
 
 
 @oldest_and_newest
-def test_rule_09_a_commit_that_hudi_rolled_back_meanwhile_is_not_completed(
+def test_rule_09_a_write_does_not_complete_a_commit_that_hudi_has_rolled_back(
     hudi, ours, engine: Engine, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), ours(oracle.table_version)
@@ -142,7 +142,7 @@ def test_rule_09_a_commit_that_hudi_rolled_back_meanwhile_is_not_completed(
 
 
 @every_oracle
-def test_rule_14_incremental_queries_and_time_travel_of_hudi_see_our_commits(
+def test_rule_14_incremental_queries_and_time_travel_of_hudi_read_our_commits(
     hudi, ours, engine: Engine, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), ours(oracle.table_version)
@@ -177,7 +177,9 @@ def _forget_file_sizes(commit: Path) -> None:
 
 
 @every_version
-def test_rule_16_instants_have_the_names_and_the_content_of_their_layout(ours, version: int) -> None:
+def test_rule_16_instants_have_the_name_and_the_content_that_their_layout_requires(
+    ours, version: int
+) -> None:
     base_path = ours(version)
     (name,) = instant_names(base_path, ".commit")
     content = (timeline_folder(base_path) / name).read_bytes()
@@ -202,12 +204,12 @@ def test_rule_16_control_without_a_merge_mode_hudi_refuses_upserts_on_version_9(
 
 
 @every_version
-def test_rule_17_the_properties_have_a_checksum(ours, version: int) -> None:
-    """That it is right every other test proves: see the control."""
+def test_rule_17_the_properties_contain_a_checksum(ours, version: int) -> None:
+    """All other tests prove that the checksum is correct, because Hudi refuses a wrong one (see the control)."""
     assert properties(ours(version))["hoodie.table.checksum"].isdigit()
 
 
-def test_rule_17_control_with_a_wrong_checksum_hudi_refuses_the_table(hudi, ours) -> None:
+def test_rule_17_control_hudi_refuses_a_table_with_a_wrong_checksum(hudi, ours) -> None:
     base_path = ours(6)
     _set_property(base_path, "hoodie.table.checksum", "1234567890")
     with pytest.raises(HudiRefusedError, match="(?i)invalid|could not load"):
@@ -225,7 +227,7 @@ def _set_property(base_path: Path, key: str, value: str | None) -> None:
 
 
 @pytest.mark.parametrize("oracle", [V6, V8], ids=str)
-def test_rule_20_after_an_upgrade_by_hudi_we_write_the_new_version(
+def test_rule_20_after_hudi_upgraded_the_table_we_write_the_new_version(
     hudi, ours, engine: Engine, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), ours(oracle.table_version)
@@ -245,7 +247,7 @@ NO_METADATA_TABLE = {"hoodie.metadata.enable": "false"}
 
 
 @oldest_and_newest
-def test_rule_21_file_groups_that_hudi_planned_to_cluster_are_left_alone(
+def test_rule_21_a_write_does_not_change_file_groups_that_hudi_plans_to_cluster(
     hudi, ours, engine: Engine, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), ours(oracle.table_version)

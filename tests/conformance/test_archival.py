@@ -1,6 +1,7 @@
-"""Archival shared with real Hudi: it reads our archive and archives on top of it, we read and go on with its own.
+"""Archival shared with real Hudi: Hudi reads and extends our archive, and we read and extend an archive of Hudi.
 
-Oracles: Hudi 0.15.0 on table version 6 (a log) and Hudi 1.2.0 on version 9 (the history); hudi-rs reads along.
+Oracles: Hudi 0.15.0 on table version 6 (whose archive is a log) and Hudi 1.2.0 on version 9 (whose archive is the
+LSM timeline). hudi-rs also reads the tables.
 """
 
 from datetime import datetime, timedelta, timezone
@@ -39,7 +40,7 @@ THEIR_LIMITS = {
 
 
 def our_archival(base_path: Path) -> ArchiveReport:
-    """Archive what an hour later may go: everything that was replaced is cleaned first."""
+    """Clean the table and archive its timeline, both with a clock two hours ahead."""
     later = FixedClock(datetime.now(timezone.utc) + timedelta(hours=2))
     clean(CleanRequest(base_path=str(base_path), commits_retained=1), clock=later)
     request = ArchiveRequest(base_path=str(base_path), min_commits=2, max_commits=3, options=OUR_LIMITS)
@@ -64,7 +65,7 @@ def times_archived(base_path: Path) -> list[str]:
 
 
 def shown_by_hudi(judge: HudiJudge, base_path: Path, oracle: Oracle) -> list[str]:
-    """Commits in the archive, as Hudi reads it."""
+    """Requested times of the commits that Hudi finds in the archive."""
     all_times = "limit => 100, start_ts => '20000101000000000', end_ts => '20990101000000000'"
     shown = call_procedure(judge, base_path, "show_archived_commits", all_times, oracle)
     return sorted(str(row["commit_time"]) for row in shown)
@@ -73,7 +74,7 @@ def shown_by_hudi(judge: HudiJudge, base_path: Path, oracle: Oracle) -> list[str
 def written_by_hudi(
     judge: HudiJudge, base_path: Path, oracle: Oracle, model: Model, versions: range, **more: str
 ) -> Model:
-    """The model after a write of Hudi per version."""
+    """Let Hudi write rows once per version, and return the model after these writes."""
     for version in versions:
         rows = some_rows([0, 1, 5, *range(40, 45)], version)
         judge.write(base_path, as_table(rows), oracle.options("t", **{**BLOOM, **more}))
@@ -82,7 +83,7 @@ def written_by_hudi(
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_our_archive_is_read_by_hudi_which_archives_on_top_of_it(
+def test_hudi_reads_our_archive_and_appends_to_it_and_we_append_to_the_result(
     hudi, fragmented, engine: Engine, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
@@ -100,7 +101,9 @@ def test_our_archive_is_read_by_hudi_which_archives_on_top_of_it(
         assert each.metadata.extra_metadata == said[each.instant.requested_time].extra_metadata
         assert each.metadata.write_stats == said[each.instant.requested_time].write_stats
     assert_all_read(judge, base_path, model, oracle)
-    if from_the_start is not None:  # in Hudi 0.15 this begins with the active timeline, after any archival
+    if (
+        from_the_start is not None
+    ):  # after an archival, an incremental query of Hudi 0.15 begins at the active timeline
         assert_rows_equal(judge.read_incremental(base_path, "0"), model, "from before the archived commits")
         assert judge.read_incremental(base_path, "0").num_rows == from_the_start.num_rows
 

@@ -1,6 +1,7 @@
-"""Cleaning shared with real Hudi: the same files go, each side finishes what the other planned, both go on afterwards.
+"""Cleaning shared with real Hudi: both delete the same files, and each side completes pending cleans of the other.
 
-Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on version 9; hudi-rs reads along.
+Afterwards both sides can write and clean again. Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on version 9.
+hudi-rs also reads the tables.
 """
 
 import functools
@@ -31,12 +32,12 @@ BY_POLICY = {
     "KEEP_LATEST_COMMITS": {"commits_retained": 2},
     "KEEP_LATEST_FILE_VERSIONS": {"file_versions_retained": 2},
 }
-# Hudi has no such floor, and the tables of these tests are a minute old.
+# Hudi has no minimum age for deleted files, and the tables of these tests are a minute old.
 NO_FLOOR = {"hoodie.airflow.clean.floor.hours": "0"}
 
 
 def our_clean(base_path: Path, *, storage: Storage | None = None, **fields: object) -> JobResult:
-    """Clean as if an hour later: in layout 1 the age of a file is that of the disk's clock."""
+    """Clean with a clock one hour ahead, because in layout 1 the time of the file system gives the age of a file."""
     request = CleanRequest(base_path=str(base_path), options=NO_FLOOR, **fields)  # type: ignore[arg-type]
     later = FixedClock(datetime.now(timezone.utc) + timedelta(hours=1))
     return clean(request, storage=storage, clock=later)
@@ -54,7 +55,10 @@ def their_clean(judge: HudiJudge, base_path: Path, oracle: Oracle, **fields: obj
 
 
 def with_history(judge: HudiJudge, base_path: Path, engine: Engine, oracle: Oracle) -> Model:
-    """Updates by Hudi, a clustering by us, an update by us: old versions, replaced groups, live ones."""
+    """Let Hudi update rows, then cluster the table and update rows ourselves, and return the model.
+
+    Afterwards the table has old file slices, replaced file groups and current file groups.
+    """
     model = STORED
     for version in (3, 4):
         rows = some_rows([0, 1, 5, *range(40, 45)], version)
@@ -79,7 +83,7 @@ def histories(
     engine: Engine,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[[Oracle], tuple[Path, Model]]:
-    """Per oracle a table with a history, made once: read only."""
+    """A table with a history for each oracle, made once; read-only."""
 
     @functools.cache
     def made(oracle: Oracle) -> tuple[Path, Model]:
@@ -92,7 +96,7 @@ def histories(
 
 @pytest.fixture
 def aged(hudi, histories: Callable[[Oracle], tuple[Path, Model]], tmp_path: Path) -> Aged:
-    """``aged(V9)`` is Hudi, a copy of the table with a history, and the rows in it."""
+    """``aged(V9)`` returns the judge, a copy of the table with a history, and the model of its rows."""
 
     def copied(oracle: Oracle) -> tuple[HudiJudge, Path, Model]:
         judge = hudi(oracle.release)
@@ -116,7 +120,9 @@ def names(base_path: Path) -> set[str]:
     ],
     ids=str,
 )
-def test_the_same_files_go_as_by_hudi(aged: Aged, tmp_path: Path, oracle: Oracle, policy: str) -> None:
+def test_our_clean_deletes_the_same_files_as_a_clean_of_hudi(
+    aged: Aged, tmp_path: Path, oracle: Oracle, policy: str
+) -> None:
     judge, base_path, model = aged(oracle)
     retained = BY_POLICY[policy]
     before, theirs = names(base_path), copy_table(base_path, tmp_path / "theirs")
@@ -129,10 +135,10 @@ def test_the_same_files_go_as_by_hudi(aged: Aged, tmp_path: Path, oracle: Oracle
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_hudi_goes_on_after_our_clean(aged: Aged, oracle: Oracle) -> None:
+def test_hudi_writes_and_cleans_after_our_clean(aged: Aged, oracle: Oracle) -> None:
     judge, base_path, model = aged(oracle)
     ours = our_clean(base_path, commits_retained=2)
-    if oracle.release != "0.15.0":  # which has no such procedure
+    if oracle.release != "0.15.0":  # Hudi 0.15.0 has no procedure show_cleans
         shown = call_procedure(judge, base_path, "show_cleans", "", oracle)
         assert [(row["clean_time"], row["total_files_deleted"]) for row in shown] == [
             (ours.instant_time, ours.report.file_count)  # type: ignore[union-attr]
@@ -143,7 +149,7 @@ def test_hudi_goes_on_after_our_clean(aged: Aged, oracle: Oracle) -> None:
         model = merged(model, rows)
     before = names(base_path)
     their_clean(judge, base_path, oracle, commits_retained=1)
-    assert names(base_path) < before, "Hudi's clean goes on from our watermark"
+    assert names(base_path) < before, "Hudi's clean deletes files after our clean"
     assert_all_read(judge, base_path, model, oracle)
     again = our_clean(base_path, commits_retained=1)
     assert again.outcome is not Outcome.FAILED
@@ -151,7 +157,7 @@ def test_hudi_goes_on_after_our_clean(aged: Aged, oracle: Oracle) -> None:
 
 
 class DiesAtTheFirstDataFile(FaultyStorage):
-    """Crashes when the first data file is to be deleted."""
+    """Storage that crashes instead of deleting the first data file."""
 
     def delete(self, path: str) -> bool:
         if path.endswith(".parquet"):
@@ -160,14 +166,14 @@ class DiesAtTheFirstDataFile(FaultyStorage):
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_hudi_finishes_our_pending_clean(aged: Aged, tmp_path: Path, oracle: Oracle) -> None:
+def test_hudi_completes_our_pending_clean(aged: Aged, tmp_path: Path, oracle: Oracle) -> None:
     judge, base_path, model = aged(oracle)
     dying = DiesAtTheFirstDataFile(open_storage(str(base_path), {}))
     with pytest.raises(Crash):
         our_clean(base_path, storage=dying, commits_retained=2)
     (pending,) = {name.partition(".")[0] for name in instant_names(base_path, "clean.inflight")}
     finished_by_us = copy_table(base_path, tmp_path / "finished")
-    # Only what was pending is left to do; a plan of its own would need more commits.
+    # With 50 retained commits, Hudi only completes the pending clean and plans no other one.
     their_clean(judge, base_path, oracle, commits_retained=50)
     assert [n for n in instant_names(base_path, ".clean") if n.startswith(pending)]
     assert our_clean(finished_by_us, commits_retained=50).report.finished == (pending,)  # type: ignore[union-attr]
@@ -177,13 +183,13 @@ def test_hudi_finishes_our_pending_clean(aged: Aged, tmp_path: Path, oracle: Ora
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_we_finish_the_pending_clean_of_hudi(aged: Aged, tmp_path: Path, oracle: Oracle) -> None:
+def test_we_complete_the_pending_clean_of_hudi(aged: Aged, tmp_path: Path, oracle: Oracle) -> None:
     judge, base_path, model = aged(oracle)
     theirs = copy_table(base_path, tmp_path / "theirs")
     their_clean(judge, theirs, oracle, commits_retained=2)
     (planned,) = instant_names(theirs, "clean.requested")
     folder = next(path.parent for path in theirs.rglob(planned))
-    # Its paths are those of the table it was made for, which is moved here.
+    # The plan was made for the other copy, so its absolute paths point to that copy.
     shutil.copy(folder / planned, base_path / folder.relative_to(theirs) / planned)
     result = our_clean(base_path, commits_retained=50)
     assert result.report is not None
@@ -192,7 +198,7 @@ def test_we_finish_the_pending_clean_of_hudi(aged: Aged, tmp_path: Path, oracle:
     assert_all_read(judge, base_path, model, oracle)
 
 
-def test_a_savepoint_of_hudi_can_be_restored_after_our_clean(hudi, fragmented, engine: Engine) -> None:
+def test_hudi_restores_the_table_to_its_savepoint_after_our_clean(hudi, fragmented, engine: Engine) -> None:
     judge, base_path = hudi(V9.release), fragmented(V9.table_version)
     rows = some_rows([0, 1, *range(40, 45)], 3)
     judge.write(base_path, as_table(rows), V9.options("t", **BLOOM))
@@ -209,7 +215,9 @@ def test_a_savepoint_of_hudi_can_be_restored_after_our_clean(hudi, fragmented, e
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_hudi_restores_the_table_to_our_savepoint(hudi, fragmented, engine: Engine, oracle: Oracle) -> None:
+def test_hudi_restores_the_table_to_our_savepoint_after_our_clean(
+    hudi, fragmented, engine: Engine, oracle: Oracle
+) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
     saved = create_savepoint(CreateSavepointRequest(base_path=str(base_path), saved_by="me")).instant_time
     with_history(judge, base_path, engine, oracle)

@@ -1,7 +1,7 @@
-"""Clusterings shared with real Hudi: each side executes what the other planned, and both go on writing afterwards.
+"""Clusterings shared with real Hudi: each side executes plans of the other, and both can write afterwards.
 
-Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on versions 6, 8 and 9; hudi-rs 0.5 reads along. Every table
-has all data types; the partitioned ones have two files per partition and a file group with an older slice.
+Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on versions 6, 8 and 9; hudi-rs 0.5 also reads the tables.
+Every table has all data types. Partitioned tables have two files per partition and a file group with an older slice.
 """
 
 from collections.abc import Collection
@@ -31,9 +31,9 @@ from judges.table_files import data_files, incremental_bounds, instant_names, la
 
 FILE_NAME = "_hoodie_file_name"
 
-# Negative and null values, decimals beyond 64 bits, texts with one prefix; containers ride along unsorted.
+# These columns contain negative and null values, decimals beyond 64 bits, and strings with a common prefix.
 CURVE_COLUMNS = ("int", "wide_decimal", "date", "instant", "text")
-# Two files out of two, so that the order decides which rows come together.
+# The clustering writes two files, so that the layout determines which rows are in one file.
 TWO_FILES = {
     "hoodie.clustering.plan.strategy.small.file.limit": "12000",
     "hoodie.clustering.plan.strategy.target.file.max.bytes": "12000",
@@ -66,7 +66,7 @@ def test_hudi_lists_our_plan_and_executes_it_in_the_planned_order(
     [(V6_OLD, "zorder"), (V8, "hilbert"), pytest.param(V9, "zorder", marks=pytest.mark.thorough)],
     ids=str,
 )
-def test_hudi_keeps_off_our_plan_and_finds_every_row_in_the_layout_we_gave_them(
+def test_hudi_changes_no_planned_file_and_finds_every_row_in_the_layout_of_our_clustering(
     hudi, fragmented, engine: Engine, oracle: Oracle, layout: str
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
@@ -94,7 +94,7 @@ def test_hudi_keeps_off_our_plan_and_finds_every_row_in_the_layout_we_gave_them(
     [(V6_OLD, "boolean,int"), (V9, "")],
     ids=lambda value: str(value) or "unsorted",
 )
-def test_we_execute_the_plan_of_hudi_and_both_go_on(
+def test_after_we_execute_a_plan_of_hudi_both_can_write(
     hudi, fragmented, engine: Engine, oracle: Oracle, order: str
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
@@ -113,8 +113,10 @@ def test_we_execute_the_plan_of_hudi_and_both_go_on(
     _assert_only_moved(judge, base_path, before, written)
     assert judge.read_incremental(base_path, last_write).num_rows == 0
 
-    model = _let_hudi_go_on(judge, base_path, merged(STORED, theirs), oracle)
-    assert set(planned).isdisjoint(data_files(base_path)), "the cleaner left files that we replaced"
+    model = _let_hudi_write_and_maintain(judge, base_path, merged(STORED, theirs), oracle)
+    assert set(planned).isdisjoint(data_files(base_path)), (
+        "the clean of Hudi did not delete the files that our clustering replaced"
+    )
     assert not [name for name in instant_names(base_path) if name.startswith(executed.instant_time)]
     assert_all_read(judge, base_path, model, oracle)
     ours = some_rows(range(70, 90), 5)
@@ -122,8 +124,8 @@ def test_we_execute_the_plan_of_hudi_and_both_go_on(
     assert_all_read(judge, base_path, merged(model, ours), oracle)
 
 
-def _let_hudi_go_on(judge: HudiJudge, base_path: Path, model: Model, oracle: Oracle) -> Model:
-    """Update rows of the files we clustered, delete some, cluster, clean, archive; the rows there must be then."""
+def _let_hudi_write_and_maintain(judge: HudiJudge, base_path: Path, model: Model, oracle: Oracle) -> Model:
+    """Let Hudi update and delete rows of our clustered files, cluster, clean and archive; return the expected rows."""
     news = some_rows(range(50, 84), 4)
     judge.write(base_path, as_table(news), oracle.options("t", **BLOOM))
     victims = [model[key] for key in sorted(model)[:5]]
@@ -142,7 +144,7 @@ def _let_hudi_go_on(judge: HudiJudge, base_path: Path, model: Model, oracle: Ora
     return model
 
 
-def test_both_execute_plans_of_the_other_on_a_table_without_partitions(
+def test_each_side_executes_plans_of_the_other_on_a_table_without_partitions(
     hudi, engine: Engine, tmp_path: Path
 ) -> None:
     oracle = V9
@@ -164,7 +166,7 @@ def test_both_execute_plans_of_the_other_on_a_table_without_partitions(
 
 
 def _assert_only_moved(judge: HudiJudge, base_path: Path, before: pa.Table, files: Collection[Path]) -> None:
-    """Rows keep all values and everything that Hudi's own columns say of them, but for the file they are in."""
+    """Check that all values and meta columns of the rows are unchanged, except the name of the file."""
     after = judge.read_with_meta_columns(base_path)
     names = set(after.column(FILE_NAME).to_pylist())
     assert names == {path.name for path in files}

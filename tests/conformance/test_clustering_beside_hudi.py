@@ -1,6 +1,6 @@
-"""Clusterings that real Hudi or the engine cuts short, undoes or disturbs: no row gets lost, and the table goes on.
+"""Executions of clusterings die, are undone or conflict with writes: no row is lost, and both sides can write then.
 
-Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on versions 6, 8 and 9; hudi-rs 0.5 reads along.
+Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on versions 6, 8 and 9; hudi-rs 0.5 also reads the tables.
 """
 
 from pathlib import Path
@@ -40,7 +40,7 @@ ALLOWING_UPDATES = {
 
 
 @oldest_and_newest
-def test_hudi_takes_over_a_clustering_that_we_left_half_way(
+def test_hudi_completes_a_clustering_whose_execution_by_us_died(
     hudi, fragmented, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
@@ -57,13 +57,13 @@ def test_hudi_takes_over_a_clustering_that_we_left_half_way(
 
 
 @oldest_and_newest
-def test_we_take_over_a_clustering_that_hudi_left_half_way(
+def test_we_complete_a_clustering_whose_execution_by_hudi_died(
     hudi, fragmented, engine: Engine, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
     instant_time = schedule_theirs(judge, base_path, oracle, "int")
     call_procedure(judge, base_path, "run_clustering", "op => 'execute'", oracle)
-    leftovers = _as_if_hudi_had_died(base_path, instant_time, with_markers=oracle is V9)
+    leftovers = _make_clustering_look_interrupted(base_path, instant_time, with_markers=oracle is V9)
     assert_all_read(judge, base_path, STORED, oracle)
 
     executed = engine.execute_clustering(base_path)
@@ -75,15 +75,17 @@ def test_we_take_over_a_clustering_that_hudi_left_half_way(
     assert_all_read(judge, base_path, merged(STORED, TOUCHING), oracle)
 
 
-def _as_if_hudi_had_died(base_path: Path, instant_time: str, *, with_markers: bool) -> list[Path]:
-    """Take the completed clustering back to inflight; the files that it wrote, which count no longer."""
+def _make_clustering_look_interrupted(
+    base_path: Path, instant_time: str, *, with_markers: bool
+) -> list[Path]:
+    """Make the completed clustering inflight again, and return the files that it wrote."""
     (name,) = instant_names(base_path, ".replacecommit")
     completed = timeline_folder(base_path) / name
     completed.unlink()
     completed.with_name(f".{name}.crc").unlink(missing_ok=True)
     leftovers = [path for path in data_files(base_path) if instant_of(path) == instant_time]
     assert len(leftovers) == 2
-    if with_markers:  # as Hudi's timeline server keeps them
+    if with_markers:  # in the format of Hudi's timeline server
         folder = base_path / ".hoodie" / ".temp" / instant_time
         folder.mkdir(parents=True)
         (folder / "MARKERS.type").write_text("TIMELINE_SERVER_BASED")
@@ -93,7 +95,9 @@ def _as_if_hudi_had_died(base_path: Path, instant_time: str, *, with_markers: bo
 
 
 @oldest_and_newest
-def test_hudi_writes_while_we_execute_a_plan(hudi, fragmented, engine: Engine, oracle: Oracle) -> None:
+def test_hudi_inserts_rows_but_refuses_updates_while_we_execute_a_plan(
+    hudi, fragmented, engine: Engine, oracle: Oracle
+) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
     scheduled = engine.schedule_clustering(base_path)
     news = some_rows(range(200, 204), 3)
@@ -112,7 +116,7 @@ def test_hudi_writes_while_we_execute_a_plan(hudi, fragmented, engine: Engine, o
 
 
 @oldest_and_newest
-def test_hudi_that_expects_no_other_writer_is_stuck_behind_a_clustering_until_its_policy_is_lazy(
+def test_after_a_clustering_a_failed_write_blocks_hudi_until_its_cleaning_policy_is_lazy(
     hudi, fragmented, engine: Engine, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
@@ -121,7 +125,9 @@ def test_hudi_that_expects_no_other_writer_is_stuck_behind_a_clustering_until_it
     with pytest.raises(HudiRefusedError, match="HoodieClusteringUpdateException"):
         judge.write(base_path, as_table(TOUCHING), options)
     engine.cancel_clustering(base_path)
-    engine.schedule_clustering(base_path)  # a plan that is younger than the write left behind
+    engine.schedule_clustering(
+        base_path
+    )  # this plan is newer than the failed write that Hudi left in the table
     engine.execute_clustering(base_path)
     for _ in range(2):
         with pytest.raises(HudiRefusedError, match="please rollback greater commits first"):
@@ -133,7 +139,7 @@ def test_hudi_that_expects_no_other_writer_is_stuck_behind_a_clustering_until_it
 
 
 @oldest_and_newest
-def test_hudi_rolls_back_the_plan_that_we_execute_where_updates_are_allowed(
+def test_if_updates_are_allowed_hudi_rolls_back_the_plan_that_we_are_executing(
     hudi, fragmented, engine: Engine, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
@@ -150,7 +156,7 @@ def test_hudi_rolls_back_the_plan_that_we_execute_where_updates_are_allowed(
 
 
 @oldest_and_newest
-def test_hudi_undoes_a_clustering_of_ours(hudi, fragmented, engine: Engine, oracle: Oracle) -> None:
+def test_hudi_rolls_back_our_completed_clustering(hudi, fragmented, engine: Engine, oracle: Oracle) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
     scheduled = engine.schedule_clustering(base_path, sort_columns=("int",))
     engine.execute_clustering(base_path)
@@ -159,7 +165,7 @@ def test_hudi_undoes_a_clustering_of_ours(hudi, fragmented, engine: Engine, orac
     assert not files_of(base_path, scheduled)
     assert_all_read(judge, base_path, STORED, oracle)
 
-    # From version 8 on Hudi leaves the plan of a clustering that it undoes inflight, its own ones too.
+    # From version 8 on, if Hudi rolls back a clustering, its plan stays inflight.
     again = engine.execute_clustering(base_path)
     assert again.outcome is (Outcome.NOTHING_TO_DO if oracle is V6_OLD else Outcome.COMPLETED)
     assert_all_read(judge, base_path, STORED, oracle)
@@ -168,7 +174,7 @@ def test_hudi_undoes_a_clustering_of_ours(hudi, fragmented, engine: Engine, orac
 
 
 @oldest_and_newest
-def test_hudi_executes_what_our_write_left_of_its_plan(
+def test_our_write_releases_a_group_of_a_plan_of_hudi_and_hudi_executes_the_rest(
     hudi, fragmented, engine: Engine, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
@@ -187,12 +193,12 @@ def test_hudi_executes_what_our_write_left_of_its_plan(
 
 
 @oldest_and_newest
-def test_after_a_clustering_of_ours_was_cancelled_hudi_writes_cleans_and_clusters(
+def test_after_we_cancel_our_clustering_hudi_writes_cleans_and_clusters(
     hudi, fragmented, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
     scheduled = engine.schedule_clustering(base_path, sort_columns=("int",))
-    if oracle is V9:  # it was being executed; of the other one nothing but the plan is there
+    if oracle is V9:  # in this case an execution has begun; in the other case there is only the plan
         die_before_completion(engine, base_path, tmp_path / "dead")
     engine.cancel_clustering(base_path)
     assert not files_of(base_path, scheduled)
@@ -209,7 +215,7 @@ def test_after_a_clustering_of_ours_was_cancelled_hudi_writes_cleans_and_cluster
     assert_all_read(judge, base_path, merged(STORED, TOUCHING), oracle)
 
 
-def test_our_plan_outlives_the_upgrade_of_the_table(hudi, fragmented, engine: Engine) -> None:
+def test_our_plan_can_be_executed_after_hudi_upgraded_the_table(hudi, fragmented, engine: Engine) -> None:
     judge, base_path = hudi(V6.release), fragmented(6)
     scheduled = engine.schedule_clustering(base_path, sort_columns=("int",))
     options = {key: value for key, value in V6.options("t", **BLOOM).items() if key not in V6.pins}
@@ -225,7 +231,7 @@ def test_our_plan_outlives_the_upgrade_of_the_table(hudi, fragmented, engine: En
 
 
 @pytest.mark.parametrize("oracle", [V9], ids=str)
-def test_a_clustering_switches_the_metadata_table_off_and_hudi_builds_it_with_the_clustered_files(
+def test_a_clustering_removes_the_metadata_table_and_hudi_rebuilds_it_with_the_clustered_files(
     hudi, fragmented, engine: Engine, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)

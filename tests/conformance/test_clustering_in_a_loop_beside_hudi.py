@@ -1,9 +1,9 @@
-"""Real Hudi writes again and again while all services of ours go round: the rows are those of a dictionary.
+"""Real Hudi writes repeatedly while our table services run in a loop. The table keeps exactly the rows of Hudi.
 
-Hudi upserts small batches from its own process; schedules and executions of ours, sorted and stitched in turn, with
-cleans and archivals after each, run beside it without a pause. Either side may refuse and is asked again: Hudi rejects
-updates of files under a plan, or loses at its commit; a plan of ours may find all of its files changed.
-``CLUSTERING_LOOP_SECONDS`` makes it run longer.
+Hudi upserts small batches in its own process. At the same time, this process schedules and executes clusterings (every
+second one sorts the rows), and cleans and archives after each clustering. Operations on both sides can fail and are
+then repeated: Hudi refuses to update files of a pending plan, or finds a conflict at its commit; one of our plans may
+find that Hudi has changed all of its files. ``CLUSTERING_LOOP_SECONDS`` sets the duration of the loop.
 """
 
 import logging
@@ -37,15 +37,19 @@ from support.depth import number_from
 _LOG = logging.getLogger(__name__)
 
 SECONDS = number_from("CLUSTERING_LOOP_SECONDS", 8, 30)
-PATIENCE_SECONDS = 400.0
-"""Longer than an abandoned lock counts: an empty one of Hudi 0.15's on the local disk was seen to stay behind."""
+EXTRA_SECONDS = 400.0
+"""Additional seconds for slow machines; longer than the time after which an abandoned lock expires.
+
+Hudi 0.15 sometimes leaves an empty lock file on the local disk.
+"""
 
 PARTITIONS = ("a", "b", "c", "d")
 UPDATED_KEYS = 24
 HISTORY = 5
-"""Commits before the loop, so that there is something to clean and archive from its first round on.
+"""Number of commits before the loop, so that the first round can clean and archive.
 
-Later each write that Hudi refuses holds both back for two minutes: until its heartbeat has expired.
+Later, each write that Hudi refuses blocks cleaning and archival for two minutes, until the heartbeat of the write
+expires.
 """
 
 LOCKED = {
@@ -55,14 +59,23 @@ LOCKED = {
     "hoodie.write.lock.wait_time_ms_between_retry": "200",
     "hoodie.write.lock.num_retries": "100",
 }
-# Hudi's readers and writers are given no time: what is not needed goes at once.
+# Cleaning deletes outdated files immediately.
 CLEANING = {"hoodie.airflow.clean.floor.hours": "0"}
 ARCHIVING = {"hoodie.clean.commits.retained": "3"}
-CONFLICTS = ("HoodieClusteringUpdateException", "HoodieWriteConflictException")
+CONFLICTS = (
+    "HoodieClusteringUpdateException",
+    "HoodieWriteConflictException",
+    "Could not read commit details",
+)
+"""Errors of Hudi after which it wrote nothing and the same write can be repeated.
+
+The last one: Hudi lists the timeline without the lock. Archival may remove a commit before Hudi reads its file, also
+archival by Hudi. The loop archives after each clustering, much more often than a table in production.
+"""
 
 
 class HudiWriter:
-    """Upserts by real Hudi until a moment, each as often as it takes; `model` is what the table must hold."""
+    """Lets real Hudi upsert batches until a deadline and repeats refused upserts; `model` has the expected rows."""
 
     def __init__(
         self, judge: HudiJudge, base_path: Path, options: Mapping[str, str], model: Model, until: float
@@ -72,26 +85,26 @@ class HudiWriter:
         self.upserts = 0
         self.clusterings_seen: set[str] = set()
         self.conflicts: Counter[str] = Counter()
-        self.wants_more: Callable[[], bool] = lambda: False
+        self.must_continue: Callable[[], bool] = lambda: False
 
     def run(self) -> None:
-        while time.monotonic() < self._until or self._has_seen_too_little():
+        while time.monotonic() < self._until or self._continues_after_the_deadline():
             batch = self._batch(self.upserts + 1)
             self._write(as_table(batch, PLAIN))
             self.model = merged(self.model, batch)
             self.upserts += 1
             self.clusterings_seen |= clusterings_within_writes(self._base_path)
 
-    def _has_seen_too_little(self) -> bool:
-        """Not everything has happened yet, such as the end of a clustering during a write: machines may be slow."""
-        is_patient = time.monotonic() < self._until + PATIENCE_SECONDS
-        return is_patient and (self.upserts < 2 or not self.clusterings_seen or self.wants_more())
+    def _continues_after_the_deadline(self) -> bool:
+        """Whether the loop must continue after its deadline, for example because no clustering ended during a write."""
+        is_patient = time.monotonic() < self._until + EXTRA_SECONDS
+        return is_patient and (self.upserts < 2 or not self.clusterings_seen or self.must_continue())
 
     @staticmethod
     def _batch(number: int) -> list[Row]:
-        """New rows, so new small files, in two partitions; every other time updates in a third one too.
+        """New rows, and therefore new small files, in two partitions; every second batch also updates a third one.
 
-        Hudi rejects the latter while their files are planned; the others go on beside the execution of the plan.
+        Hudi refuses the updates while a plan contains their files. Batches without updates do not conflict with a plan.
         """
         new = {UPDATED_KEYS + 4 * number + (number + i) % 4 for i in (1, 2)}
         updated = {number % 4 + 4 * ((number * 3 + i) % (UPDATED_KEYS // 4)) for i in range(3)}
@@ -104,13 +117,13 @@ class HudiWriter:
                 return
             except HudiRefusedError as refusal:
                 kind = next((name for name in CONFLICTS if name in str(refusal)), None)
-                if kind is None or time.monotonic() > self._until + 2 * PATIENCE_SECONDS:
+                if kind is None or time.monotonic() > self._until + 2 * EXTRA_SECONDS:
                     raise
                 self.conflicts[kind] += 1
 
 
 class Services:
-    """Schedules, executes, cleans and archives until `stop`; a plan that loses to a writer is made anew."""
+    """Schedules, executes, cleans and archives until `stop`; cancels and replaces plans that conflict with Hudi."""
 
     def __init__(self, engine: Engine, base_path: Path) -> None:
         self._engine, self._base_path = engine, base_path
@@ -134,9 +147,9 @@ class Services:
             except (CommitConflictError, InvalidRequestError) as error:
                 self.lost[type(error).__name__] += 1
                 self._engine.cancel_clustering(self._base_path)
-            self._tidy()
+            self._clean_and_archive()
 
-    def _tidy(self) -> None:
+    def _clean_and_archive(self) -> None:
         base_path = str(self._base_path)
         try:
             cleaned = clean(CleanRequest(base_path=base_path, commits_retained=3, options=CLEANING))
@@ -162,17 +175,17 @@ class Services:
 
 
 def read_by_us(base_path: Path) -> pa.Table:
-    """The rows of the base files that our planners see, without the meta columns."""
+    """The rows of the base files that our planners find, without the meta columns."""
     slices = load_snapshot(LocalStorage(str(base_path))).all_slices
     tables = [pq.read_table(base_path / str(s.base_file_path), partitioning=None) for s in slices]
     return pa.concat_tables(tables).drop_columns(META_COLUMNS)
 
 
 def clusterings_within_writes(base_path: Path) -> set[str]:
-    """Clusterings that completed between request and completion of a write, by the times of the timeline's files."""
+    """Clusterings that completed during a write, according to the modification times of the files in the timeline."""
     files: list[tuple[str, float]] = []
     for path in timeline_folder(base_path).iterdir():
-        with suppress(FileNotFoundError):  # archived meanwhile
+        with suppress(FileNotFoundError):  # an archival has removed the file
             files.append((path.name, path.stat().st_mtime))
     requested = {name.partition(".")[0]: when for name, when in files if name.endswith(".commit.requested")}
     writes = [
@@ -189,7 +202,7 @@ def clusterings_within_writes(base_path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_rows_of_hudi_writers_beside_our_clusterings(
+def test_no_rows_are_lost_or_duplicated_if_hudi_writes_during_our_table_services(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "t"
@@ -198,10 +211,10 @@ def test_rows_of_hudi_writers_beside_our_clusterings(
     engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version, options=NO_PADDING)
     for _ in range(HISTORY):
         engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version, options=NO_PADDING)
-    judge.write(base_path, as_table(rows, PLAIN), options)  # the first one loads classes for seconds
+    judge.write(base_path, as_table(rows, PLAIN), options)  # the first write takes seconds to load classes
     writer = HudiWriter(judge, base_path, options, merged({}, rows), time.monotonic() + SECONDS)
     services = Services(engine, base_path)
-    writer.wants_more = lambda: not (running.done() or services.has_done_all)
+    writer.must_continue = lambda: not (running.done() or services.has_done_all)
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(services.run)
         try:
@@ -226,17 +239,20 @@ def test_rows_of_hudi_writers_beside_our_clusterings(
     assert services.cleaned, figures
     assert services.archived, figures
 
-    # Our next write rolls back what Hudi's refused writes left, and nothing else goes.
+    # Our next write rolls back Hudi's refused writes; all other rows stay.
     last = some_rows(range(UPDATED_KEYS), 999, PLAIN, PARTITIONS)
     engine.write(base_path, as_table(last, PLAIN), version=oracle.table_version, options=NO_PADDING)
     assert_all_read(judge, base_path, merged(writer.model, last), oracle)
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_hudi_notices_a_clustering_that_began_and_ended_while_it_looked_for_its_rows(
+def test_hudi_finds_a_conflict_with_a_clustering_that_ran_while_hudi_searched_for_its_keys(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
-    """Before its inflight file exists only Hudi knows which files it will rewrite, so Hudi must find the conflict."""
+    """Until its inflight file exists, no other job knows which files Hudi's write will change.
+
+    Therefore Hudi must find the conflict.
+    """
     judge, base_path = hudi(oracle.release), tmp_path / "t"
     options = {**oracle.options("t", **BLOOM), **LOCKED}
     model: Model = {}
@@ -244,7 +260,7 @@ def test_hudi_notices_a_clustering_that_began_and_ended_while_it_looked_for_its_
         rows = some_rows(numbers, 0, PLAIN)
         engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version, options=NO_PADDING)
         model = merged(model, rows)
-    # Hudi looks some seconds for so many keys; none of the new rows is in the files to be clustered.
+    # Hudi needs some seconds to search for so many keys. No new row belongs to the files of the plan.
     new = [{**row, "key": f"new-{i}", "part": "c"} for i, row in enumerate(some_rows([0] * 20_000, 1, PLAIN))]
     batch = some_rows(range(16), 1, PLAIN) + new
     with ThreadPoolExecutor(1) as pool:
@@ -252,7 +268,9 @@ def test_hudi_notices_a_clustering_that_began_and_ended_while_it_looked_for_its_
         begun = _wait_for_request(base_path)
         engine.schedule_clustering(base_path)
         engine.execute_clustering(base_path)
-        assert not list(timeline_folder(base_path).glob(f"{begun}.inflight")), "too late to prove anything"
+        assert not list(timeline_folder(base_path).glob(f"{begun}.inflight")), (
+            "Hudi's write was already inflight, so this test proves nothing"
+        )
         with pytest.raises(HudiRefusedError, match="HoodieWriteConflictException"):
             write.result()
     assert_all_read(judge, base_path, model, oracle)
@@ -261,8 +279,8 @@ def test_hudi_notices_a_clustering_that_began_and_ended_while_it_looked_for_its_
 
 
 def _wait_for_request(base_path: Path) -> str:
-    """Request time of the third commit, as soon as it is there and Hudi has read the timeline."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    """Wait until the third commit is requested and Hudi has read the timeline; return the requested time."""
+    deadline = time.monotonic() + EXTRA_SECONDS
     while time.monotonic() < deadline:
         requested = sorted(path.name for path in timeline_folder(base_path).glob("*.commit.requested"))
         if len(requested) == 3:

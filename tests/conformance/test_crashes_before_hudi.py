@@ -1,6 +1,6 @@
-"""Jobs of ours that die half-way: Hudi reads old or new rows, writes on, and our next run finishes.
+"""Our jobs that die before their end: Hudi reads old or new rows and writes, and our next run completes the job.
 
-Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on version 9; hudi-rs reads along.
+Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on version 9; hudi-rs also reads the tables.
 """
 
 import itertools
@@ -27,10 +27,10 @@ THEIRS = [*some_rows([0, 1, 41], 4), *THEIRS_NEW]
 
 @dataclass
 class DiesAt(FaultyStorage):
-    """Crashes at the first creation of a file of the timeline whose name ends so.
+    """Storage that crashes when the job creates the first file whose name has one of the endings.
 
     Attributes:
-        ends: how the name may end.
+        ends: the endings of the name.
     """
 
     ends: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ POINTS = (
     Point("after the commit", COMPLETED, after=True),
 )
 
-# Each release meets two points, and each point is met.
+# `make test` uses two points for each release, and each point at least once.
 SAMPLE = {(V6_OLD, POINTS[0]), (V6_OLD, POINTS[1]), (V9, POINTS[1]), (V9, POINTS[2])}
 
 pytestmark = pytest.mark.parametrize(
@@ -79,30 +79,32 @@ pytestmark = pytest.mark.parametrize(
 
 
 def expire(base_path: Path) -> None:
-    """Make the dead job look dead, as after two minutes."""
+    """Remove the lock and the heartbeat of the dead job, as if they had expired."""
     (base_path / ".hoodie" / "lock").unlink(missing_ok=True)
     for heartbeat in files_below(base_path / ".hoodie" / ".heartbeat"):
         heartbeat.unlink()
 
 
-def left_files(base_path: Path) -> list[Path]:
+def uncommitted_files(base_path: Path) -> list[Path]:
     """Data files of instants that are not completed."""
     completed = {name.partition(".")[0].partition("_")[0] for name in instant_names(base_path, "commit")}
     return [path for path in data_files(base_path) if instant_of(path) not in completed]
 
 
 def assert_nothing_left(base_path: Path) -> None:
-    assert left_files(base_path) == []
+    assert uncommitted_files(base_path) == []
     assert files_below(base_path / ".hoodie" / ".aux" / "staging") == []
     assert files_below(base_path / ".hoodie" / ".temp") == []
 
 
-def test_a_dead_upsert(hudi, fragmented, engine: Engine, oracle: Oracle, point: Point) -> None:
+def test_hudi_writes_after_a_dead_upsert_and_a_retry_completes_the_upsert(
+    hudi, fragmented, engine: Engine, oracle: Oracle, point: Point
+) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
     version, rows = oracle.table_version, as_table(OURS)
     with pytest.raises(Crash):
         engine.write(base_path, rows, version=version, request_id="same", storage=point.storage(base_path))
-    assert bool(left_files(base_path)) == (point.name == "before the commit")
+    assert bool(uncommitted_files(base_path)) == (point.name == "before the commit")
     model = merged(STORED, OURS) if point.is_committed else STORED
     assert_all_read(judge, base_path, model, oracle)
     expire(base_path)
@@ -120,16 +122,18 @@ def test_a_dead_upsert(hudi, fragmented, engine: Engine, oracle: Oracle, point: 
     tried(f"upsert, then Hudi {oracle.release}")
 
 
-def test_a_dead_clustering(hudi, fragmented, engine: Engine, oracle: Oracle, point: Point) -> None:
+def test_hudi_writes_after_a_dead_clustering_and_a_retry_completes_the_clustering(
+    hudi, fragmented, engine: Engine, oracle: Oracle, point: Point
+) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
     plan = engine.schedule_clustering(base_path, sort_columns=("int",)).instant_time
     with pytest.raises(Crash):
         engine.execute_clustering(base_path, storage=point.storage(base_path))
-    assert bool(left_files(base_path)) == (point.name == "before the commit")
+    assert bool(uncommitted_files(base_path)) == (point.name == "before the commit")
     assert_all_read(judge, base_path, STORED, oracle)
     expire(base_path)
 
-    # Hudi updates no file group of a pending clustering.
+    # Hudi does not update file groups of a pending clustering.
     batch = THEIRS if point.is_committed else THEIRS_NEW
     judge.write(base_path, as_table(batch), oracle.options("t", **BLOOM))
     model = merged(STORED, batch)

@@ -1,4 +1,4 @@
-"""Plans encoded by the engine and carried out by real Hudi (rule 21 of ``test_acceptance_rules``).
+"""Real Hudi executes plans that the engine encoded (rule 21 of ``test_acceptance_rules``).
 
 Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on versions 6, 8 and 9.
 """

@@ -1,4 +1,4 @@
-"""hudi-rs 0.5 reads what the engine wrote: snapshot, time travel and incremental, for table versions 6, 8 and 9."""
+"""hudi-rs 0.5 reads tables of the engine: snapshots, time travel and incremental reads; table versions 6, 8 and 9."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from judges.table_files import incremental_bounds
 
 @pytest.mark.parametrize("is_partitioned", [True, False], ids=["partitioned", "not-partitioned"])
 @pytest.mark.parametrize("version", [6, 8, 9])
-def test_hudi_rs_reads_the_snapshot_and_every_earlier_state(
+def test_hudi_rs_reads_the_current_and_every_earlier_state(
     engine: Engine, tmp_path: Path, version: int, is_partitioned: bool
 ) -> None:
     base_path = tmp_path / "t"
@@ -35,7 +35,7 @@ def test_hudi_rs_reads_the_snapshot_and_every_earlier_state(
 
 
 @pytest.mark.parametrize("version", [6, 8, 9])
-def test_hudi_rs_does_not_see_deleted_rows_and_replaced_file_groups(
+def test_hudi_rs_does_not_read_deleted_rows_and_replaced_file_groups(
     engine: Engine, tmp_path: Path, version: int
 ) -> None:
     base_path = tmp_path / "t"

@@ -1,6 +1,6 @@
-"""The judges themselves: what they promise before they may judge the engine.
+"""Tests of the judges themselves.
 
-Tables here are written by Hudi and read by Hudi (and hudi-rs); the engine takes no part.
+Hudi writes the tables of these tests, and Hudi and hudi-rs read them; the engine is not involved.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ from judges.table_files import incremental_bounds
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_the_judge_says_which_release_it_is(hudi, release: str) -> None:
+def test_a_judge_reports_its_release(hudi, release: str) -> None:
     answer = hudi(release).ping()
     assert (answer["hudi"], answer["spark"].rpartition(".")[0]) == (release, "3.5")
 
@@ -39,21 +39,21 @@ def test_hudi_and_hudi_rs_read_every_type_that_hudi_wrote(hudi, tmp_path: Path, 
     assert hudi_rs.read_incremental(base_path, end).num_rows == 0
 
 
-def test_hudi_1_keeps_zone_less_timestamps(hudi, tmp_path: Path) -> None:
+def test_hudi_1_keeps_timestamps_without_a_time_zone(hudi, tmp_path: Path) -> None:
     judge, base_path, schema = hudi(V9.release), tmp_path / "t", ALL_TYPES.append(LOCAL_TIME)
     rows = some_rows(range(6), 1, schema)
     judge.write(base_path, as_table(rows, schema), V9.options("t"))
     assert_rows_equal(judge.read(base_path), merged({}, rows), str(V9))
 
 
-def test_a_refusal_of_hudi_is_reported_and_the_judge_goes_on(hudi, tmp_path: Path) -> None:
+def test_a_judge_answers_requests_after_an_exception_of_hudi(hudi, tmp_path: Path) -> None:
     judge = hudi("1.2.0")
     with pytest.raises(HudiRefusedError, match="(?i)does not exist|not found|PATH_NOT_FOUND|TableNotFound"):
         judge.read(tmp_path / "nothing")
     assert judge.sql("select 1 as one") == [{"one": 1}]
 
 
-def test_a_judge_that_dies_is_an_error_with_the_end_of_its_log(
+def test_the_error_about_a_dead_judge_contains_the_end_of_its_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = tmp_path / "python"
@@ -64,7 +64,9 @@ def test_a_judge_that_dies_is_an_error_with_the_end_of_its_log(
         HudiJudge("1.2.0", tmp_path / "judge").ping()
 
 
-def test_a_missing_bundle_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_about_a_missing_bundle_has_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script = tmp_path / "python"
     script.write_text("#!/bin/sh\necho 'unresolved dependency: org.apache.hudi' >&2\nexit 1\n")
     script.chmod(0o755)
@@ -73,19 +75,21 @@ def test_a_missing_bundle_is_said_in_one_line(tmp_path: Path, monkeypatch: pytes
         HudiJudge("1.2.0", tmp_path / "judge").ping()
 
 
-def test_a_missing_environment_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_about_a_missing_environment_has_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HUDI_JUDGE_PYTHON", str(tmp_path / "absent"))
     with pytest.raises(JudgeUnavailableError, match="^real Hudi not run: no judges' environment"):
         HudiJudge("1.2.0", tmp_path / "judge")
 
 
-def test_a_key_seen_twice_never_compares_equal() -> None:
+def test_rows_that_contain_a_key_twice_are_an_error() -> None:
     row = some_rows([1], 1)[0]
     with pytest.raises(AssertionError, match="more than once"):
         rows_by_key([row, row])
 
 
-def test_a_wrong_value_in_a_nested_column_is_named() -> None:
+def test_the_error_about_a_wrong_nested_value_names_the_column() -> None:
     rows = some_rows([1, 2], 1)
     judged = as_table(rows).to_pylist(maps_as_pydicts="strict")
     judged[0]["visits"][0]["cost"] += 1

@@ -1,8 +1,8 @@
-"""A table with an active metadata table is never left with a stale one.
+"""The engine never leaves a table with an outdated metadata table.
 
-A commit that does not update the metadata table loses rows for good in every release of Hudi (0.15.0 and 1.2.0,
-table versions 6, 8, 9), so the engine refuses such a table by name, or switches the metadata table off first the
-way Hudi's own writers do: property, then folder, then commit.
+If a commit does not update an active metadata table, every release of Hudi (0.15.0 and 1.2.0, table versions 6, 8, 9)
+loses the rows of the commit. Therefore the engine refuses a table with an active metadata table, or first switches the
+metadata table off as Hudi's own writers do: it removes the property, then the folder, and then commits.
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ def _with_metadata_table(oracle: Oracle) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("oracle", SAMPLED_ORACLES)
-def test_it_is_refused_by_name_and_switched_off_on_request_and_hudi_rebuilds_it_with_our_commits(
+def test_an_active_metadata_table_is_refused_or_switched_off_and_hudi_rebuilds_it_with_our_commits(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "t"
@@ -54,7 +54,7 @@ def test_it_is_refused_by_name_and_switched_off_on_request_and_hudi_rebuilds_it_
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_the_metadata_table_is_gone_before_our_commit_is_visible(
+def test_the_metadata_table_is_removed_before_our_commit_is_visible(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "t"
@@ -70,7 +70,7 @@ def test_the_metadata_table_is_gone_before_our_commit_is_visible(
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_a_metadata_table_listed_again_meanwhile_stops_our_commit(
+def test_our_write_does_not_commit_if_another_writer_lists_a_metadata_table_meanwhile(
     engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     base_path = tmp_path / "t"
@@ -88,7 +88,7 @@ def _copy(base_path: Path, target: Path) -> None:
 
 
 def _list_metadata_table(base_path: Path) -> None:
-    """What a foreign writer with Hudi's defaults does at any time."""
+    """List the metadata table in the properties, as a writer with Hudi's default options may do at any time."""
     path = base_path / ".hoodie" / "hoodie.properties"
     path.write_text(path.read_text() + f"{PARTITIONS_PROPERTY}=files\n")
 

@@ -1,7 +1,7 @@
-"""Real Hudi reads what the engine wrote, writes on, and the engine writes on after Hudi: rows equal at each step.
+"""Real Hudi and the engine write to one table alternately. After each write, Hudi reads the expected rows.
 
-Oracles: Hudi 0.15.0 on table version 6; Hudi 1.2.0 on versions 6, 8 and 9, pinned to that version. hudi-rs 0.5
-reads after each step too. The expectation is a plain dictionary of rows.
+Oracles: Hudi 0.15.0 on table version 6; Hudi 1.2.0 on versions 6, 8 and 9, pinned to that version. A dictionary
+contains the expected rows. In the test with alternating writers, hudi-rs 0.5 also reads the table after each write.
 """
 
 import random
@@ -24,13 +24,13 @@ TURNS = 10
 ROWS_PER_TURN = 8
 KEY_SPACE = 40
 
-# Without small files to pad, a row that the index does not find lands in a file group of its own: a duplicate.
+# No small files are padded, so a stored key that the index does not find becomes a duplicate in a new file group.
 BLOOM = {"index__type": "BLOOM", "parquet__small__file__limit": "0"}
 SIMPLE = {"index__type": "SIMPLE", "parquet__small__file__limit": "0"}
 
 
 def tables(*sampled: tuple[Oracle, bool]) -> pytest.MarkDecorator:
-    """Parametrise a test by every oracle on partitioned and other tables, of which `make test` runs only these."""
+    """Parametrize a test with all oracles and both kinds of tables; `make test` runs only the cases in `sampled`."""
     return pytest.mark.parametrize(
         ("oracle", "is_partitioned"),
         [
@@ -45,7 +45,7 @@ def _name(oracle: Oracle, is_partitioned: bool) -> str:
 
 
 @tables(*PARTITIONED, (V9, False))
-def test_hudi_reads_every_type_and_upserts_by_both_indexes_after_us(
+def test_hudi_reads_every_type_of_our_rows_and_updates_them_with_both_indexes(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle, is_partitioned: bool
 ) -> None:
     judge, base_path, schema = hudi(oracle.release), tmp_path / "t", _schema(oracle, is_partitioned)
@@ -74,23 +74,24 @@ def test_hudi_reads_every_type_and_upserts_by_both_indexes_after_us(
 
 
 @tables((V6_OLD, False), (V9, True))
-def test_alternating_writers_keep_to_the_model_for_ten_turns(
+def test_rows_stay_correct_if_hudi_and_the_engine_write_alternately_for_ten_turns(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle, is_partitioned: bool
 ) -> None:
-    # Hudi makes the partitioned table and the engine the other one, so both ways of starting are seen.
+    # Hudi creates the partitioned table, and the engine creates the table without partitions.
     table = _SharedTable(hudi(oracle.release), engine, tmp_path / "t", oracle, is_partitioned)
     for turn in range(TURNS):
         table.take_turn(turn, is_ours=turn % 2 == int(is_partitioned))
 
 
 def _schema(oracle: Oracle, is_partitioned: bool) -> pa.Schema:
-    # Zone-less timestamps in one of the two layouts: Hudi 1.x reads them from version 8 on, hudi-rs does not.
+    # Only tables without partitions have timestamps without a time zone: Hudi 1.x reads them from version 8 on, but
+    # hudi-rs does not read them.
     has_local_time = oracle.table_version >= 8 and not is_partitioned
     return ALL_TYPES.append(LOCAL_TIME) if has_local_time else ALL_TYPES
 
 
 class _SharedTable:
-    """One table that two writers take turns on, beside its model."""
+    """One table to which two writers write alternately, and the model of its rows."""
 
     def __init__(
         self, judge: HudiJudge, engine: Engine, base_path: Path, oracle: Oracle, is_partitioned: bool
@@ -101,7 +102,7 @@ class _SharedTable:
         self._model: Model = {}
 
     def take_turn(self, turn: int, *, is_ours: bool) -> None:
-        """Delete some rows each fourth turn, otherwise upsert some; then let both judges read."""
+        """Delete rows in each fourth turn, and upsert rows in the other turns; then let both judges read the table."""
         is_delete = turn % 4 == 3
         rows = self._victims() if is_delete else self._news(turn + 1)
         operation = "delete" if is_delete else "upsert"

@@ -1,6 +1,6 @@
-"""Going back beside real Hudi: it reads and writes on after our rollbacks and restores, and we finish its restores.
+"""Rollbacks and restores shared with real Hudi: Hudi reads and writes after ours, and each side completes pending ones.
 
-Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on version 9; hudi-rs reads along.
+Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on version 9; hudi-rs also reads the tables.
 """
 
 from pathlib import Path
@@ -40,10 +40,10 @@ def hudi_writes(judge: HudiJudge, base_path: Path, oracle: Oracle, model: Model,
     return merged(model, rows)
 
 
-def assert_written_on(
+def assert_both_can_write(
     judge: HudiJudge, base_path: Path, oracle: Oracle, engine: Engine, model: Model
 ) -> None:
-    """Hudi reads, Hudi writes, we write; no reader sees what was undone."""
+    """Check that Hudi can write and then we can write, and that no reader finds undone rows."""
     assert_all_read(judge, base_path, model, oracle)
     model = hudi_writes(judge, base_path, oracle, model, 8)
     assert_all_read(judge, base_path, model, oracle)
@@ -53,7 +53,7 @@ def assert_written_on(
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_hudi_goes_on_after_we_undid_its_commit_and_our_clustering(
+def test_hudi_writes_after_we_rolled_back_its_commit_and_our_clustering(
     hudi, fragmented, engine: Engine, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
@@ -71,11 +71,11 @@ def test_hudi_goes_on_after_we_undid_its_commit_and_our_clustering(
     if oracle.release != "0.15.0":
         shown = call_procedure(judge, base_path, "show_rollbacks", "", oracle)
         assert len(shown) == 2
-    assert_written_on(judge, base_path, oracle, engine, STORED)
+    assert_both_can_write(judge, base_path, oracle, engine, STORED)
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_we_restore_to_a_savepoint_of_hudi_and_hudi_goes_on(
+def test_hudi_writes_after_we_restored_the_table_to_a_savepoint_of_hudi(
     hudi, fragmented, engine: Engine, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
@@ -90,11 +90,11 @@ def test_we_restore_to_a_savepoint_of_hudi_and_hudi_goes_on(
     assert result.report is not None
     assert len(result.report.undone) == 3
     assert data_files(base_path) == before
-    assert_written_on(judge, base_path, oracle, engine, saved_model)
+    assert_both_can_write(judge, base_path, oracle, engine, saved_model)
 
 
-class DiesAtADataFile(FaultyStorage):
-    """Crashes when the third data file is to be deleted."""
+class DiesAtTheThirdDataFile(FaultyStorage):
+    """Storage that crashes instead of deleting the third data file."""
 
     deleted = 0
 
@@ -107,7 +107,9 @@ class DiesAtADataFile(FaultyStorage):
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_hudi_finishes_our_rollback_and_our_restore(hudi, fragmented, engine: Engine, oracle: Oracle) -> None:
+def test_hudi_completes_our_pending_rollback_and_our_pending_restore(
+    hudi, fragmented, engine: Engine, oracle: Oracle
+) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
     saved = newest_commit(base_path)
     call_procedure(judge, base_path, "create_savepoint", f"commit_time => '{saved}'", oracle)
@@ -131,11 +133,11 @@ def test_hudi_finishes_our_rollback_and_our_restore(hudi, fragmented, engine: En
 
 
 def dying(base_path: Path) -> Storage:
-    return DiesAtADataFile(open_storage(str(base_path), {}))
+    return DiesAtTheThirdDataFile(open_storage(str(base_path), {}))
 
 
 def pending(base_path: Path, action: str) -> set[str]:
-    """Times of instants of this action without a completed file."""
+    """Requested times of the pending instants of this action."""
     begun = {name.partition(".")[0] for name in instant_names(base_path, f"{action}.requested")}
     done = {name.partition(".")[0].partition("_")[0] for name in instant_names(base_path, f".{action}")}
     return begun - done

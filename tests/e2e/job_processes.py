@@ -1,4 +1,4 @@
-"""Jobs as their users start them: processes of their own, on a path of their own, ended only by their own ids."""
+"""Jobs that run as users run them: in separate processes, which do not inherit the Python path of the tests."""
 
 import os
 import signal
@@ -13,6 +13,7 @@ from typing import TypeVar
 import pyspark
 
 from hudi_table_services.contract.result import JobResult
+from hudi_table_services.services.registry import read_result
 
 REPOSITORY = Path(__file__).parents[2]
 SOURCES = REPOSITORY / "spark_jobs"
@@ -22,7 +23,7 @@ SPARK_HOME = Path(pyspark.__file__).parent
 SPARK_SUBMIT = SPARK_HOME / "bin" / "spark-submit"
 SPARK_CLASS = SPARK_HOME / "bin" / "spark-class"
 
-# Short jobs are over before generated code and the best compiler of the JVM have earned their cost.
+# Short jobs end before generated code and the second JIT compiler save more time than they take.
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 LONGEST_JOB_S = 150.0
@@ -32,7 +33,7 @@ ValueT = TypeVar("ValueT")
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A process that has ended, with what it printed and logged."""
+    """A process that has ended, with its output and its log."""
 
     exit_code: int
     output: str
@@ -40,15 +41,15 @@ class Ended:
 
     @property
     def result(self) -> JobResult:
-        """The result document on standard output."""
-        return JobResult.from_json(self.output[self.output.index("{") :])
+        """The result, parsed from standard output."""
+        return read_result(self.output[self.output.index("{") :])
 
 
 def spark_settings(folder: Path, **settings: str) -> Path:
-    """A Spark configuration folder: no web pages, nothing but 127.0.0.1, scratch files below ``folder``.
+    """Write a Spark configuration: no web UI, bound to 127.0.0.1, scratch files below ``folder``. Return its folder.
 
     Args:
-        settings: further ones, with ``__`` for dots.
+        settings: further Spark settings, with ``__`` instead of dots.
     """
     folder.mkdir(parents=True, exist_ok=True)
     lines = {
@@ -71,7 +72,7 @@ def spark_settings(folder: Path, **settings: str) -> Path:
 
 
 def environment(settings: Path, **variables: str) -> dict[str, str]:
-    """The variables of this process without any path to the engine and without any Spark of the machine's own."""
+    """The environment variables of this process, without Python paths and without settings of another Spark."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
     kept.pop("PYTHONPATH", None)
     return {
@@ -83,13 +84,13 @@ def environment(settings: Path, **variables: str) -> dict[str, str]:
     }
 
 
-def hidden_checkout(settings: Path) -> dict[str, str]:
-    """Variables of a process that cannot import the engine from the checkout, be it installed or not."""
+def without_checkout(settings: Path) -> dict[str, str]:
+    """Environment variables with which a process cannot import the engine from the checkout, even if installed."""
     return environment(settings, PYTHONPATH=str(IN_EVERY_PYTHON), E2E_HIDDEN_FOLDER=str(SOURCES))
 
 
 class JobProcess:
-    """A process in a session of its own, so that its children are known to be ours."""
+    """A process in a new session, so that the session id identifies its child processes."""
 
     def __init__(self, command: Sequence[str | Path], variables: Mapping[str, str], folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -118,7 +119,7 @@ class JobProcess:
         return Ended(exit_code, self._output.read_text(encoding="utf-8"), self.log)
 
     def kill(self) -> None:
-        """``kill -9`` for the process and all its children; Spark gives some of them process groups of their own."""
+        """Kill the process and all its child processes, including those for which Spark creates process groups."""
         while members := _session_members(self.process.pid):
             for pid in members:
                 try:
@@ -129,8 +130,8 @@ class JobProcess:
             time.sleep(0.01)
         self.process.wait()
 
-    def ask_for(self, what: str, look: Callable[[], ValueT | None], timeout_s: float = 90.0) -> ValueT:
-        """Look again and again until there is something, or this process has ended, or time is up."""
+    def wait_for(self, what: str, look: Callable[[], ValueT | None], timeout_s: float = 90.0) -> ValueT:
+        """Call ``look`` repeatedly until it returns a value; fail if the process ends or the time is up."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             if (found := look()) is not None:
@@ -142,7 +143,7 @@ class JobProcess:
 
 
 def run(command: Sequence[str | Path], variables: Mapping[str, str], folder: Path) -> Ended:
-    """Run a process to its end."""
+    """Run a process, and wait until it ends."""
     process = JobProcess(command, variables, folder)
     try:
         return process.wait()
@@ -151,7 +152,10 @@ def run(command: Sequence[str | Path], variables: Mapping[str, str], folder: Pat
 
 
 def _session_members(session: int) -> list[int]:
-    """Live processes of a session. The first field after a process's name, which may hold anything, is its state."""
+    """Ids of the running processes of a session, according to ``/proc/<pid>/stat``.
+
+    The name of a process can contain any character, so the fields are counted from the end of the name.
+    """
     members = []
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -164,20 +168,20 @@ def _session_members(session: int) -> list[int]:
 
 
 def busy_workers(jvm: int) -> list[int]:
-    """Python workers of the Spark in this JVM that are computing now."""
+    """Ids of the Python workers of this JVM that are running code at the moment."""
     daemons = [pid for pid in _children(jvm) if b"pyspark.daemon" in _of_process(pid, "cmdline")]
     workers = [worker for daemon in daemons for worker in _children(daemon)]
     return [pid for pid in workers if _of_process(pid, "stat").rpartition(b")")[2].split()[:1] == [b"R"]]
 
 
 def _children(pid: int) -> list[int]:
-    """Children of a process, whichever of its threads started them."""
+    """Ids of the child processes of all threads of a process."""
     threads = [path.name for path in Path(f"/proc/{pid}/task").glob("*")]
     return [int(child) for name in threads for child in _of_process(pid, f"task/{name}/children").split()]
 
 
 def _of_process(pid: int, name: str) -> bytes:
-    """A file of the kernel about a process; nothing if the process is gone."""
+    """Content of a file in the ``/proc`` folder of a process; empty if the process has ended."""
     try:
         return Path(f"/proc/{pid}/{name}").read_bytes()
     except (FileNotFoundError, ProcessLookupError):

@@ -1,7 +1,8 @@
-"""A process that works on one table beside others until it must stop: a writer, or the table's services in turn.
+"""A process that works on one table until a test stops it: a writer, or a process that runs the table services in turn.
 
-Run with plain python: ``looping_process.py <folder> seed|services`` or ``… writer <number> <writers>``. The table is
-``t`` in that folder, `Signals` are the files beside it. ``LOOP_TABLE_VERSION`` is the version of the seeded table.
+Usage: ``python looping_process.py <folder> seed|services`` or ``… writer <number> <writers>``. The table is ``t`` in
+that folder, which also contains the files of `Signals`. ``LOOP_TABLE_VERSION`` is the version of the table that
+``seed`` creates.
 """
 
 import json
@@ -37,7 +38,7 @@ from hudi_table_services.jobs.writing.upsert import upsert
 
 SHARED_KEYS = 40
 HISTORY = 7
-"""Commits before the first writer, so that there is something to clean and archive soon."""
+"""Number of commits before the first writer starts, so that the first services can clean and archive."""
 
 SCHEMA = pa.schema([("k", pa.string()), ("p", pa.string()), ("ts", pa.int64()), ("v", pa.string())])
 CLEANING = {"hoodie.airflow.clean.floor.hours": "0"}
@@ -45,24 +46,24 @@ ARCHIVING = {"hoodie.clean.commits.retained": "3"}
 
 
 def a_row(key: str, order: int, who: str) -> dict[str, object]:
-    """A row that never changes its partition; no other row has this `order`."""
+    """A row whose partition depends only on its key; `order` is the ordering value of the batch."""
     return {"k": key, "p": "abcd"[sum(key.encode()) % 4], "ts": order, "v": f"{who} {order}"}
 
 
 def seed_rows() -> list[dict[str, object]]:
-    """What is there before the first writer: the keys that all of them change."""
+    """The rows of the table before the first writer starts; all writers change their keys."""
     return [a_row(f"shared-{i}", 0, "seed") for i in range(SHARED_KEYS)]
 
 
 def is_of_new_keys(number: int) -> bool:
-    """Whether batches of this number have the same new keys, and no other keys, from every writer."""
+    """Whether the batches with this number contain only new keys, and the same keys for every writer."""
     return number % 3 == 2
 
 
 def batch_of(writer: int, number: int, writers: int) -> list[dict[str, object]]:
-    """Some of the shared keys, another choice each time; an older key of the writer's own; and a new one.
+    """Rows with some of the shared keys, a new key that only this writer uses, and usually an older key of this writer.
 
-    Every third batch has new keys only, which all writers bring, so that nothing but these keys is in the way.
+    Every third batch contains only new keys, which all writers insert, so that only these keys can conflict.
     """
     order = number * writers + writer + 1
     if is_of_new_keys(number):
@@ -76,7 +77,7 @@ def batch_of(writer: int, number: int, writers: int) -> list[dict[str, object]]:
 def write(
     spark: SparkSession, base_path: str, request_id: str, rows: list[dict[str, object]], **options: str
 ) -> JobResult:
-    """One upsert of plain rows into the table; options with ``__`` for dots."""
+    """Upsert rows into the table; the names of ``options`` have ``__`` instead of dots."""
     request = UpsertRequest(
         base_path=base_path,
         request_id=request_id,
@@ -93,29 +94,30 @@ def write(
 
 
 class Signals:
-    """Messages between the processes: ``<name>.ready``, ``go``, ``<name>.at-<number>``, ``stop``, ``<name>.jsonl``.
+    """Files through which the processes communicate.
 
-    The report has a line of JSON per job, written after the job said how it ended.
+    The files are ``<name>.ready``, ``go``, ``<name>.at-<number>``, ``stop`` and the report ``<name>.jsonl``. A process
+    adds a line of JSON to its report after each job.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder, self._name = folder, name
 
     def wait_for_go(self) -> None:
-        """Say that this process can begin, and begin with the others."""
+        """Report that this process is ready, and wait until the test starts all processes."""
         self._file("ready").touch()
         while not (self._folder / "go").exists():
             time.sleep(0.02)
 
     @property
-    def may_go_on(self) -> bool:
+    def is_running(self) -> bool:
         return not (self._folder / "stop").exists()
 
     def meet(self, number: int, writers: int) -> None:
-        """Wait until every writer is about to write its batch of this number, or it is time to stop."""
+        """Wait until every writer is ready to write its batch with this number, or the test stops the processes."""
         self._file(f"at-{number}").touch()
         others = [self._folder / f"writer-{i}.at-{number}" for i in range(writers)]
-        while self.may_go_on and not all(other.exists() for other in others):
+        while self.is_running and not all(other.exists() for other in others):
             time.sleep(0.02)
 
     @property
@@ -128,7 +130,7 @@ class Signals:
 
     @property
     def reported(self) -> list[dict[str, object]]:
-        """Whole lines only: the process may be writing the next one."""
+        """All complete lines of the report; the process may be writing another line."""
         file = self._file("jsonl")
         lines = file.read_text(encoding="utf-8").splitlines(keepends=True) if file.exists() else []
         return [json.loads(line) for line in lines if line.endswith("\n")]
@@ -137,12 +139,10 @@ class Signals:
         return self._folder / f"{self._name}.{kind}"
 
 
-def write_again_and_again(
-    spark: SparkSession, base_path: str, signals: Signals, writer: int, writers: int
-) -> None:
-    """Batch after batch. One that is refused is sent again as the same request until it is time to stop."""
+def write_in_a_loop(spark: SparkSession, base_path: str, signals: Signals, writer: int, writers: int) -> None:
+    """Write batches until the test stops this process; repeat the request of a batch that a job refuses."""
     number = 0
-    while signals.may_go_on:
+    while signals.is_running:
         if is_of_new_keys(number):
             signals.meet(number, writers)
         try:
@@ -154,10 +154,10 @@ def write_again_and_again(
         number += 1
 
 
-def serve_again_and_again(spark: SparkSession, base_path: str, signals: Signals) -> None:
-    """One service after the other, and each again. What lost to a writer comes again in the next round."""
+def run_services_in_a_loop(spark: SparkSession, base_path: str, signals: Signals) -> None:
+    """Run the table services in turn until the test stops this process; the next round repeats failed services."""
     sort_columns: tuple[str, ...] = ()
-    while signals.may_go_on:
+    while signals.is_running:
         sort_columns = () if sort_columns else ("v",)
         plan = ScheduleClusteringRequest(base_path=base_path, sort_columns=sort_columns)
         services: dict[str, Callable[[], JobResult]] = {
@@ -179,10 +179,10 @@ def serve_again_and_again(spark: SparkSession, base_path: str, signals: Signals)
 
 
 def _cancel(base_path: str, signals: Signals) -> None:
-    """Everything that the plan was made of was changed by writers: it would be so the next time, too."""
+    """Cancel the pending plan: writers changed all its files, so another execution would fail, too."""
     try:
         cancel_clustering(CancelClusteringRequest(base_path=base_path, older_than_minutes=0))
-    except CommitConflictError as error:  # a writer is rolling the same clustering back
+    except CommitConflictError as error:  # a writer is rolling back the same clustering
         signals.report(service="cancel", refused=error.kind, message=str(error))
 
 
@@ -204,13 +204,13 @@ def main(folder: str, role: str, *numbers: str) -> None:
     else:
         spark.createDataFrame(
             pa.Table.from_pylist(seed_rows(), schema=SCHEMA)
-        ).count()  # loads what comes late
+        ).count()  # loads classes before the loop begins
         signals.wait_for_go()
         if role == "services":
-            serve_again_and_again(spark, base_path, signals)
+            run_services_in_a_loop(spark, base_path, signals)
         else:
             writer, writers = map(int, numbers)
-            write_again_and_again(spark, base_path, signals, writer, writers)
+            write_in_a_loop(spark, base_path, signals, writer, writers)
     spark.stop()
 
 

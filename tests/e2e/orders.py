@@ -1,4 +1,4 @@
-"""The rows that the jobs under test write: small orders, keyed by id, partitioned by region."""
+"""Rows for the jobs under test: orders with the record key ``id`` and the partition column ``region``."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,7 +24,7 @@ def write_parquet(rows: list[Order], path: Path) -> Path:
 
 
 def table_flags(base_path: Path, **more: str) -> list[str]:
-    """Flags that describe the table, and further ones with ``_`` for dashes."""
+    """Flags that describe the table, and further flags (``more``) with ``_`` instead of dashes."""
     flags = {
         "base_path": str(base_path),
         "table_name": "orders",
@@ -37,7 +37,7 @@ def table_flags(base_path: Path, **more: str) -> list[str]:
 
 
 def stored(base_path: Path) -> list[Order]:
-    """All rows by hudi-rs, sorted; a row that is there twice is listed twice."""
+    """All rows of the table, sorted; hudi-rs reads them. A duplicate row occurs twice in the list."""
     rows = read_snapshot(base_path)
     if not rows.num_rows:
         return []

@@ -1,4 +1,4 @@
-"""The engine shipped as an archive by ``--py-files``, where nothing but the archive can supply it."""
+"""Jobs that import the engine from an archive in ``--py-files``, and cannot import it from another place."""
 
 import shutil
 import subprocess
@@ -15,9 +15,9 @@ from e2e.job_processes import (
     SPARK_CLASS,
     SPARK_SUBMIT,
     JobProcess,
-    hidden_checkout,
     run,
     spark_settings,
+    without_checkout,
 )
 from e2e.orders import orders, stored, table_flags, write_parquet
 
@@ -36,29 +36,29 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
-    """The script alone: beside the package it would find that."""
+    """A copy of the script outside the checkout; next to the package, the script would import the package."""
     return Path(shutil.copy(SCRIPT, tmp_path))
 
 
 @pytest.fixture
 def variables(tmp_path: Path) -> dict[str, str]:
-    return hidden_checkout(spark_settings(tmp_path / "conf"))
+    return without_checkout(spark_settings(tmp_path / "conf"))
 
 
 def submit(master: str, archive: Path, script: Path) -> list[str | Path]:
     return [SPARK_SUBMIT, "--master", master, "--py-files", archive, script]
 
 
-def test_without_the_archive_there_is_no_engine(
+def test_without_the_archive_the_script_cannot_import_the_engine(
     script: Path, variables: dict[str, str], tmp_path: Path
 ) -> None:
-    """Negative control: otherwise the tests below prove nothing."""
+    """Negative control: if this script could import the engine, the tests below would prove nothing."""
     ended = run([sys.executable, script, "--help"], variables, tmp_path)
     assert ended.exit_code != 0
     assert "No module named 'hudi_table_services'" in ended.log
 
 
-def test_archive_is_all_that_spark_submit_needs(
+def test_spark_submit_needs_only_the_script_and_the_archive(
     archive: Path, script: Path, variables: dict[str, str], tmp_path: Path
 ) -> None:
     source, base_path = write_parquet(ROWS, tmp_path / "landing" / "orders.parquet"), tmp_path / "table"
@@ -71,17 +71,17 @@ def test_archive_is_all_that_spark_submit_needs(
 
 @contextmanager
 def standalone_cluster(variables: dict[str, str], folder: Path) -> Iterator[str]:
-    """A master and two workers of one core each, as plain processes on free ports; yields the master's address."""
+    """Start a master and two workers with one core each on free ports, and yield the master's address."""
     own = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
     processes = [JobProcess([SPARK_CLASS, MASTER_CLASS, *own], variables, folder / "master")]
     try:
-        address = processes[0].ask_for("master", lambda: address_in(processes[0].log))
+        address = processes[0].wait_for("master", lambda: address_in(processes[0].log))
         for name in ("worker-1", "worker-2"):
             size = ["--cores", "1", "--memory", "1g", "--work-dir", folder / name / "work"]
             command = [SPARK_CLASS, WORKER_CLASS, *own, *size, address]
             processes.append(JobProcess(command, variables, folder / name))
         for worker in processes[1:]:
-            worker.ask_for("registered worker", lambda w=worker: "Successfully registered" in w.log or None)
+            worker.wait_for("registered worker", lambda w=worker: "Successfully registered" in w.log or None)
         yield address
     finally:
         for process in reversed(processes):
@@ -89,20 +89,20 @@ def standalone_cluster(variables: dict[str, str], folder: Path) -> Iterator[str]
 
 
 def address_in(log: str) -> str | None:
-    """The master says where it is when it has chosen a port, and that it leads when it takes workers."""
+    """The address of the master in its log, or None until the master accepts workers."""
     if "I have been elected leader" not in log:
         return None
     return next(word for word in log.split() if word.startswith("spark://127.0.0.1:")).rstrip(".")
 
 
-def test_executors_of_a_standalone_cluster_write_the_files(
+def test_executors_of_a_standalone_cluster_write_files_with_the_archive(
     archive: Path, script: Path, variables: dict[str, str], tmp_path: Path
 ) -> None:
     source, base_path = write_parquet(ROWS, tmp_path / "landing" / "orders.parquet"), tmp_path / "table"
     flags = table_flags(base_path, source_path=str(source))
     with standalone_cluster(variables, tmp_path) as master:
         sizes = ["--conf", "spark.executor.memory=512m", "--conf", "spark.executor.cores=1"]
-        # An application starts with the executors it has at the time; both are to take part.
+        # Without this setting, the application could start before both executors are registered.
         sizes += ["--conf", "spark.scheduler.minRegisteredResourcesRatio=1.0"]
         command = submit(master, archive, script)
         ended = run([command[0], *sizes, *command[1:], *flags], variables, tmp_path / "run")

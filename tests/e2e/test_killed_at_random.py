@@ -1,8 +1,9 @@
-"""Jobs with Spark killed with SIGKILL at random moments, again and again: the table stays whole, and retries finish.
+"""Jobs with Spark are killed with SIGKILL at random moments. Readers see old or new rows; a retry completes the job.
 
-Killed are drivers, with their JVM and all that it started, and single Python workers of a session that goes on. What
-a dead driver leaves the same request finishes in another session; what a dead worker leaves Spark's own retry.
-``KILLS`` says how often in each of the tests (1), ``KILL_SEED`` repeats a run; the seed is in the output.
+The tests kill drivers (with their JVM and all its child processes), or single Python workers of a running session.
+After the death of a driver, another session completes the same request. After the death of a worker, Spark retries
+the task.
+``KILLS`` is the number of kills per test (default 1). Set ``KILL_SEED`` to the printed seed to repeat a run.
 """
 
 import itertools
@@ -50,7 +51,7 @@ _LOG = logging.getLogger(__name__)
 
 KILLS = int(number_from("KILLS", 1, 8))
 CASES = (("upsert", "6"), ("execute clustering", "9"), ("upsert", "9"), ("execute clustering", "6"))
-"""Job and table version, in turn."""
+"""Job and table version of the kills, in turn."""
 
 REGIONS = 8
 STORED = (orders(range(160), regions=REGIONS), orders(range(160, 320), regions=REGIONS))
@@ -64,7 +65,7 @@ SCRIPTS = {"upsert": "upsert_with_sizing.py", "execute clustering": "execute_clu
 
 
 def later() -> FixedClock:
-    """When the lock and the heartbeat of a dead job have expired."""
+    """A clock ten minutes ahead, for which the lock and the heartbeat of a dead job have expired."""
     return FixedClock(SystemClock().now() + timedelta(minutes=10), step=timedelta(milliseconds=1))
 
 
@@ -84,7 +85,7 @@ def upsert_request(base_path: Path, rows: list[Order], name: str, version: str) 
 
 @dataclass(frozen=True)
 class Case:
-    """A job that is going to be killed, and the table that it is going to work on."""
+    """A job that a test kills, and the table of the job."""
 
     job: str
     base_path: Path
@@ -108,7 +109,7 @@ class Case:
         return JobProcess(command, environment(settings), folder)
 
     def leftovers(self) -> list[str]:
-        """What only a running job may keep: markers, heartbeats, staged rows, files without a completed commit."""
+        """Files that only a running job may have: markers, heartbeats, staged rows, and uncommitted data files."""
         hoodie = self.base_path / ".hoodie"
         found = [
             file for place in (".temp", ".heartbeat", ".aux/staging") for file in files_below(hoodie / place)
@@ -124,7 +125,7 @@ class Case:
         return not self.pending() and not self.leftovers()
 
     def stage(self, old: "Case") -> str:
-        """How far the job got that began with the old table."""
+        """The stage that the job has reached, if it started with the table ``old``."""
         if instant_names(self.base_path) == instant_names(old.base_path):
             return "before the instant"
         if self.pending():
@@ -144,7 +145,7 @@ class Case:
 
 @pytest.fixture(scope="module")
 def case(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Case]:
-    """Two files in each of eight partitions, with a plan of clustering if that is the job; read only."""
+    """A table with two files in each of eight partitions, and with a plan if the job is a clustering; read-only."""
 
     @cache
     def made(job: str, version: str) -> Case:
@@ -168,12 +169,12 @@ def seed() -> int:
 
 @dataclass(frozen=True)
 class Moments:
-    """When things happened that others see; seconds of the monotonic clock.
+    """Times (of the monotonic clock, in seconds) at which a job changed its table.
 
     Attributes:
-        changed: something of the table changed for the first time: a plan became inflight, rows were staged.
-        announced: the instant appeared on the timeline.
-        over: the table changed for the last time.
+        changed: time of the first change, when a plan becomes inflight or the job stages rows.
+        announced: time at which the timeline changes.
+        over: time of the last change.
     """
 
     changed: float
@@ -182,10 +183,10 @@ class Moments:
 
 
 def wait_for_change(process: JobProcess, table: Case, old: Case, *, of_timeline: bool) -> float:
-    """When the table is first seen to differ from the one it is a copy of."""
+    """Wait until the table differs from the table ``old``, of which it is a copy; return the time."""
     look = instant_names if of_timeline else names_of_files
     before = look(old.base_path)
-    process.ask_for("change of the table", lambda: look(table.base_path) != before or None)
+    process.wait_for("change of the table", lambda: look(table.base_path) != before or None)
     return time.monotonic()
 
 
@@ -194,44 +195,42 @@ def names_of_files(base_path: Path) -> list[str]:
 
 
 def usual_moments(old: Case, folder: Path, settings: Path) -> Moments:
-    """The moments of the job when it is not killed."""
+    """Run the job without killing it, and return its moments."""
     table = old.copied_to(folder / f"usual {old.job}")
     process = table.process(settings, folder / f"usual run {old.job}")
     try:
         changed = wait_for_change(process, table, old, of_timeline=False)
         announced = wait_for_change(process, table, old, of_timeline=True)
-        process.ask_for("end", lambda: table.is_over() or None)
+        process.wait_for("end", lambda: table.is_over() or None)
         return Moments(changed, announced, time.monotonic())
     finally:
         process.kill()
 
 
-def kill_at_random(
-    process: JobProcess, table: Case, old: Case, usual: Moments, chance: random.Random
-) -> None:
-    # Most of the work of an upsert comes before its instant, and most of what can go wrong after it.
-    late = chance.random() >= 0.2
+def kill_at_random(process: JobProcess, table: Case, old: Case, usual: Moments, rng: random.Random) -> None:
+    # An upsert does most of its work before its instant exists, but most failures are possible afterwards.
+    late = rng.random() >= 0.2
     longest = usual.over - (usual.announced if late else usual.changed)
     try:
         wait_for_change(process, table, old, of_timeline=late)
-        time.sleep(chance.uniform(0, longest))
+        time.sleep(rng.uniform(0, longest))
     finally:
         process.kill()
 
 
-def test_killed_drivers(
+def test_another_session_completes_the_job_of_a_killed_driver(
     spark: SparkSession, case: Callable[[str, str], Case], tmp_path: Path, seed: int
 ) -> None:
     settings = spark_settings(tmp_path / "conf", spark__master="local[2,3]")
     usual = cache(lambda job, version: usual_moments(case(job, version), tmp_path, settings))
-    chance, seen = random.Random(seed), Counter[str]()
+    rng, seen = random.Random(seed), Counter[str]()
     for number in range(KILLS):
         job, version = CASES[number % len(CASES)]
         moments = usual(*CASES[number % 2])
         old = case(job, version)
         table = old.copied_to(tmp_path / f"t{number}")
         process = table.process(settings, tmp_path / f"run{number}")
-        kill_at_random(process, table, old, moments, chance)
+        kill_at_random(process, table, old, moments, rng)
         stage = table.stage(old)
         where = f"seed {seed}, kill {number}: {job}, version {version}, {stage}"
         _LOG.info("Driver killed (%s)", where)
@@ -245,16 +244,16 @@ def test_killed_drivers(
     print(f"drivers: seed {seed}, {KILLS} kills, {dict(sorted(seen.items()))}; all repaired")
 
 
-def test_killed_workers(
+def test_a_job_completes_although_a_worker_is_killed(
     spark: SparkSession, case: Callable[[str, str], Case], tmp_path: Path, seed: int
 ) -> None:
-    """The job does not fail: Spark tries the task again, and what the dead worker wrote is not in the table."""
-    chance, copies = random.Random(seed), itertools.count()
+    """The job does not fail: Spark retries the task, and the table does not contain files of the dead worker."""
+    rng, copies = random.Random(seed), itertools.count()
     jvm = int(spark._jvm.java.lang.ProcessHandle.current().pid())
 
     @cache
     def usual(job: str, version: str) -> float:
-        """Seconds that the job takes when nothing has to be loaded any more."""
+        """Seconds that the second run of the job takes, when all code is loaded."""
         for _ in range(2):
             table, began = case(job, version).copied_to(tmp_path / f"t{next(copies)}"), time.monotonic()
             table.run(spark)
@@ -268,7 +267,7 @@ def test_killed_workers(
             case(job, version).copied_to(tmp_path / f"t{next(copies)}"),
             failed_tasks(spark),
         )
-        killer = WorkerKiller(jvm, chance.uniform(0, longest))
+        killer = WorkerKiller(jvm, rng.uniform(0, longest))
         killer.start()
         try:
             result = table.run(spark)
@@ -282,22 +281,20 @@ def test_killed_workers(
             _LOG.info("Worker killed (%s)", where)
             tried(f"{job}, worker killed")
             number += 1
-        else:  # the job was over before, or the worker had no task any more
+        else:  # the job ended before the kill, or the worker had no task at the moment of the kill
             missed += 1
-            assert missed <= 10 + 2 * KILLS, "the kills do not hit"
-    print(
-        f"workers: seed {seed}, {KILLS} killed in mid task, {missed} besides them without a task; no job failed"
-    )
+            assert missed <= 10 + 2 * KILLS, "most kills did not interrupt a task"
+    print(f"workers: seed {seed}, {KILLS} killed during a task; {missed} attempts hit no task; no job failed")
 
 
 def failed_tasks(spark: SparkSession) -> int:
-    """Tasks of the session that failed so far."""
+    """Number of tasks of the session that have failed."""
     store = spark.sparkContext._jsc.sc().statusStore()
     return int(store.executorSummary("driver").failedTasks())
 
 
 class WorkerKiller(threading.Thread):
-    """Waits, then kills the first Python worker of Spark that it sees at work, unless it is stopped before."""
+    """Waits, and then kills the first Python worker of Spark that is running code, unless a test stops the thread."""
 
     def __init__(self, jvm: int, wait_s: float) -> None:
         super().__init__(name="worker-killer", daemon=True)

@@ -1,4 +1,4 @@
-"""What ``kill -9`` leaves: the old table for readers, and for the next run nothing that it cannot clear."""
+"""After ``kill -9``, readers see the old table, and the next run of the job removes all files of the dead run."""
 
 import sys
 from pathlib import Path
@@ -26,7 +26,7 @@ from judges.table_files import (
     markers,
 )
 
-# Many partitions, hence many tasks: the kill finds some of them done and some not begun.
+# The table has many partitions, so that some tasks are completed and others not started when the job is killed.
 REGIONS = 40
 FIRST = orders((i for i in range(4000) if i % REGIONS < 5), regions=REGIONS)
 SECOND = orders(range(1000, 41_000), regions=REGIONS, version=2)
@@ -41,7 +41,7 @@ def leftovers(base_path: Path) -> list[str]:
 
 
 def pending_instants(base_path: Path) -> set[str]:
-    """Times of instants that were begun and not completed (table version 6)."""
+    """Requested times of the pending instants (table version 6)."""
     completed = instant_names(base_path, ".commit") + instant_names(base_path, ".rollback")
     begun = {name.partition(".")[0] for name in instant_names(base_path)}
     return begun - {name.partition(".")[0] for name in completed}
@@ -64,20 +64,20 @@ def base_path(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def lost_file(folder: Path) -> Path:
-    """Holds the path of the file whose worker died."""
+    """A file with the path of the base file whose worker died."""
     return folder / "lost"
 
 
 @pytest.fixture(scope="module")
 def first(folder: Path, settings: Path, base_path: Path, lost_file: Path) -> Ended:
-    """The first write of the table, in which a worker dies."""
+    """The first write to the table, during which a worker dies."""
     variables = environment(settings, PYTHONPATH=str(IN_EVERY_PYTHON), E2E_KILL_ONE_WORKER=str(lost_file))
     source = write_parquet(FIRST, folder / "landing" / "first.parquet")
     flags = table_flags(base_path, source_path=str(source))
     return run([sys.executable, SCRIPT, *flags], variables, folder / "run")
 
 
-def test_worker_that_dies_after_its_file_leaves_no_duplicate(
+def test_a_worker_that_dies_after_writing_its_file_leaves_no_duplicate_file(
     first: Ended, base_path: Path, lost_file: Path
 ) -> None:
     assert first.exit_code == 0, first.log
@@ -91,16 +91,14 @@ def test_worker_that_dies_after_its_file_leaves_no_duplicate(
 
 
 @pytest.mark.usefixtures("first")
-def test_job_killed_in_mid_write_is_repaired_by_its_own_retry(
-    folder: Path, settings: Path, base_path: Path
-) -> None:
+def test_a_retry_completes_a_write_that_was_killed(folder: Path, settings: Path, base_path: Path) -> None:
     committed = data_files(base_path)
     source = write_parquet(SECOND, folder / "landing" / "second.parquet")
     flags = table_flags(base_path, source_path=str(source), request_id="killed")
     command, variables = [sys.executable, SCRIPT, *flags], environment(settings)
     killed = JobProcess(command, variables, folder / "run")
     try:
-        killed.ask_for("uncommitted files", lambda: len(data_files(base_path)) >= len(committed) + 5 or None)
+        killed.wait_for("uncommitted files", lambda: len(data_files(base_path)) >= len(committed) + 5 or None)
     finally:
         killed.kill()
     dead = set(data_files(base_path)) - set(committed)
@@ -122,7 +120,7 @@ def test_job_killed_in_mid_write_is_repaired_by_its_own_retry(
 
 
 @pytest.mark.usefixtures("first")
-def test_clustering_killed_in_mid_execution_is_finished_by_its_retry(
+def test_a_retry_completes_an_execution_of_a_clustering_that_was_killed(
     folder: Path, settings: Path, base_path: Path
 ) -> None:
     rows, variables = stored(base_path), environment(settings)
@@ -142,14 +140,14 @@ def test_clustering_killed_in_mid_execution_is_finished_by_its_retry(
     ]
     killed = JobProcess(execute, variables, folder / "run")
     try:
-        killed.ask_for("clustered files", lambda: len(set(data_files(base_path)) - before) >= 5 or None)
+        killed.wait_for("clustered files", lambda: len(set(data_files(base_path)) - before) >= 5 or None)
     finally:
         killed.kill()
     dead = set(data_files(base_path)) - before
     assert dead, "the kill came too late or too early"
     assert stored(base_path) == rows
 
-    # The heartbeat of the dead execution still looks alive, but it is that of the same request.
+    # The heartbeat of the dead execution is still fresh, but it belongs to the same request.
     ended = run(execute, variables, folder / "run")
     assert ended.exit_code == 0, ended.log
     assert ended.result.instant_time == instant

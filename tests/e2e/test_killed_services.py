@@ -1,6 +1,6 @@
-"""Services without Spark killed with SIGKILL at random moments, again and again: the next run finishes.
+"""Services that need no Spark are killed with SIGKILL at random moments. The next run completes their work.
 
-``KILLS`` says how often in each of the tests (4), ``KILL_SEED`` repeats a run; the seed is in the output.
+``KILLS`` is the number of kills per test (default 4). Set ``KILL_SEED`` to the printed seed to repeat a run.
 """
 
 import multiprocessing
@@ -29,7 +29,7 @@ from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
-from support.archived_tables import FEW
+from support.archived_tables import SMALL_LIMITS
 from support.depth import number_from
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable, base_file_name
@@ -46,7 +46,7 @@ def later(days: int) -> FixedClock:
 
 
 def with_history(folder: Path, version: TableVersion) -> tuple[SmallTable, str]:
-    """Six commits, of which the second is savepointed, and a dead write."""
+    """A table with six commits and a dead write; the second commit has a savepoint."""
     start = datetime.now(timezone.utc) - timedelta(hours=3)
     table = SmallTable(LocalStorage(str(folder)), version, FixedClock(start, timedelta(minutes=1)))
     table.commit(A, B)
@@ -59,8 +59,11 @@ def with_history(folder: Path, version: TableVersion) -> tuple[SmallTable, str]:
     return table, saved
 
 
-def seen(table: SmallTable) -> tuple[set[str], set[str]]:
-    """Times of the completed writes, archived or not, and what readers see, which is all there."""
+def visible_state(table: SmallTable) -> tuple[set[str], set[str]]:
+    """Requested times of the completed writes, including archived ones, and the files that readers see.
+
+    Asserts that all these files exist.
+    """
     writes, live, present = state(table)
     assert live <= present
     archived = ArchivedTimeline(table.storage, table.config).writes()
@@ -69,12 +72,14 @@ def seen(table: SmallTable) -> tuple[set[str], set[str]]:
 
 @VERSIONS
 @pytest.mark.parametrize("job", ["clean", "archive", "rollback", "restore"])
-def test_killed_at_random(job: str, version: TableVersion, tmp_path: Path) -> None:
+def test_a_second_run_completes_the_work_of_a_killed_service(
+    job: str, version: TableVersion, tmp_path: Path
+) -> None:
     seed = int(os.environ.get("KILL_SEED", time.time_ns() % 1_000_000))
-    chance, forked = random.Random(seed), multiprocessing.get_context("fork")
+    rng, forked = random.Random(seed), multiprocessing.get_context("fork")
     original, saved = with_history(tmp_path / "original", version)
     cleaning = CleanRequest(base_path="/t", commits_retained=1)
-    archiving = ArchiveRequest(base_path="/t", options=FEW, min_commits=2, max_commits=3)
+    archiving = ArchiveRequest(base_path="/t", options=SMALL_LIMITS, min_commits=2, max_commits=3)
     undoing = RollbackRequest(base_path="/t", all_failed=True)
     restoring = RestoreRequest(base_path="/t", savepoint=saved)
     act: Act = {
@@ -83,35 +88,37 @@ def test_killed_at_random(job: str, version: TableVersion, tmp_path: Path) -> No
         "rollback": lambda s, c: rollback(undoing, storage=s, clock=c),
         "restore": lambda s, c: restore(restoring, storage=s, clock=c),
     }[job]
-    old = seen(original)
-    act(copied(original, tmp_path / "warm").storage, later(1))  # imports would count as time of the job
-    model = copied(original, tmp_path / "model")
+    old = visible_state(original)
+    act(
+        copied(original, tmp_path / "warm").storage, later(1)
+    )  # otherwise the time for imports would be counted as part of the job
+    reference = copied(original, tmp_path / "reference")
     began = time.monotonic()
-    act(model.storage, later(1))
-    longest, new, files = time.monotonic() - began, seen(model), state(model)[2]
-    hit = 0
+    act(reference.storage, later(1))
+    longest, new, files = time.monotonic() - began, visible_state(reference), state(reference)[2]
+    killed = 0
     for number in range(KILLS):
         table = copied(original, tmp_path / f"t{number}")
         process = forked.Process(target=act, args=(table.storage, later(1)))
         process.start()
-        time.sleep(chance.uniform(0, longest))
+        time.sleep(rng.uniform(0, longest))
         process.kill()
         process.join()
         where = f"seed {seed}, kill {number}"
         assert process.exitcode in (0, -signal.SIGKILL), where
-        hit += process.exitcode != 0
-        writes, live = seen(table)
+        killed += process.exitcode != 0
+        writes, live = visible_state(table)
         assert new[0] <= writes <= old[0], where
         assert job == "restore" or live == old[1] == new[1], where
         act(table.storage, later(2))
-        assert seen(table) == new, where
+        assert visible_state(table) == new, where
         assert state(table)[2] == files, where
         shutil.rmtree(tmp_path / f"t{number}")
-    print(f"{job} {version.name}: seed {seed}, {KILLS} kills, {hit} of them before the end")
+    print(f"{job} {version.name}: seed {seed}, {KILLS} kills, {killed} of them before the end")
 
 
 def copied(table: SmallTable, folder: Path) -> SmallTable:
     shutil.copytree(table.storage.base_path, folder)
-    copy = object.__new__(SmallTable)  # the table is there already
+    copy = object.__new__(SmallTable)  # the constructor would create a table, but the copied table exists
     copy.storage, copy.version, copy.clock = LocalStorage(str(folder)), table.version, table.clock
     return copy

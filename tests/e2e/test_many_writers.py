@@ -1,7 +1,8 @@
-"""Writers in processes of their own change the same keys at once, and all services of the table go round beside them.
+"""Several processes write the same keys to one table at the same time, while another process runs the table services.
 
-Every row that a job reported as written is there, with the greatest ordering value of its key. No row of a batch that
-was refused until the end is there. ``LOOP_SECONDS`` makes it run longer, and with more writers.
+At the end, for each key, the table contains the row with the greatest ordering value that a job reported as written.
+The table contains no row of a batch that no job reported as written. ``LOOP_SECONDS`` sets the duration of the loop;
+if this variable is set, there are more writers.
 """
 
 import logging
@@ -38,25 +39,25 @@ _LOG = logging.getLogger(__name__)
 
 SECONDS = number_from("LOOP_SECONDS", 6, 20)
 CASES = [(2, "6"), (4, "9")] if IS_ALL or "LOOP_SECONDS" in os.environ else [(2, "9")]
-"""Writers and table version; each writer is a JVM, so that a usual run has two of them."""
+"""Number of writers and table version. Each writer needs a JVM, so a usual run has only two writers."""
 
-PATIENCE_SECONDS = 90.0
-"""How much longer it may take on a slow machine until everything has happened once."""
+EXTRA_SECONDS = 90.0
+"""Additional seconds for slow machines, until each service has completed and each writer has written a batch."""
 SCRIPT = Path(__file__).with_name("looping_process.py")
 
 Row = dict[str, object]
 
 
 def names_of(error: type[HudiTableServiceError]) -> set[str]:
-    """The error and all kinds of it."""
+    """Names of the error class and of all its subclasses."""
     return {error.__name__}.union(*(names_of(kind) for kind in error.__subclasses__()))
 
 
-TELLS_WHY = names_of(CommitConflictError) | names_of(CommitStateUnknownError)
+EXPECTED_REFUSALS = names_of(CommitConflictError) | names_of(CommitStateUnknownError)
 
 
 class Loop:
-    """The processes of one run, and what they reported."""
+    """The processes of one run, and their reports."""
 
     def __init__(self, folder: Path, writers: int, version: str) -> None:
         self.base_path, self._folder, self._writers = folder / "t", folder, writers
@@ -65,17 +66,17 @@ class Loop:
         self._variables = environment(settings, PYTHONPATH=path, LOOP_TABLE_VERSION=version)
 
     def run(self, seconds: float) -> None:
-        """Start all processes, let them begin together, and stop them when time is up and each has done its work."""
+        """Start all processes, let them begin together, and stop them when the time is up and all have worked."""
         assert (seed := self._start("seed").wait()).exit_code == 0, seed.log
         names = [("writer", str(i), str(self._writers)) for i in range(self._writers)]
         started = [self._start(*arguments) for arguments in (*names, ("services",))]
         try:
             for process, signals in zip(started, [*self._writer_signals, self._service_signals], strict=True):
-                process.ask_for("session", lambda signals=signals: signals.is_ready or None)
+                process.wait_for("session", lambda signals=signals: signals.is_ready or None)
             (self._folder / "go").touch()
             time.sleep(seconds)
-            patient_until = time.monotonic() + PATIENCE_SECONDS
-            while time.monotonic() < patient_until and not self._has_seen_enough:
+            patient_until = time.monotonic() + EXTRA_SECONDS
+            while time.monotonic() < patient_until and not self._has_run_everything:
                 time.sleep(0.1)
             (self._folder / "stop").touch()
             ended = [process.wait() for process in started]
@@ -89,7 +90,7 @@ class Loop:
         return JobProcess(command, self._variables, self._folder / "-".join(arguments))
 
     @property
-    def _has_seen_enough(self) -> bool:
+    def _has_run_everything(self) -> bool:
         return self.done >= {"execute", "clean", "archive", "health"} and all(self.batches)
 
     @property
@@ -110,7 +111,7 @@ class Loop:
 
     @property
     def refusals(self) -> list[Row]:
-        """Those of all writers."""
+        """Reports of refused writes of all writers."""
         return [line for signals in self._writer_signals for line in signals.reported if "refused" in line]
 
     @property
@@ -119,12 +120,12 @@ class Loop:
 
     @property
     def done(self) -> set[str]:
-        """Services that have changed the table, or looked at it, at least once."""
+        """Services that have completed at least once."""
         return {str(line["service"]) for line in self.served if line.get("outcome") == "completed"}
 
     @property
     def model(self) -> dict[str, Row]:
-        """Key → the row with the greatest ordering value among the batches that jobs reported as written."""
+        """For each key, the row with the greatest ordering value in the batches that jobs reported as written."""
         rows = seed_rows()
         for writer, numbers in enumerate(self.batches):
             for number in numbers:
@@ -134,7 +135,7 @@ class Loop:
 
     @property
     def figures(self) -> str:
-        """What happened, in a line."""
+        """A one-line summary of the run."""
         refused = Counter(str(line["refused"]) for line in self.refusals)
         services = Counter(
             f"{line['service']} {line.get('refused') or line['outcome']}" for line in self.served
@@ -148,7 +149,7 @@ class Loop:
 
 
 def read_by_us(base_path: Path) -> list[Row]:
-    """The rows of the base files that our planners see."""
+    """The rows of the base files that our planners find."""
     slices = load_snapshot(LocalStorage(str(base_path))).all_slices
     tables = [pq.read_table(base_path / str(s.base_file_path), partitioning=None) for s in slices]
     return pa.concat_tables(tables).drop_columns(META_COLUMNS).to_pylist()
@@ -159,7 +160,7 @@ def assert_rows(found: list[Row], model: dict[str, Row]) -> None:
 
 
 def assert_nothing_left(base_path: Path) -> None:
-    """Nothing pending, nothing of a running write, and no data file that no commit made."""
+    """Check that there are no pending instants, no temporary files of writes, and no uncommitted data files."""
     storage = LocalStorage(str(base_path))
     config = read_table_config(storage)
     timeline = TimelineStore(storage, config, SystemClock()).load()
@@ -175,7 +176,9 @@ def assert_nothing_left(base_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("writers", "version"), CASES)
-def test_the_table_holds_what_the_jobs_reported(tmp_path: Path, writers: int, version: str) -> None:
+def test_the_table_contains_exactly_the_rows_that_the_jobs_reported(
+    tmp_path: Path, writers: int, version: str
+) -> None:
     loop = Loop(tmp_path, writers, os.environ.get("LOOP_TABLE_VERSION", version))
     loop.run(SECONDS)
     figures = loop.figures
@@ -184,7 +187,7 @@ def test_the_table_holds_what_the_jobs_reported(tmp_path: Path, writers: int, ve
     assert_rows(read_snapshot(loop.base_path).to_pylist(), model)
     assert_rows(read_by_us(loop.base_path), model)
 
-    assert {str(line["refused"]) for line in loop.refusals} <= TELLS_WHY, figures
+    assert {str(line["refused"]) for line in loop.refusals} <= EXPECTED_REFUSALS, figures
     assert all(line["message"] for line in loop.refusals)
     assert all(loop.batches), figures
     assert loop.done >= {"schedule", "execute", "clean", "archive", "health"}, figures

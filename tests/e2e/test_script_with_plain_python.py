@@ -1,4 +1,4 @@
-"""The script run by plain python from a checkout, on sources as users have them."""
+"""Jobs that plain Python runs from a checkout, with sources in formats that users have."""
 
 import csv
 import json
@@ -9,7 +9,8 @@ import pytest
 
 from e2e.job_processes import SCRIPT, Ended, environment, run, spark_settings
 from e2e.orders import orders, stored, table_flags, write_parquet
-from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.result import Outcome
+from hudi_table_services.services.registry import read_result
 
 FIRST = orders(range(1000))
 
@@ -42,19 +43,19 @@ def first(folder: Path, base_path: Path, variables: dict[str, str]) -> Ended:
 
 
 def files_below(base_path: Path) -> dict[str, tuple[int, int]]:
-    """Path → size and time of last change."""
+    """Size and modification time of each file below the base path."""
     found = [path for path in base_path.rglob("*") if path.is_file()]
     return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in found}
 
 
-def test_first_write_makes_a_table_that_others_read(first: Ended, base_path: Path) -> None:
+def test_hudi_rs_reads_the_table_of_the_first_write(first: Ended, base_path: Path) -> None:
     assert first.exit_code == 0, first.log
     assert stored(base_path) == FIRST
 
 
-def test_result_document_is_what_the_job_printed(first: Ended, folder: Path) -> None:
+def test_the_result_document_equals_the_result_that_the_job_printed(first: Ended, folder: Path) -> None:
     document = (folder / "results" / "first.json").read_text(encoding="utf-8")
-    result = JobResult.from_json(document)
+    result = read_result(document)
     assert result == first.result
     assert (result.outcome, result.request_id, result.rows.inserted) == (Outcome.COMPLETED, "load-1", 1000)
     assert result.instant_time is not None
@@ -63,7 +64,7 @@ def test_result_document_is_what_the_job_printed(first: Ended, folder: Path) -> 
 
 
 @pytest.mark.usefixtures("first")
-def test_same_request_id_writes_nothing_the_second_time(
+def test_a_second_job_with_the_same_request_id_writes_nothing(
     folder: Path, base_path: Path, variables: dict[str, str], first: Ended
 ) -> None:
     before = files_below(base_path)
@@ -89,7 +90,9 @@ def test_dry_run_reports_the_plan_and_writes_nothing(
     assert files_below(base_path) == before
 
 
-def test_request_document_with_csv_and_a_query_over_it(folder: Path, variables: dict[str, str]) -> None:
+def test_a_request_document_can_have_a_csv_source_with_a_query(
+    folder: Path, variables: dict[str, str]
+) -> None:
     landing = folder / "landing" / "orders.csv"
     landing.parent.mkdir(exist_ok=True)
     with landing.open("w", encoding="utf-8", newline="") as file:
@@ -120,7 +123,7 @@ def test_request_document_with_csv_and_a_query_over_it(folder: Path, variables: 
     assert stored(base_path) == FIRST[:500]
 
 
-def test_missing_source_is_said_by_message_exit_code_and_document(
+def test_a_missing_source_is_reported_by_message_exit_code_and_document(
     folder: Path, variables: dict[str, str]
 ) -> None:
     missing, document = folder / "landing" / "not there", folder / "results" / "failed.json"
@@ -128,7 +131,7 @@ def test_missing_source_is_said_by_message_exit_code_and_document(
     flags = table_flags(base_path, source_path=str(missing), result_path=str(document), request_id="bad-1")
     ended = run([sys.executable, SCRIPT, *flags], variables, folder / "run")
     assert ended.exit_code == 64, ended.log
-    result = JobResult.from_json(document.read_text(encoding="utf-8"))
+    result = read_result(document.read_text(encoding="utf-8"))
     assert (result.outcome, result.request_id) == (Outcome.FAILED, "bad-1")
     assert result.error is not None
     assert (result.error.kind, result.error.retryable) == ("InvalidRequestError", False)
@@ -137,7 +140,7 @@ def test_missing_source_is_said_by_message_exit_code_and_document(
     assert not base_path.exists()
 
 
-def test_spark_that_does_not_start_is_said_by_message_exit_code_and_document(
+def test_a_failed_start_of_spark_is_reported_by_message_exit_code_and_document(
     folder: Path, variables: dict[str, str]
 ) -> None:
     document = folder / "results" / "no java.json"
@@ -146,7 +149,7 @@ def test_spark_that_does_not_start_is_said_by_message_exit_code_and_document(
         [sys.executable, SCRIPT, *flags], {**variables, "JAVA_HOME": str(folder / "no")}, folder / "run"
     )
     assert ended.exit_code == 70, ended.log
-    error = JobResult.from_json(document.read_text(encoding="utf-8")).error
+    error = read_result(document.read_text(encoding="utf-8")).error
     assert error is not None
     assert error.kind == "ExecutionFailedError"
     assert error.message.startswith("Spark did not start: ")

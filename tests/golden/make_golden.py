@@ -1,10 +1,10 @@
-"""Make the golden files with a real Hudi release: one run per release, in an environment with PySpark 3.5.
+"""Make the golden files with a real Hudi release. Run this script once per release, with PySpark 3.5.
 
     python make_golden.py --jar <bundle 0.15.0> --versions 6 --base /data/hudi-0.15.0 --out hudi-0.15.0
     python make_golden.py --jar <bundle 1.2.0> --versions 6 8 9 --base /data/hudi-1.2.0 --out hudi-1.2.0
 
 Hudi writes the base path into plans, so `--base` must be a folder whose name may be published. Each run makes
-new instants and new file ids: the expectations in the tests do not depend on them.
+new instants and new file ids; the tests expect no particular instants and file ids.
 """
 
 import argparse
@@ -37,7 +37,8 @@ COMMON = {
 MERGE_ON_READ = {"hoodie.datasource.write.table.type": "MERGE_ON_READ", "hoodie.compact.inline": "false"}
 PER_COMMIT_CLEANING = {"hoodie.cleaner.commits.retained": "1", "hoodie.clean.commits.retained": "1"}
 
-# Every tail length, tails that no mirror image equals, and bytes above 127, which Hudi's hash takes as signed.
+# Hudi hashes keys in blocks of bytes and then the remaining bytes. These keys have every number of remaining bytes,
+# remaining bytes that are not palindromes, and bytes above 127, which Hudi's hash treats as negative numbers.
 BLOOM_KEYS = [
     f"{stem}{number}" for number in range(60) for stem in ("k", "key", "trip:é", "дж-", "東京", "ab/c=%")
 ]
@@ -85,7 +86,7 @@ class Run:
         return names[-1].partition(".")[0].partition("_")[0]
 
     def keep(self, table: str) -> None:
-        """Copy what is small and names no row: properties, one partition metafile, the timeline."""
+        """Copy the small files that contain no rows: the properties, one partition metafile and the timeline."""
         target = self.out / f"v{self.version}" / table
         shutil.rmtree(target, ignore_errors=True)
         (target / "timeline").mkdir(parents=True)
@@ -150,7 +151,7 @@ def compaction(run: Run) -> None:
 
 
 def bloom_filters(run: Run) -> None:
-    """One file each of a filter with several rows, a filter of one row, and a plain one."""
+    """Make three files: with a dynamic filter of several rows, with one of one row, and with a simple filter."""
     sizes = {
         "many_rows": ("DYNAMIC_V0", "100", "400"),
         "one_row": ("DYNAMIC_V0", "500", "1000"),
@@ -178,7 +179,8 @@ def keep_bloom_filter(run: Run, table: str, options: dict[str, str]) -> None:
     document = {
         "options": options,
         "footer": {key: value for key, value in footer.items() if key != "parquet.avro.schema"},
-        # The order of the rows is the order in which keys were added, which decides their row of the filter.
+        # The rows are in the order in which Hudi added their keys to the filter. This order determines the row of
+        # a dynamic filter that contains a key.
         "keys": file.read(["_hoodie_record_key"])["_hoodie_record_key"].to_pylist(),
         "other_keys": OTHER_KEYS,
     }
@@ -213,7 +215,7 @@ def session(jar: str) -> SparkSession:
 
 
 def pin(spark: SparkSession, version: str) -> None:
-    # Procedures take their settings from the session; without these a 1.x release upgrades the table first.
+    # Procedures read their settings from the session. Without these settings a 1.x release upgrades the table first.
     for key in ("hoodie.write.auto.upgrade", "hoodie.metadata.enable", "hoodie.clean.automatic"):
         spark.sql(f"set {key}=false")
     spark.sql(f"set hoodie.write.table.version={version}")
@@ -234,7 +236,7 @@ def main() -> None:
         shutil.rmtree(base, ignore_errors=True)
         pin(spark, version)
         run = Run(spark, base, arguments.out, version)
-        # What does not differ between versions is kept once, from the release's own version.
+        # Only the files of `commits` differ between table versions. The other recipes run once, for the last version.
         for recipe in RECIPES if version == arguments.versions[-1] else RECIPES[:1]:
             print(f"{arguments.out.name} v{version}: {recipe.__name__}", flush=True)
             recipe(run)

@@ -1,4 +1,4 @@
-"""The engine under test, driven as programs drive it: a request, a frame and the shared Spark session."""
+"""The engine under test, called as a program calls it: with a request, a DataFrame and the shared Spark session."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -27,16 +27,16 @@ _request_numbers = itertools.count(1)
 _file_numbers = itertools.count(1)
 
 
-# An execution by Hudi that tests left half-way is a minute old, and dead all the same.
+# Tests interrupt executions of Hudi. With this option the engine treats such an execution as dead immediately.
 DEAD_AT_ONCE = {"hoodie.clustering.expiration.threshold.mins": "0"}
 
 
 class Engine:
-    """Writes tables of the shape that :class:`judges.oracle.Oracle` writes.
+    """Runs jobs of the engine on tables with the same columns and keys as the tables of :class:`judges.oracle.Oracle`.
 
     Args:
-        spark: of the release that the engine runs on.
-        folder: scratch folder for rows on their way to Spark.
+        spark: session of the Spark release that the engine runs on.
+        folder: scratch folder for the files through which Spark receives the rows.
     """
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
@@ -54,15 +54,15 @@ class Engine:
         request_id: str | None = None,
         storage: Storage | None = None,
     ) -> JobResult:
-        """Write ``rows`` by one job.
+        """Write ``rows`` with one job.
 
         Args:
-            version: table version that a new table gets.
+            version: table version of a new table.
             operation: ``upsert``, ``insert``, ``delete``, …
             is_partitioned: whether the table has the partition column.
             options: further ``hoodie.*`` options.
-            request_id: None: a new one.
-            storage: None: that of the base path.
+            request_id: request id; None for a new one.
+            storage: storage of the table; None for the storage of the base path.
         """
         request = UpsertRequest(
             request_id=request_id or _new_request_id(),
@@ -88,7 +88,7 @@ class Engine:
         layout: str = "",
         options: Mapping[str, str] | None = None,
     ) -> JobResult:
-        """Put a clustering plan on the timeline."""
+        """Schedule a clustering."""
         return schedule_clustering(
             ScheduleClusteringRequest(
                 request_id=_new_request_id(),
@@ -102,7 +102,7 @@ class Engine:
     def execute_clustering(
         self, base_path: Path, *, options: Mapping[str, str] | None = None, storage: Storage | None = None
     ) -> JobResult:
-        """Execute every pending plan, ours and Hudi's."""
+        """Execute every pending clustering plan, including plans of Hudi."""
         request = ExecuteClusteringRequest(
             request_id=_new_request_id(),
             base_path=str(base_path),
@@ -111,7 +111,7 @@ class Engine:
         return execute_clustering(self._spark, request, storage=storage)
 
     def cancel_clustering(self, base_path: Path) -> JobResult:
-        """Cancel every pending plan that no job executes."""
+        """Cancel every pending clustering plan that no job is executing."""
         return cancel_clustering(
             CancelClusteringRequest(
                 request_id=_new_request_id(),
@@ -122,7 +122,7 @@ class Engine:
         )
 
     def _frame(self, rows: pa.Table) -> DataFrame:
-        """The rows by way of a Parquet file, which keeps each type exactly and which every release of Spark reads."""
+        """Convert the rows to a DataFrame through a Parquet file, which keeps every type in every Spark release."""
         path = self._folder / f"rows-{next(_file_numbers)}.parquet"
         pq.write_table(rows, path, use_compliant_nested_type=True)
         return self._spark.read.parquet(str(path))

@@ -1,15 +1,15 @@
-"""Client of real Apache Hudi: one helper process per release, shared by a whole test session.
+"""Client of real Apache Hudi, which runs in one helper process per release for a whole test session.
 
-``HudiJudge("1.2.0", folder)`` starts ``hudi_server.py`` in the judges' environment and returns at once; the
-first request waits until Spark is up. Three ways to end are kept apart:
+``HudiJudge("1.2.0", folder)`` starts ``hudi_server.py`` in the judges' environment and returns immediately; the
+first request waits until Spark has started. A request can fail in three ways:
 
-- Hudi refuses a request: :class:`HudiRefusedError`, a verdict that a test may expect;
-- the process dies or does not answer in time: :class:`JudgeCrashedError` with the tail of its log, never a skip;
-- the bundle or the judges' environment is not to be had: :class:`JudgeUnavailableError`.
+- Hudi throws an exception: :class:`HudiRefusedError`, which a test may expect;
+- the process dies or does not answer in time: :class:`JudgeCrashedError` with the end of its log; the test fails;
+- the bundle or the judges' environment is missing: :class:`JudgeUnavailableError`.
 
 Environment:
     HUDI_JUDGE_PYTHON: the Python of the judges' environment; default ``.venv-judges/bin/python`` of the checkout.
-    HUDI_BUNDLE_JAR_0_15_0, HUDI_BUNDLE_JAR_1_2_0: a local bundle in place of the one Spark fetches.
+    HUDI_BUNDLE_JAR_0_15_0, HUDI_BUNDLE_JAR_1_2_0: local bundles to use instead of those that Spark downloads.
 """
 
 import json
@@ -29,13 +29,13 @@ from judges.rows import META_COLUMNS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SERVER = Path(__file__).with_name("hudi_server.py")
-START_SECONDS = 420.0  # a fresh machine fetches 100 MB per release first
+START_SECONDS = 420.0  # on a new machine, Spark first downloads 100 MB per release
 REQUEST_SECONDS = 180.0
 LOG_TAIL_CHARACTERS = 6000
 
 
 class HudiRefusedError(AssertionError):
-    """Hudi threw an exception; ``trace`` holds all of it."""
+    """Hudi threw an exception; ``trace`` contains the whole stack trace."""
 
     def __init__(self, message: str, trace: str) -> None:
         super().__init__(message)
@@ -43,15 +43,15 @@ class HudiRefusedError(AssertionError):
 
 
 class JudgeCrashedError(RuntimeError):
-    """The process ended or hung in mid-request."""
+    """The process ended, or did not answer in time."""
 
 
 class JudgeUnavailableError(RuntimeError):
-    """Real Hudi cannot be run here; the message is one line that says why."""
+    """Real Hudi cannot run on this machine; the message gives the reason in one line."""
 
 
 def judge_python() -> Path:
-    """The interpreter of the judges' environment."""
+    """Path of the Python interpreter of the judges' environment."""
     return Path(os.environ.get("HUDI_JUDGE_PYTHON") or REPOSITORY / ".venv-judges" / "bin" / "python")
 
 
@@ -60,7 +60,7 @@ class HudiJudge:
 
     Args:
         release: Hudi release, e.g. ``"1.2.0"``.
-        folder: scratch folder for rows in transit, the Spark warehouse and the log.
+        folder: scratch folder for files of rows, the Spark warehouse and the log.
     """
 
     def __init__(self, release: str, folder: Path) -> None:
@@ -95,7 +95,7 @@ class HudiJudge:
     # ------------------------------------------------------------------ commands
 
     def ping(self) -> dict[str, Any]:
-        """Hudi release and Spark version of the process; waits until it is up."""
+        """Wait until the process has started, and return its Hudi release and Spark version."""
         return self._request("ping")
 
     def write(
@@ -107,7 +107,7 @@ class HudiJudge:
         mode: str = "append",
         hadoop: Mapping[str, str] | None = None,
     ) -> None:
-        """Write ``rows`` with Hudi's Spark data source; ``hadoop`` settings hold for this write only."""
+        """Write ``rows`` with Hudi's Spark data source; ``hadoop`` settings apply to this write only."""
         source = self._transit_file()
         pq.write_table(rows, source)
         arguments = {
@@ -120,23 +120,23 @@ class HudiJudge:
         source.unlink()
 
     def read(self, base_path: Path, options: Mapping[str, str] | None = None) -> pa.Table:
-        """The rows a query of Hudi's Spark data source returns, without the meta columns."""
+        """Return the rows that Hudi's Spark data source reads, without the meta columns."""
         return self.read_with_meta_columns(base_path, options).drop_columns(META_COLUMNS)
 
     def read_with_meta_columns(self, base_path: Path, options: Mapping[str, str] | None = None) -> pa.Table:
-        """As :meth:`read`, with the five meta columns in front."""
+        """Return the rows of :meth:`read`, preceded by the five meta columns."""
         target = self._transit_file()
         self._request("read", base_path=str(base_path), target=str(target), options=dict(options or {}))
         return _take(target)
 
     def read_as_of(self, base_path: Path, instant_time: str) -> pa.Table:
-        """Time travel: the rows as they were at ``instant_time``, inclusive."""
+        """Return the rows as of ``instant_time``, including the changes of that instant (time travel)."""
         return self.read(base_path, {"as.of.instant": instant_time})
 
     def read_incremental(self, base_path: Path, begin: str, end: str | None = None) -> pa.Table:
-        """Rows changed by commits after ``begin``, up to ``end`` inclusive.
+        """Return the rows that commits after ``begin`` and up to ``end`` (inclusive) changed.
 
-        Table version 6 compares request times, version 8 and later completion times.
+        In table version 6 Hudi compares requested times, and from version 8 on completion times.
         """
         options = {
             "hoodie.datasource.query.type": "incremental",
@@ -147,7 +147,7 @@ class HudiJudge:
         return self.read(base_path, options)
 
     def sql(self, *statements: str, settings: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-        """Run statements under session ``settings``; the rows of the last one (dates and decimals as text)."""
+        """Run SQL statements with session ``settings``; return the last one's rows (dates and decimals as text)."""
         return list(self._request("sql", statements=list(statements), settings=dict(settings or {})))
 
     def call(
@@ -159,7 +159,7 @@ class HudiJudge:
         settings: Mapping[str, str] | None = None,
     ) -> list[dict[str, Any]]:
         """Call one of Hudi's procedures on the table at ``base_path``, e.g. ``call(path, "show_commits")``."""
-        # A name of its own per call: the session caches tables by name.
+        # Each call uses a new table name, because the session caches tables by name.
         name = f"judged_{self._last_id}"
         location = str(base_path).replace("'", "\\'")
         given = f", {arguments}" if arguments else ""
@@ -170,7 +170,7 @@ class HudiJudge:
         )
 
     def stop(self) -> None:
-        """End the process; its JVM ends with it."""
+        """End the process and its JVM."""
         self._pipe(self._process.stdin).close()
         try:
             self._process.wait(20)
@@ -246,7 +246,7 @@ class HudiJudge:
         return pipe
 
 
-# Settings of the Spark under test that would reach into the judge's.
+# Environment variables for the Spark under test. The judge's process must not inherit them.
 _SPARK_VARIABLES = frozenset(
     {
         "SPARK_HOME",
@@ -260,7 +260,7 @@ _SPARK_VARIABLES = frozenset(
 
 
 def _why_unavailable(log: str) -> str:
-    """One line for the start failures that say nothing about our tables, else an empty text."""
+    """The reason in one line if the start failed because of the environment; otherwise an empty string."""
     signs: Sequence[tuple[str, str]] = (
         ("unresolved dependency", "its bundle cannot be fetched from Maven Central"),
         ("JAVA_HOME is not set", "no Java found"),

@@ -1,13 +1,14 @@
-"""Real Apache Hudi as a long-lived helper process: one JSON request per line in, one JSON answer per line out.
+"""Real Apache Hudi in a helper process that reads one JSON request per line and writes one JSON answer per line.
 
-Runs in the judges' environment (PySpark 3.5, see ``hudi_judge.py`` for the client), never in the one under
-test. A Spark start with a Hudi bundle costs tens of seconds, so a test session starts each Hudi release once.
+This script runs in the judges' environment (PySpark 3.5), never in the environment under test. Its client is
+``hudi_judge.py``. Starting Spark with a Hudi bundle takes tens of seconds, so a test session starts each
+Hudi release once.
 
-Rows travel as Parquet files whose paths are in the request, so that every type keeps its exact value.
-Whatever Spark prints goes to standard error: standard output carries answers only.
+Requests contain paths of Parquet files with rows, so that every value keeps its exact type. All output of
+Spark goes to standard error; standard output contains only answers.
 
-Usage: ``hudi_server.py RELEASE WORK_FOLDER``. With ``HUDI_BUNDLE_JAR`` in the environment that local file is
-used, otherwise Spark fetches ``org.apache.hudi:hudi-spark3.5-bundle_2.12:RELEASE`` by its own resolver.
+Usage: ``hudi_server.py RELEASE WORK_FOLDER``. If the environment variable ``HUDI_BUNDLE_JAR`` is set, the
+script uses that local file. Otherwise Spark downloads ``org.apache.hudi:hudi-spark3.5-bundle_2.12:RELEASE``.
 """
 
 import glob
@@ -21,7 +22,7 @@ from contextlib import contextmanager
 
 BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12"
 
-# The client compiler alone and the serial collector: half the start time and memory for these tiny tables.
+# With only the first JIT compiler and the serial garbage collector, Spark needs half the start time and memory.
 JVM_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:-UsePerfData"
 
 SESSION = {
@@ -42,7 +43,7 @@ SESSION = {
 
 
 def take_standard_output():
-    """Keep the real standard output for answers and send everything else, the JVM's too, to standard error."""
+    """Reserve standard output for answers; redirect all other output, including the JVM's, to standard error."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return answers
@@ -67,31 +68,31 @@ def start_session(release, work_folder):
 
 
 class Server:
-    """One method per command; each takes the request's fields as keyword arguments and returns a JSON value."""
+    """One method per command. Each method receives the request's fields as arguments and returns a JSON value."""
 
     def __init__(self, spark, release):
         self.spark = spark
         self.release = release
 
     def ping(self):
-        """Say which programs are answering."""
+        """Return the Hudi release, the Spark version and the process id."""
         return {"hudi": self.release, "spark": self.spark.version, "pid": os.getpid()}
 
     def write(self, source, base_path, options, mode="append", hadoop=None):
-        """Write the rows of the Parquet file ``source``; ``hadoop`` settings hold for this write only."""
+        """Write the rows of the Parquet file ``source``; ``hadoop`` settings apply to this write only."""
         with self._hadoop_settings(hadoop or {}):
             rows = self.spark.read.parquet(source)
             rows.write.format("hudi").options(**options).mode(mode).save(base_path)
         return {}
 
     def read(self, base_path, target, options=None):
-        """Put the rows, meta columns first, into the single Parquet file ``target``."""
+        """Write the rows of the table, meta columns first, to the Parquet file ``target``."""
         rows = self.spark.read.format("hudi").options(**(options or {})).load(base_path)
         self._save(rows, target)
         return {"schema": json.loads(rows.schema.json())}
 
     def sql(self, statements, settings=None, target=None):
-        """Run statements in turn under session settings; the last one's rows come back, or go to ``target``."""
+        """Run SQL statements with session settings; return the last one's rows or write them to ``target``."""
         with self._session_settings(settings or {}):
             for statement in statements[:-1]:
                 self.spark.sql(statement)
@@ -131,7 +132,7 @@ class Server:
 
 
 def error_answer(error):
-    """The chain of causes in a few lines: what Hudi said, without the Java stack."""
+    """Return an answer with the messages of the exception and of its causes, without Java stack frames."""
     text = str(getattr(error, "java_exception", None) or error)
     lines = str(error).splitlines()
     causes = [line.strip() for line in lines if line.startswith("Caused by:")]
@@ -143,20 +144,20 @@ def error_answer(error):
 
 
 def answer(server, request):
-    """Carry out one request; every exception of Hudi or Spark becomes an answer, not the end of the process."""
+    """Carry out one request. An exception of Hudi or Spark becomes an answer and does not end the process."""
     arguments = {key: value for key, value in request.items() if key not in ("id", "command")}
     started = time.monotonic()
     try:
         result = getattr(server, request["command"])(**arguments)
         reply = {"ok": True, "result": result}
-    except Exception as error:  # the boundary of this process: the client decides what a refusal means
+    except Exception as error:  # the client decides whether the test expects the error
         reply = error_answer(error)
         print(reply["trace"], file=sys.stderr, flush=True)
     return {"id": request["id"], "seconds": round(time.monotonic() - started, 3), **reply}
 
 
 def main():
-    """Answer requests until standard input ends or ``stop`` is asked."""
+    """Answer requests until standard input ends or a ``stop`` request arrives."""
     release, work_folder = sys.argv[1:3]
     answers = take_standard_output()
     spark = start_session(release, work_folder)

@@ -1,7 +1,7 @@
-"""Interrupt a job when it has written everything and nothing is visible yet.
+"""Run other code in the middle of a job: after its start, or after it has written its files but before its commit.
 
-A copy of the table taken there is what ``kill -9`` would leave; a foreign write done there is the late-completion
-race. The engine's own code runs unchanged before and after.
+A copy of the table made at that moment equals the table that ``kill -9`` would leave. A write of another writer at
+that moment is a race between two commits. The engine's own code runs unchanged before and after the interruption.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 
 @contextmanager
 def just_before_completion(act: Callable[[], None]) -> Iterator[None]:
-    """Call ``act`` once, when the next instant is about to be completed."""
+    """Call ``act`` once, just before the job completes its next instant."""
     complete = TimelineStore.complete
     happened: list[bool] = []
 
@@ -32,7 +32,7 @@ def just_before_completion(act: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def just_after_start(act: Callable[[], None]) -> Iterator[None]:
-    """Call ``act`` once, when the next instant has become inflight and no data file exists yet."""
+    """Call ``act`` once, when the job's next instant has become inflight and has written no data file."""
     start = TimelineStore.start
     happened: list[bool] = []
 

@@ -1,4 +1,4 @@
-"""The releases of Hudi and the table versions they judge, and the options they write with."""
+"""The releases of Hudi that judge the engine, the table versions that they judge, and their write options."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,10 +16,10 @@ _FEW_TASKS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Oracle:
-    """One release of Hudi working on one table version.
+    """One release of Hudi that uses one table version.
 
     Attributes:
-        pins: settings that keep Hudi 1.x on this table version instead of upgrading the table at its first write.
+        pins: settings that prevent Hudi 1.x from upgrading the table to a newer table version at its first write.
     """
 
     release: str
@@ -40,7 +40,7 @@ class Oracle:
         Args:
             table_name: ``hoodie.table.name``.
             is_partitioned: whether the table has the partition column.
-            more: further options, ``hoodie.`` left out and dots as ``__``: ``index__type="BLOOM"``.
+            more: further options, written without ``hoodie.`` and with ``__`` instead of dots: ``index__type="BLOOM"``.
         """
         extra = {"hoodie." + name.replace("__", "."): value for name, value in more.items()}
         return {
@@ -61,7 +61,7 @@ class Oracle:
 
 
 def partition_options(is_partitioned: bool) -> dict[str, str]:
-    """Key generator options of the tables of these tests."""
+    """Key generator options of the tables in the conformance tests."""
     if is_partitioned:
         return {"hoodie.datasource.write.partitionpath.field": PARTITION}
     return {
@@ -75,7 +75,7 @@ V6 = Oracle(release="1.2.0", table_version=6)
 V8 = Oracle(release="1.2.0", table_version=8)
 V9 = Oracle(release="1.2.0", table_version=9)
 ORACLES = (V6_OLD, V6, V8, V9)
-# Where two releases are enough: the oldest and the newest pair.
+# The oldest and the newest pair of release and table version, for tests that need only two pairs.
 EDGES = (V6_OLD, V9)
-# By default the edges, in `make test-all` every oracle.
+# `make test` uses the two edges, and `make test-all` uses every oracle.
 SAMPLED_ORACLES = cases(ORACLES, EDGES)

@@ -1,7 +1,8 @@
-"""Rows with every data type, and the plain dictionary model that tables are compared with.
+"""Rows with every data type, and the model (a dictionary of rows) that tests compare with tables.
 
-A model is ``{record key: row}``; a row is ``{column: Python value}``. Judges return Arrow tables; both sides pass
-through :func:`rows_by_key`, which makes equal values equal Python objects and refuses a key seen twice.
+A model is ``{record key: row}``, and a row is ``{column: Python value}``. Judges return Arrow tables.
+:func:`rows_by_key` converts both models and Arrow tables, so that equal values become equal Python objects; it
+refuses rows in which a key occurs twice.
 """
 
 import datetime as dt
@@ -26,8 +27,9 @@ KEY = "key"
 PARTITION = "part"
 ORDERING = "ts"
 
-# Every Spark type that has a place in a Hudi table, nested and nullable. ``key`` has tails of every length
-# modulo four, for the bloom filter. Zone-less timestamps are apart: Hudi 0.15 cannot read them.
+# Every Spark type that a Hudi table can contain, including nested and nullable ones. The length of ``key`` has every
+# remainder modulo four, because Hudi's bloom filter hashes blocks of four bytes. Timestamps without a time zone are
+# not included, because Hudi 0.15 cannot read them.
 ALL_TYPES = pa.schema(
     [
         pa.field(KEY, pa.string()),
@@ -61,7 +63,7 @@ ALL_TYPES = pa.schema(
 )
 LOCAL_TIME = pa.field("local_time", pa.timestamp("us"))
 
-# The few columns of tests that are not about types.
+# A few columns, for tests that do not check types.
 PLAIN = pa.schema([ALL_TYPES.field(name) for name in (KEY, PARTITION, ORDERING, "double", "text")])
 
 PARTITIONS = ("a", "b")
@@ -70,7 +72,7 @@ PARTITIONS = ("a", "b")
 def a_row(
     number: int, version: int, schema: pa.Schema = ALL_TYPES, partitions: Sequence[str] = PARTITIONS
 ) -> Row:
-    """Row ``number`` as it is at ``version`` (its ordering value); every fifth row is null where it may be."""
+    """Return a version (the ordering value) of row ``number``; in every fifth row all nullable columns are null."""
     row = {KEY: a_key(number), PARTITION: partitions[number % len(partitions)], ORDERING: version}
     for field in schema:
         if field.name not in row:
@@ -79,7 +81,7 @@ def a_row(
 
 
 def a_key(number: int) -> str:
-    """Keys of 1 to 12 and more bytes with asymmetric tails, some beyond ASCII."""
+    """Return a key of 1 to 8 bytes (for numbers below 256); some keys contain non-ASCII characters."""
     tail = "".join(chr(ord("a") + (number * 7 + 5 * place) % 26) for place in range(number % 4))
     return f"{number:x}" + tail + ("·é世"[number % 3] if number % 7 == 3 else "")
 
@@ -113,29 +115,29 @@ def some_rows(
     schema: pa.Schema = ALL_TYPES,
     partitions: Sequence[str] = PARTITIONS,
 ) -> list[Row]:
-    """Several rows of :func:`a_row`."""
+    """Return the rows of :func:`a_row` for these numbers."""
     return [a_row(number, version, schema, partitions) for number in numbers]
 
 
-# What the one commit of the ready-made tables holds: twenty rows in each of two partitions.
+# The rows of the ready-made tables, which have one commit: twenty rows in each of two partitions.
 OUR_ROWS = some_rows(range(40), 1)
 
 
 def as_table(rows: Sequence[Row], schema: pa.Schema = ALL_TYPES) -> pa.Table:
-    """The rows as a frame to hand to a writer."""
+    """Return the rows as an Arrow table, for a writer."""
     return pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
 
 
 def merged(model: Mapping[str, Row], rows: Sequence[Row]) -> Model:
-    """The model after an upsert of ``rows`` whose ordering values are not smaller than the stored ones."""
+    """Return the model after an upsert of ``rows`` with ordering values not smaller than the stored ones."""
     return {**model, **{row[KEY]: row for row in rows}}
 
 
 def rows_by_key(rows: pa.Table | Sequence[Row]) -> Model:
-    """Rows by record key with comparable values.
+    """Return the rows by record key, with values that can be compared.
 
     Raises:
-        AssertionError: a key occurs twice: the mark of a broken index.
+        AssertionError: a key occurs twice, so an index did not find a stored key.
     """
     listed = rows.to_pylist(maps_as_pydicts="strict") if isinstance(rows, pa.Table) else list(rows)
     model: Model = {}
@@ -146,13 +148,13 @@ def rows_by_key(rows: pa.Table | Sequence[Row]) -> Model:
 
 
 def count_of_keys_seen_twice(rows: pa.Table) -> int:
-    """How many rows are surplus copies of a key; the figure that negative controls must raise."""
+    """Return the number of surplus rows with a key that occurred before; negative controls expect this number."""
     keys = rows.column(KEY).to_pylist()
     return len(keys) - len(set(keys))
 
 
 def assert_rows_equal(judged: pa.Table, model: Mapping[str, Row], who: str) -> None:
-    """Compare what ``who`` read with the model, and name the first differences instead of all rows."""
+    """Compare the rows that ``who`` read with the model; the error lists the first differences."""
     found, expected = rows_by_key(judged), rows_by_key(list(model.values()))
     missing, surplus = sorted(expected.keys() - found.keys()), sorted(found.keys() - expected.keys())
     assert not missing, f"{who} does not see {len(missing)} of {len(expected)} rows: {missing[:5]}"

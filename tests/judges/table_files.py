@@ -1,4 +1,4 @@
-"""Read and damage the files of a table without the engine under test."""
+"""Functions that read and damage the files of a table without using the engine under test."""
 
 import os
 import shutil
@@ -17,13 +17,13 @@ AVRO_SCHEMA = b"parquet.avro.schema"
 
 
 def timeline_folder(base_path: Path) -> Path:
-    """Where the instants lie: ``.hoodie/timeline`` from layout 2 on, ``.hoodie`` before."""
+    """Folder of the instants: ``.hoodie/timeline`` in layout 2, ``.hoodie`` in layout 1."""
     newer = base_path / ".hoodie" / "timeline"
     return newer if newer.is_dir() else base_path / ".hoodie"
 
 
 def instant_names(base_path: Path, suffix: str = "") -> list[str]:
-    """Names of the timeline's files that end with ``suffix``, oldest first."""
+    """Names of the files in the timeline that end with ``suffix``, oldest first."""
     return sorted(path.name for path in timeline_folder(base_path).iterdir() if _is_instant(path, suffix))
 
 
@@ -32,26 +32,27 @@ def _is_instant(path: Path, suffix: str) -> bool:
 
 
 def incremental_bounds(base_path: Path) -> list[str]:
-    """The time of each completed commit that incremental queries compare, oldest commit first.
+    """For each completed commit, oldest first, the time with which incremental queries compare their bounds.
 
-    Request time in table version 6, completion time (the second in the name) from version 8 on.
+    This time is the requested time in table version 6, and the completion time (the second time in the file name)
+    from version 8 on.
     """
     names = [name for name in instant_names(base_path) if name.endswith((".commit", ".replacecommit"))]
     return [name.partition(".")[0].rpartition("_")[2] for name in names]
 
 
 def files_below(folder: Path) -> list[Path]:
-    """Every file below the folder, sorted. Unlike ``rglob`` it ignores folders that a job removes at the same time."""
+    """All files below the folder, sorted. Unlike ``rglob``, this function tolerates that a job removes folders."""
     return sorted(Path(place, name) for place, _, names in os.walk(folder) for name in names)
 
 
 def markers(base_path: Path) -> list[Path]:
-    """The markers of running writes."""
+    """All markers in the table."""
     return [path for path in files_below(base_path / ".hoodie" / ".temp") if ".marker." in path.name]
 
 
 def data_files(base_path: Path) -> list[Path]:
-    """Every Parquet file of the partitions, committed or not."""
+    """All Parquet files in the partitions, including files of uncommitted writes."""
     return [
         path
         for path in files_below(base_path)
@@ -60,7 +61,7 @@ def data_files(base_path: Path) -> list[Path]:
 
 
 def latest_data_files(base_path: Path) -> list[Path]:
-    """The Parquet file with the greatest instant of each file group."""
+    """The Parquet file with the latest instant time in each file group."""
     newest: dict[tuple[Path, str], Path] = {}
     for path in sorted(data_files(base_path), key=instant_of):
         newest[path.parent, file_id_of(path)] = path
@@ -78,19 +79,19 @@ def instant_of(path: Path) -> str:
 
 
 def footer(path: Path) -> dict[bytes, bytes]:
-    """The footer's key and value pairs."""
+    """The keys and values in the footer of a Parquet file."""
     return dict(pq.read_metadata(path).metadata)
 
 
 def properties(base_path: Path) -> dict[str, str]:
-    """``hoodie.properties`` as plain lines; good enough for values without escapes."""
+    """The keys and values in ``hoodie.properties``, without any backslashes of the values."""
     text = (base_path / ".hoodie" / "hoodie.properties").read_text()
     pairs = [line.partition("=") for line in text.splitlines() if line and not line.startswith("#")]
     return {key: value.replace("\\", "") for key, _, value in pairs}
 
 
 def forget_checksum(path: Path) -> None:
-    """Remove Hadoop's checksum sidecar of a file that was changed without Hadoop."""
+    """Remove Hadoop's checksum file of a file that a test changed without Hadoop."""
     path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
 
 
@@ -101,7 +102,7 @@ def rewrite(
     footer_changes: Mapping[bytes, bytes | None] | None = None,
     **writer_options: object,
 ) -> None:
-    """Write a base file again with other rows, footer values (``None`` removes) or Parquet options."""
+    """Write a base file again with other rows, footer values (``None`` removes a value) or Parquet options."""
     values = {**footer(path), **(footer_changes or {})}
     values.pop(b"ARROW:schema", None)
     kept = {key: value for key, value in values.items() if value is not None}
@@ -114,12 +115,12 @@ def rewrite(
 
 
 def copy_table(base_path: Path, target: Path) -> Path:
-    """A copy to experiment with."""
+    """Copy a table to ``target``, and return ``target``."""
     shutil.copytree(base_path, target)
     return target
 
 
 def new_file_name(path: Path) -> str:
-    """The name of ``path`` with another file id."""
+    """The file name of ``path`` with a new file id."""
     _, _, rest = path.name.partition("_")
     return f"{uuid.uuid4()}-0_{rest}"

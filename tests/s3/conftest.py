@@ -1,4 +1,4 @@
-"""A server that speaks S3 over HTTP, conditional puts included, in a process of its own."""
+"""A fixture that starts an S3 server with conditional puts in a separate process."""
 
 import socket
 import subprocess
@@ -20,7 +20,7 @@ _STARTS_WITHIN_S = 30
 
 @dataclass(frozen=True, slots=True)
 class S3:
-    """A bucket on a server, and how to reach it."""
+    """The address of a server with a bucket, and the storage options for the server."""
 
     endpoint: str
 
@@ -35,13 +35,13 @@ class S3:
         }
 
     def new_table(self) -> str:
-        """URI of a folder that no test has used."""
+        """URI of a folder that no other test uses."""
         return f"s3://{BUCKET}/tables/{uuid4().hex}"
 
 
 @pytest.fixture(scope="session")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
-    """One server for all tests."""
+    """The S3 server that all tests share."""
     port = _free_port()
     log = tmp_path_factory.mktemp("s3") / "server.log"
     with log.open("wb") as output:

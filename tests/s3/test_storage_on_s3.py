@@ -1,4 +1,4 @@
-"""What every storage promises, proved on a server that speaks S3; and its lock among processes."""
+"""Storage on an S3 server passes the tests that every storage must pass, and its lock works between processes."""
 
 import json
 import subprocess
@@ -16,8 +16,8 @@ from unit.storage.stores.test_storage_contract import StorageContract
 
 TURNS, PROCESSES = 5, 4
 
-# Each turn reads a number and writes the next one: without mutual exclusion some turns would be lost.
-COUNTS_UNDER_THE_LOCK = """
+# Each turn reads a number and writes the next one. Without mutual exclusion, two turns could write the same number.
+COUNTS_WITH_THE_LOCK = """
 import json, sys, time
 from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.storage.stores.factory import open_storage
@@ -40,7 +40,7 @@ class TestS3(StorageContract):
         return open_storage(s3.new_table(), s3.options)
 
 
-def test_only_the_version_that_was_read_is_replaced(s3: S3) -> None:
+def test_put_if_replaces_only_the_version_that_was_read(s3: S3) -> None:
     storage = open_storage(s3.new_table(), s3.options)
     assert isinstance(storage, ConditionalStorage)
     storage.create("lock", b"one")
@@ -54,12 +54,12 @@ def test_only_the_version_that_was_read_is_replaced(s3: S3) -> None:
         storage.create("lock", b"four")
 
 
-def test_processes_take_turns_under_the_lock_of_the_table(s3: S3, tmp_path: Path) -> None:
+def test_only_one_process_at_a_time_holds_the_lock_of_the_table(s3: S3, tmp_path: Path) -> None:
     uri = s3.new_table()
     storage = open_storage(uri, s3.options)
     storage.create("count", b"0")
     script = tmp_path / "count.py"
-    script.write_text(COUNTS_UNDER_THE_LOCK)
+    script.write_text(COUNTS_WITH_THE_LOCK)
     command = [sys.executable, str(script), uri, str(TURNS)]
     running = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -78,11 +78,11 @@ def test_processes_take_turns_under_the_lock_of_the_table(s3: S3, tmp_path: Path
     assert storage.exists(".hoodie/.locks/table_lock.json"), "object stores take Hudi's storage-based lock"
 
 
-def test_settings_that_the_store_does_not_know_are_refused_without_their_values(s3: S3) -> None:
+def test_the_error_about_an_unknown_setting_does_not_contain_its_value(s3: S3) -> None:
     for wrong in ({"aws_sekret": "canary-secret"}, {"allow_http": "canary-secret"}):
         with pytest.raises(InvalidRequestError, match="cannot be opened with the settings") as caught:
             open_storage(s3.new_table(), wrong)
         assert "canary-secret" not in str(caught.value)
-    # With the store's prefix, as others spell them.
+    # The store accepts its option names also with the prefix ``aws_``.
     prefixed = {f"aws_{key}" if key == "allow_http" else key: value for key, value in s3.options.items()}
     open_storage(s3.new_table(), prefixed).create("a", b"x")

@@ -1,4 +1,4 @@
-"""The life of a table on a server that speaks S3: every job, read by hudi-rs after each of them."""
+"""Jobs on a table on an S3 server. After each job, hudi-rs reads the table."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
@@ -31,7 +31,7 @@ Row = tuple[str, int, str]
 
 
 class TableOnS3:
-    """One table, and what it has to hold."""
+    """One table and the rows that it must contain."""
 
     def __init__(self, spark: SparkSession, s3: S3, version: str) -> None:
         self._spark, self._s3, self._version = spark, s3, version
@@ -64,7 +64,9 @@ class TableOnS3:
 
 
 @pytest.mark.parametrize("version", cases(["6", "9"], ["9"]))
-def test_every_job_works_there(spark: SparkSession, s3: S3, version: str) -> None:
+def test_hudi_rs_reads_a_table_on_s3_after_every_kind_of_job(
+    spark: SparkSession, s3: S3, version: str
+) -> None:
     table = TableOnS3(spark, s3, version)
     for number in range(4):
         table.write([("a", number, "x"), (f"b{number}", number, "y")])

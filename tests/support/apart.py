@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-# Import here what jobs import late: an unprivileged user may not be able to read the interpreter's folder.
+# Jobs import these modules only when they need them. An unprivileged user may not be able to read the interpreter's
+# folder, so this module imports them first.
 import hudi_table_services.execution.history_files  # noqa: F401
 
 _NEW_MOUNTS, _NEW_USERS = 0x00020000, 0x10000000
@@ -20,7 +21,7 @@ _SHOWN = 12_000
 
 
 def as_unprivileged_user(body: Callable[[], None]) -> None:
-    """Run the body as a user to whom file modes apply: root drops its privileges, other users keep their id."""
+    """Run the body as a user whom file modes restrict: root drops its privileges, other users keep their id."""
     _in_a_process(lambda: (_drop_privileges(), body()))
 
 
@@ -28,7 +29,7 @@ def on_a_small_disk(folder: Path, kilobytes: int, body: Callable[["SmallDisk"], 
     """Run the body with a file system of this size, mounted at the folder for this process only.
 
     A user other than root becomes root in a separate namespace, as with `unshare --map-root-user --mount` in a shell.
-    If the system refuses that, too, the test is skipped with this reason. For root, as in CI, a refusal is a failure.
+    If the system refuses the namespace, the test is skipped with this reason. For root, as in CI, the test fails.
     """
     is_root = os.geteuid() == 0
     if not is_root and subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:
@@ -44,10 +45,10 @@ def on_a_small_disk(folder: Path, kilobytes: int, body: Callable[["SmallDisk"], 
 
 
 class SmallDisk:
-    """A file system that a file of padding fills.
+    """A small file system that a test fills with a file of padding.
 
     Attributes:
-        folder: where it is.
+        folder: the mount point.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -55,7 +56,7 @@ class SmallDisk:
         self._padding = folder / "padding"
 
     def fill(self, pages: int = 0) -> None:
-        """Leave space for so many pages; each file takes at least one."""
+        """Fill the disk except for this number of pages; each file that is not empty needs at least one page."""
         found = os.statvfs(self.folder)
         with open(self._padding, "ab") as file:
             size = file.tell() + (found.f_bavail - pages) * found.f_frsize
@@ -64,7 +65,7 @@ class SmallDisk:
                 os.posix_fallocate(file.fileno(), 0, size)
 
     def free(self) -> None:
-        """Give all space back."""
+        """Delete the padding."""
         self._padding.unlink(missing_ok=True)
 
 

@@ -1,4 +1,4 @@
-"""A table whose commits lie a minute apart, to be archived with few commits kept."""
+"""A table for tests of archival, with limits of a few commits."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -19,7 +19,7 @@ from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable
 
-FEW = {
+SMALL_LIMITS = {
     "hoodie.clean.commits.retained": "1",
     "hoodie.timeline.compaction.batch.size": "2",
     "hoodie.commits.archival.batch": "2",
@@ -28,7 +28,7 @@ FEW = {
 
 @dataclass
 class History:
-    """A table whose commits lie a minute apart."""
+    """A table without rows whose clock advances by a minute whenever a job reads the time."""
 
     version: TableVersion = TableVersion.V9
     storage: Storage = field(default_factory=lambda: MemoryStorage(uuid4().hex))
@@ -43,7 +43,7 @@ class History:
     def archive(
         self, low: int = 2, high: int = 4, storage: Storage | None = None, **fields: Any
     ) -> JobResult:
-        fields = {"options": FEW, "min_commits": low, "max_commits": high, **fields}
+        fields = {"options": SMALL_LIMITS, "min_commits": low, "max_commits": high, **fields}
         request = ArchiveRequest(base_path=self.storage.uri, **fields)
         return archive(request, storage=storage or self.storage, clock=self.clock)
 

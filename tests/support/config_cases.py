@@ -1,4 +1,4 @@
-"""Test cases of the configuration check: settings with a finding, and similar settings that pass."""
+"""Test cases of the configuration check: settings with a finding, and similar settings without one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,13 +20,19 @@ DAYS = ("2024/01/01", "2024/01/02")
 
 @dataclass(frozen=True)
 class Case:
-    """Options, facts and table; what is found by the rule, if anything."""
+    """Options, facts and a table for the check, and the finding that the rule must report, if any.
+
+    Attributes:
+        severity: of the finding; empty if the rule must find nothing.
+        text: part of the reason or of the remedy of the finding.
+        names: settings that the finding must name.
+    """
 
     options: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
     table: TableFacts | None = None
     severity: str = ""
-    says: str = ""
+    text: str = ""
     names: tuple[str, ...] = ()
 
     def findings(self, rule: str) -> list[ConfigFinding]:
@@ -34,8 +40,8 @@ class Case:
         return [each for each in report.findings if each.rule == rule]
 
 
-def found(severity: str, says: str, *names: str, **settings: Any) -> Case:
-    return Case(severity=severity, says=says, names=names, **settings)
+def found(severity: str, text: str, *names: str, **settings: Any) -> Case:
+    return Case(severity=severity, text=text, names=names, **settings)
 
 
 def lock(provider: str, **more: str) -> dict[str, str]:
@@ -53,4 +59,4 @@ COMPLEX = {
 PLAN = {"20240101000000000": frozenset({"2024/01/01"})}
 
 Cases = dict[str, tuple[list[Case], list[Case]]]
-"""Rule → cases in which it finds something, and cases in which it finds nothing."""
+"""Rule → cases with a finding of the rule, and cases without one."""

@@ -1,4 +1,4 @@
-"""Cases of the rules about options, sizes and services."""
+"""Cases of the configuration rules about options, sizes and table services."""
 
 from support.config_cases import HUDI, STRATEGY, WRITE, Case, Cases, found, lock, table
 
@@ -17,7 +17,7 @@ NAME_AND_UPKEEP_CASES: Cases = {
                 options={"hoodie.keep.min.commit": "20"},
                 facts=HUDI,
             ),
-            found("warning", "none of the options known", options={"hoodie.clustering.some.new.thing": "1"}),
+            found("warning", "does not list", options={"hoodie.clustering.some.new.thing": "1"}),
             found("error", "Did you mean", options={"hoodie.clustering.inlin": "true"}),
             found("error", "no option path", options={"path": "/t"}),
         ],
@@ -309,12 +309,12 @@ NAME_AND_UPKEEP_CASES: Cases = {
     ),
 }
 
-LAST_CASES: Cases = {
+OTHER_CASES: Cases = {
     "refused-by-job": (
         [
             found("error", "ZooKeeper", options=lock("org.apache.hudi.x.ZookeeperBasedLockProvider")),
             found("error", "names no partitions", options={f"{WRITE}operation": "delete_partition"}),
-            found("error", "no regular expression", options={"hoodie.clean.partition.filter.regex": "("}),
+            found("error", "not a regular expression", options={"hoodie.clean.partition.filter.regex": "("}),
         ],
         [
             Case(options={f"{WRITE}operation": "delete_partition"}, facts=HUDI),

@@ -1,4 +1,4 @@
-"""Cases of the rules about writers and tables."""
+"""Cases of the configuration rules about writers and tables."""
 
 from hudi_table_services.options.locks import (
     FILE_SYSTEM_PROVIDER,
@@ -183,7 +183,7 @@ TABLE_CASES: Cases = {
         [
             found(
                 "error",
-                "property is id, the option is uuid",
+                "property is id, but the option is uuid",
                 f"{WRITE}recordkey.field",
                 "table: hoodie.table.recordkey.fields",
                 options={f"{WRITE}recordkey.field": "uuid"},
@@ -220,7 +220,7 @@ TABLE_CASES: Cases = {
     "table-not-written": (
         [
             found("error", "merge-on-read", table=table({**V6, "hoodie.table.type": "MERGE_ON_READ"})),
-            found("error", "read only", table=table({**V6, "hoodie.table.version": "5"})),
+            found("error", "can only read", table=table({**V6, "hoodie.table.version": "5"})),
             found("error", "'12' is not supported", table=table({**V6, "hoodie.table.version": "12"})),
         ],
         [
@@ -232,7 +232,7 @@ TABLE_CASES: Cases = {
         [
             found(
                 "warning",
-                "outside of the table",
+                "outside the table",
                 table=table({**V6, "hoodie.bootstrap.base.path": "s3://b/p"}),
                 facts=HUDI,
             )
@@ -282,7 +282,7 @@ TABLE_CASES: Cases = {
         ],
     ),
     "hudi-upgrades-table": (
-        [found("warning", "writes 8", table=table(), facts={**HUDI, "hudi_version": "1.0.2"})],
+        [found("warning", "writes version 8", table=table(), facts={**HUDI, "hudi_version": "1.0.2"})],
         [
             Case(table=table(), facts={**HUDI, "hudi_version": "0.15.0"}),
             Case(table=table(V9), facts={**HUDI, "hudi_version": "1.2.0"}),
@@ -314,10 +314,15 @@ TABLE_CASES: Cases = {
     ),
     "complex-key-text": (
         [
-            found("warning", "writes value;", options=COMPLEX, facts={**HUDI, "hudi_version": "0.15.0"}),
             found(
                 "warning",
-                "writes column:value;",
+                "encodes such a key as `value`.",
+                options=COMPLEX,
+                facts={**HUDI, "hudi_version": "0.15.0"},
+            ),
+            found(
+                "warning",
+                "encodes such a key as `column:value`.",
                 table=table(
                     {
                         **V6,

@@ -1,6 +1,6 @@
-"""How much a run of the tests covers: a fixed sample, or with ``TEST_DEPTH=all`` (``make test-all``) everything.
+"""How much a test run covers: a fixed sample of the cases or, with ``TEST_DEPTH=all`` (``make test-all``), all cases.
 
-A test, or a case of one, that only ``make test-all`` runs has the marker ``thorough``.
+Tests and cases that only ``make test-all`` runs have the marker ``thorough``.
 """
 
 import os
@@ -12,7 +12,7 @@ import pytest
 T = TypeVar("T")
 
 IS_ALL = os.environ.get("TEST_DEPTH", "sample") == "all"
-"""Whether this run covers everything."""
+"""Whether this test run covers all cases."""
 
 
 def by_depth(sampled: T, everything: T) -> T:
@@ -21,12 +21,12 @@ def by_depth(sampled: T, everything: T) -> T:
 
 
 def number_from(variable: str, sampled: float, everything: float) -> float:
-    """The number in an environment variable, or, if it is not set, the one that belongs to the depth."""
+    """The number in an environment variable; if the variable is empty or not set, the value for the depth."""
     return float(os.environ.get(variable) or by_depth(sampled, everything))
 
 
 def cases(every: Sequence[Any], sampled: Sequence[Any], name: Callable[[Any], str] = str) -> list[Any]:
-    """Parameters of a test: all of `every`, those that are not in `sampled` with the marker ``thorough``."""
+    """Parameters of a test: all cases in `every`. Cases that are not in `sampled` get the marker ``thorough``."""
     return [
         pytest.param(case, id=name(case), marks=() if case in sampled else pytest.mark.thorough)
         for case in every
@@ -34,7 +34,7 @@ def cases(every: Sequence[Any], sampled: Sequence[Any], name: Callable[[Any], st
 
 
 def deselect_thorough(config: pytest.Config, items: list[pytest.Item]) -> int:
-    """Leave out tests with the marker ``thorough``, unless this run covers everything; returns their number."""
+    """Deselect the tests with the marker ``thorough``, unless this run covers all cases; return their number."""
     left_out = [] if IS_ALL else [item for item in items if item.get_closest_marker("thorough")]
     if left_out:
         dropped = set(left_out)

@@ -1,4 +1,4 @@
-"""A storage that fails once, at its n-th call of any kind: looks and listings as well as changes."""
+"""A storage that fails once, at its n-th call of any kind: reads, listings and changes."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -13,18 +13,18 @@ T = TypeVar("T")
 
 
 class OutageError(StorageError):
-    """What the storage says once; no other error of a test is of this class."""
+    """The one error that the storage raises; no other error in a test has this class."""
 
 
 @dataclass
 class FailingCalls(FaultyStorage):
-    """Passes every call on and fails at one of them; before and after it storage works.
+    """Passes every call on to the wrapped storage, except for one call, which fails.
 
     Attributes:
-        fail_at: number of the call that fails, from 1; 0 = none.
-        after: fail once the call has done its work. A listing of files breaks off half-way.
-        calls: how many there were so far.
-        failed: what the failing call was asked to do; empty until then.
+        fail_at: number of the call that fails, counted from 1; 0 means none.
+        after: fail after the call has done its work. A listing of files fails after half of its files.
+        calls: number of calls so far.
+        failed: name and path of the failing call; empty until this call.
     """
 
     calls: int = 0
@@ -32,7 +32,7 @@ class FailingCalls(FaultyStorage):
     _guard: Lock = field(default_factory=Lock, repr=False)
 
     def list_files(self, folder: str = "") -> Iterator[StoredObject]:
-        if not self._is_the_one("list_files", folder):
+        if not self._must_fail("list_files", folder):
             yield from self.inner.list_files(folder)
             return
         found = list(self.inner.list_files(folder)) if self.after else []
@@ -46,13 +46,13 @@ class FailingCalls(FaultyStorage):
         return self._call(operation, *arguments)
 
     def _call(self, operation: Callable[..., T], *arguments: Any) -> T:
-        if not self._is_the_one(operation.__name__, str(arguments[0])):
+        if not self._must_fail(operation.__name__, str(arguments[0])):
             return operation(*arguments)
         if self.after:
             operation(*arguments)
         raise self._outage()
 
-    def _is_the_one(self, name: str, path: str) -> bool:
+    def _must_fail(self, name: str, path: str) -> bool:
         with self._guard:  # some jobs delete in threads
             self.calls += 1
             if self.calls != self.fail_at:

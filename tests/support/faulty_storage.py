@@ -1,4 +1,4 @@
-"""A storage that dies at its n-th change, for tests that stop a job at every place."""
+"""A storage that fails at its n-th change, for tests that stop a job at each of its changes."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,17 +13,17 @@ T = TypeVar("T")
 
 
 class Crash(BaseException):
-    """The process is gone: no handler of errors runs, and nothing reaches the storage any more."""
+    """Simulates the death of the process: ``except Exception`` does not catch it, and later calls of storage fail."""
 
 
 @dataclass
 class FaultyStorage:
-    """Counts changes and fails at one of them. Pickled, it is the storage it wraps: Spark's workers do not fail.
+    """Counts changes and fails at one of them. A pickled copy is the wrapped storage, so Spark's workers do not fail.
 
     Attributes:
-        fail_at: number of the change that fails, from 1; 0 = none.
-        after: fail once the change is done, instead of before.
-        error: what is raised. After a `Crash` every operation crashes; after another error storage works again.
+        fail_at: number of the change that fails, counted from 1; 0 means none.
+        after: fail after the change is done instead of before.
+        error: creates the error to raise. After a `Crash` every call crashes; after another error storage works again.
         log: operation and path of each change so far.
     """
 
@@ -77,7 +77,7 @@ class FaultyStorage:
         return self._change(self.inner.delete, path)
 
     def delete_files(self, paths: Sequence[str]) -> Mapping[str, StorageError]:
-        return delete_one_by_one(self, paths)  # each is a change of its own
+        return delete_one_by_one(self, paths)  # each deletion counts as one change
 
     def delete_folder(self, folder: str) -> None:
         self._change(self.inner.delete_folder, folder)
@@ -113,10 +113,10 @@ class FaultyStorage:
 def crashes_everywhere(
     act: Callable[[FaultyStorage], Any], start: Callable[[], Storage]
 ) -> Iterator[Storage]:
-    """Run an action once per place where it can crash, each on a fresh storage; yields what each run left.
+    """Run an action once for each place where it can crash; yield the storage as each run left it.
 
-    That is before each of its changes, and after the last one: a process that dies after a change has left what one
-    leaves that dies before the next.
+    Each run uses a fresh storage. The places are before each change and after the last change: a crash directly after
+    a change leaves the same storage as a crash before the next change.
     """
     fail_at = 1
     while True:

@@ -1,4 +1,4 @@
-"""A clock that only tests move."""
+"""A clock for tests, which does not depend on the real time."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 @dataclass
 class FixedClock:
-    """Stands still, or steps forward at each look."""
+    """Always returns the same time, or, with a `step`, a later time at each call."""
 
     moment: datetime = field(default_factory=lambda: datetime(2026, 1, 2, 3, 4, 5, 678000, timezone.utc))
     step: timedelta = timedelta(0)

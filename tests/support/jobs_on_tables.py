@@ -1,4 +1,4 @@
-"""The jobs that need no Spark, each with a table on which it has something to do, and what there is to see of it."""
+"""The jobs that need no Spark, each with a table that gives the job work, and functions that read the table's state."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,30 +36,30 @@ from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
-from support.archived_tables import FEW
+from support.archived_tables import SMALL_LIMITS
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable, base_file_name
 from support.undone_tables import clustered, planned, state, updated
 
 A, B, C = FileGroupId("a", "f1"), FileGroupId("b", "f2"), FileGroupId("c", "f4")
 SCHEMA = '{"type":"record","name":"r","fields":[{"name":"k","type":"string"}]}'
-IMPATIENT = {"hoodie.write.lock.num_retries": "0", "hoodie.write.lock.client.num_retries": "0"}
-Act = Callable[[Storage, Clock], object]
+NO_LOCK_RETRIES = {"hoodie.write.lock.num_retries": "0", "hoodie.write.lock.client.num_retries": "0"}
+RunJob = Callable[[Storage, Clock], object]
 
 
 def later(days: int) -> FixedClock:
     return FixedClock(datetime.now(timezone.utc) + timedelta(days=days), timedelta(milliseconds=1))
 
 
-def to_schedule(table: SmallTable) -> Act:
+def to_schedule(table: SmallTable) -> RunJob:
     for number in range(3):
         table.commit(FileGroupId("a", f"a{number}-0"), FileGroupId("b", f"b{number}-0"), schema=SCHEMA)
     request = ScheduleClusteringRequest(base_path="/t", request_id="same")
     return lambda storage, clock: schedule_clustering(request, storage=storage, clock=clock)
 
 
-def to_cancel(table: SmallTable) -> Act:
-    """A clustering that died after its first file."""
+def to_cancel(table: SmallTable) -> RunJob:
+    """A cancellation of a clustering whose execution died after it had written its first file."""
     table.commit(A, B)
     pending = table.timeline_store.start(planned(table))
     path = table.add_file("a", base_file_name("new", pending.requested_time))
@@ -72,8 +72,8 @@ def to_cancel(table: SmallTable) -> Act:
     return lambda storage, clock: cancel_clustering(request, storage=storage, clock=clock)
 
 
-def to_clean(table: SmallTable) -> Act:
-    """With an emptied partition, a savepoint, a plan, and a dead write that is rolled back first."""
+def to_clean(table: SmallTable) -> RunJob:
+    """A clean of a table with an emptied partition, a savepoint and a dead write, which the clean rolls back first."""
     saved = table.commit(A, B)
     for _ in range(2):
         updated(table, A, B)
@@ -82,12 +82,12 @@ def to_clean(table: SmallTable) -> Act:
     table.commit(FileGroupId("c", "f5"))
     table.commit(A, replaces={"c": ("f5",)})
     updated(table, A)
-    with_a_dead_write(table)
+    add_dead_write(table)
     request = CleanRequest(base_path="/t", commits_retained=1)
     return lambda storage, clock: clean(request, storage=storage, clock=clock)
 
 
-def with_a_dead_write(table: SmallTable) -> Instant:
+def add_dead_write(table: SmallTable) -> Instant:
     dead = table.begin()
     for folder in ("a", "new"):
         path = table.add_file(folder, base_file_name("dead", dead.requested_time))
@@ -96,28 +96,28 @@ def with_a_dead_write(table: SmallTable) -> Instant:
     return dead
 
 
-def to_undo_a_dead_write(table: SmallTable) -> Act:
+def to_undo_a_dead_write(table: SmallTable) -> RunJob:
     table.commit(A, B)
-    with_a_dead_write(table)
+    add_dead_write(table)
     request = RollbackRequest(base_path="/t", all_failed=True)
     return lambda storage, clock: rollback(request, storage=storage, clock=clock)
 
 
-def to_undo_a_commit(table: SmallTable) -> Act:
+def to_undo_a_commit(table: SmallTable) -> RunJob:
     table.commit(A, B)
     newest = updated(table, A, B)
     request = RollbackRequest(base_path="/t", instants=(newest.requested_time,))
     return lambda storage, clock: rollback(request, storage=storage, clock=clock)
 
 
-def to_undo_a_clustering(table: SmallTable) -> Act:
+def to_undo_a_clustering(table: SmallTable) -> RunJob:
     table.commit(A, B)
     newest = clustered(table)
     request = RollbackRequest(base_path="/t", instants=(newest.requested_time,))
     return lambda storage, clock: rollback(request, storage=storage, clock=clock)
 
 
-def to_restore(table: SmallTable) -> Act:
+def to_restore(table: SmallTable) -> RunJob:
     saved = table.commit(A, B)
     save = CreateSavepointRequest(base_path="/t", instant=saved.requested_time)
     create_savepoint(save, storage=table.storage, clock=table.clock)
@@ -125,28 +125,28 @@ def to_restore(table: SmallTable) -> Act:
     clustered(table)
     table.commit(C, replaces={"b": ("f2",)})
     planned(table)
-    with_a_dead_write(table)
+    add_dead_write(table)
     request = RestoreRequest(base_path="/t", savepoint=saved.requested_time, request_id="same")
     return lambda storage, clock: restore(request, storage=storage, clock=clock)
 
 
-def to_save(table: SmallTable) -> Act:
+def to_create_savepoint(table: SmallTable) -> RunJob:
     saved = table.commit(A, B)
     updated(table, A)
     request = CreateSavepointRequest(base_path="/t", instant=saved.requested_time)
     return lambda storage, clock: create_savepoint(request, storage=storage, clock=clock)
 
 
-def to_delete_a_savepoint(table: SmallTable) -> Act:
-    to_save(table)(table.storage, table.clock)
+def to_delete_savepoint(table: SmallTable) -> RunJob:
+    to_create_savepoint(table)(table.storage, table.clock)
     (saved,) = (i for i in table.timeline_store.load() if i.action is Action.SAVEPOINT)
     request = DeleteSavepointRequest(base_path="/t", instants=(saved.requested_time,))
     return lambda storage, clock: delete_savepoint(request, storage=storage, clock=clock)
 
 
-def to_archive(table: SmallTable) -> Act:
-    """With an archive that the run goes on with."""
-    request = ArchiveRequest(base_path="/t", options=FEW, min_commits=2, max_commits=3)
+def to_archive(table: SmallTable) -> RunJob:
+    """An archival that appends to an existing archive."""
+    request = ArchiveRequest(base_path="/t", options=SMALL_LIMITS, min_commits=2, max_commits=3)
     for _ in range(4):
         table.commit(FileGroupId("a", "f1"))
     archive(request, storage=table.storage, clock=table.clock)
@@ -155,8 +155,8 @@ def to_archive(table: SmallTable) -> Act:
     return lambda storage, clock: archive(request, storage=storage, clock=clock)
 
 
-def to_repair(table: SmallTable) -> Act:
-    """An orphan of each kind."""
+def to_repair(table: SmallTable) -> RunJob:
+    """A repair of a table with an orphan of each kind."""
     table.commit(A, B)
     newest = updated(table, A)
     dead = table.begin()
@@ -168,27 +168,28 @@ def to_repair(table: SmallTable) -> Act:
     return lambda storage, clock: repair_orphan_files(request, storage=storage, clock=clock)
 
 
-def to_look_at(table: SmallTable) -> Act:
+def to_report_health(table: SmallTable) -> RunJob:
     to_clean(table)
     planned(table)
     request = HealthRequest(base_path="/t")
     return lambda storage, clock: table_health(request, storage=storage, clock=clock)
 
 
-def to_check_settings(table: SmallTable) -> Act:
+def to_check_settings(table: SmallTable) -> RunJob:
     to_clean(table)
     planned(table)
-    options = {"hoodie.clean.partition.filter.regex": "a.*"}  # makes it list the partitions
+    # With this option, the job also lists the partitions.
+    options = {"hoodie.clean.partition.filter.regex": "a.*"}
     request = CheckConfigRequest(base_path="/t", options=options)
     return lambda storage, clock: check_table_config(request, storage=storage)
 
 
-def to_read(table: SmallTable) -> Act:
+def to_load_snapshot(table: SmallTable) -> RunJob:
     to_clean(table)
     return lambda storage, clock: load_snapshot(storage)
 
 
-JOBS: dict[str, Callable[[SmallTable], Act]] = {
+JOBS: dict[str, Callable[[SmallTable], RunJob]] = {
     "schedule clustering": to_schedule,
     "cancel clustering": to_cancel,
     "clean": to_clean,
@@ -196,20 +197,27 @@ JOBS: dict[str, Callable[[SmallTable], Act]] = {
     "rollback of a commit": to_undo_a_commit,
     "rollback of a clustering": to_undo_a_clustering,
     "restore": to_restore,
-    "create savepoint": to_save,
-    "delete savepoint": to_delete_a_savepoint,
+    "create savepoint": to_create_savepoint,
+    "delete savepoint": to_delete_savepoint,
     "archive": to_archive,
     "repair orphans": to_repair,
-    "health": to_look_at,
+    "health": to_report_health,
     "check config": to_check_settings,
-    "snapshot": to_read,
+    "snapshot": to_load_snapshot,
 }
-ONLY_LOOKS = ("health", "check config", "snapshot")
+READ_ONLY_JOBS = ("health", "check config", "snapshot")
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What there is to see of a table, without the times of services."""
+class TableState:
+    """State of a table, without the instant times of table services.
+
+    Attributes:
+        writes: completed writes, including archived ones.
+        live: base files that readers see.
+        pending: actions of the pending instants.
+        kept: files that a savepoint keeps.
+    """
 
     writes: frozenset[tuple[str, str]]
     live: frozenset[str]
@@ -217,9 +225,9 @@ class Seen:
     kept: frozenset[str]
 
 
-def look(table: SmallTable) -> Seen:
+def read_state(table: SmallTable) -> TableState:
     writes, live, present = state(table)
-    assert live <= present, "readers are sent to files that are gone"
+    assert live <= present, "visible files are missing"
     archived = [each.instant for each in ArchivedTimeline(table.storage, table.config).writes()]
     timeline = table.timeline_store.load()
     kept = frozenset(
@@ -229,8 +237,8 @@ def look(table: SmallTable) -> Seen:
         for path, each in decode_savepoint_metadata(table.timeline_store.read(i)).partitions.items()
         for name in each.file_names
     )
-    assert kept <= present, "a savepoint keeps files that are gone"
-    return Seen(
+    assert kept <= present, "files of a savepoint are missing"
+    return TableState(
         frozenset(i.identity for i in (*writes, *archived)),  # type: ignore[misc]
         frozenset(live),
         tuple(sorted(i.action.value for i in timeline.pending)),
@@ -238,8 +246,8 @@ def look(table: SmallTable) -> Seen:
     )
 
 
-def traces(table: SmallTable) -> set[str]:
-    """Data files, and whatever a job leaves beside the timeline."""
+def files_outside_the_timeline(table: SmallTable) -> set[str]:
+    """Data files, markers, heartbeats, the lock, and other files that a job may leave outside of the timeline."""
     places = (
         ".hoodie/.temp/",
         ".hoodie/.heartbeat/",
@@ -253,16 +261,19 @@ def traces(table: SmallTable) -> set[str]:
     return {f.path for f in table.storage.list_files() if f.path.startswith(places)}
 
 
-def swept(table: SmallTable) -> set[str]:
-    """What is left after a clean and a repair."""
+def files_after_clean_and_repair(table: SmallTable) -> set[str]:
+    """Run a clean and a repair, and return the files that remain outside of the timeline."""
     clean(CleanRequest(base_path="/t", commits_retained=1), storage=table.storage, clock=later(6))
     request = RepairOrphansRequest(base_path="/t", execute=True)
     repair_orphan_files(request, storage=table.storage, clock=later(9))
-    return traces(table)
+    return files_outside_the_timeline(table)
 
 
-def between(job: str, seen: Seen, old: Seen, new: Seen) -> bool:
-    """Whether readers see the old or the new state; a restore goes through that of each commit it undoes."""
+def is_old_or_new_state(job: str, state_now: TableState, old: TableState, new: TableState) -> bool:
+    """Whether readers see the old or the new state.
+
+    A restore undoes one commit after another, so that during a restore readers may also see the states in between.
+    """
     if job == "restore":
-        return new.writes <= seen.writes <= old.writes
-    return (seen.writes, seen.live) in ((old.writes, old.live), (new.writes, new.live))
+        return new.writes <= state_now.writes <= old.writes
+    return (state_now.writes, state_now.live) in ((old.writes, old.live), (new.writes, new.live))

@@ -1,4 +1,4 @@
-"""A commit of ours, with others at work between its snapshot and its end."""
+"""A commit of the tested writer, and actions of other writers between its snapshot and its completion."""
 
 from collections.abc import Callable, Sequence
 
@@ -22,12 +22,20 @@ def written(group: FileGroupId, time: str, **counts: int | str) -> WriteStat:
 
 def commit_ours(
     table: SmallTable,
-    meanwhile: Callable[[], object],
+    others_act: Callable[[], object],
     refuse: Callable[[Sequence[ConcurrentChange]], None],
     *,
     snapshot: TableSnapshot | None = None,
     changes: FileGroupId | None = None,
 ) -> Instant:
+    """Write and commit.
+
+    Args:
+        others_act: acts as other writers, after the write has begun and before it is committed.
+        refuse: compares the keys of the commits that added rows, and raises an error if the write must not commit.
+        snapshot: the snapshot with which the write was planned; None means the current one.
+        changes: the file group that the write changes, if any.
+    """
     access = TableAccess(storage=table.storage, clock=table.clock, config=table.config)
     lock = table_lock(table.storage, LockOptions())
     snapshot = snapshot or load_snapshot(table.storage)
@@ -39,12 +47,12 @@ def commit_ours(
             extra_metadata={"schema": SCHEMA},
         )
         attempt.start(metadata)
-        meanwhile()
+        others_act()
         return attempt.complete(metadata, Comparison(refuse))
 
 
 class Comparison:
-    """Everything that adds rows concerns it."""
+    """A comparison of keys that each commit that adds rows concerns."""
 
     def __init__(self, refuse: Callable[[Sequence[ConcurrentChange]], None]) -> None:
         self.refuse = refuse

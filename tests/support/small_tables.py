@@ -1,4 +1,4 @@
-"""Tables without rows: properties, instants and data files of a few bytes, on any storage."""
+"""Tables without rows, on any storage: they consist of properties, instants and data files of a few bytes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ def base_file_name(file_id: str, instant_time: str, token: str = "0-1-0") -> str
 
 @dataclass
 class SmallTable:
-    """Writes a table step by step, as a writer would."""
+    """A new table, and the steps with which a writer changes it."""
 
     storage: Storage
     version: TableVersion = TableVersion.V6
@@ -72,7 +72,7 @@ class SmallTable:
         schema: str | None = SCHEMA,
         extra: Mapping[str, str] | None = None,
     ) -> Instant:
-        """Write a base file for each of the file groups and complete."""
+        """Commit a write with a base file for each of the file groups."""
         pending = self.begin(Action.COMMIT if replaces is None else Action.REPLACE_COMMIT)
         stats: dict[str, tuple[WriteStat, ...]] = {}
         for group in groups:

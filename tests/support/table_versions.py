@@ -1,4 +1,4 @@
-"""Run tests for one version of tables only: ``TABLE_VERSION=9``."""
+"""Run the tests for only one table version: ``TABLE_VERSION=9``."""
 
 import pytest
 
@@ -8,7 +8,7 @@ VERSIONS = {"6", "8", "9"}
 
 
 def deselect_others(config: pytest.Config, items: list[pytest.Item], version: str) -> None:
-    """Of tests for several versions leave those for one; empty: all."""
+    """Deselect the tests that have another table version as a parameter; an empty `version` deselects none."""
     others = VERSIONS - {version} if version else set()
     dropped = [item for item in items if others & set(_parameters(item))]
     items[:] = [item for item in items if item not in dropped]

@@ -1,4 +1,4 @@
-"""Tables without rows whose newest writes are undone, and what is seen of them."""
+"""Tables without rows for tests that undo writes, and the state of these tables."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
@@ -21,18 +21,19 @@ from support.small_tables import SmallTable, base_file_name
 def a_table(
     version: TableVersion = TableVersion.V9, start: datetime | None = None, storage: Storage | None = None
 ) -> SmallTable:
-    """Its commits lie a minute apart.
+    """An empty table. The clock of its writers advances by a minute whenever a writer reads the time.
 
     Args:
-        start: tables of the same start get the same instant times; None: two hours ago.
-        storage: an empty one; None: one in memory.
+        start: time of the clock at the beginning; tables with the same start get the same instant times. None means
+            two hours ago.
+        storage: an empty storage; None means a new storage in memory.
     """
     clock = FixedClock(start or datetime.now(timezone.utc) - timedelta(hours=2), step=timedelta(minutes=1))
     return SmallTable(storage or MemoryStorage(uuid4().hex), version, clock)
 
 
 def updated(table: SmallTable, *groups: FileGroupId, rows: int = 3) -> Instant:
-    """A commit that merges with the newest version of each file group."""
+    """Commit an update that writes a new version of each of the file groups."""
     before = {s.file_group_id: s.base_instant_time for s in load_snapshot(table.storage).all_slices}
     return finished(table, table.begin(), *groups, rows=rows, before=before)
 
@@ -44,7 +45,11 @@ def finished(
     rows: int = 3,
     before: Mapping[FileGroupId, str] | None = None,
 ) -> Instant:
-    """A pending commit, completed with a file for each of the groups, which were last written at these times."""
+    """Complete a pending commit, after writing a base file for each of the file groups.
+
+    Args:
+        before: instant times of the previous versions of the file groups; a file group without one is new.
+    """
     time = pending.requested_time
     stats = {
         group.partition_path: (
@@ -64,7 +69,7 @@ def finished(
 
 
 def planned(table: SmallTable, path: str | None = None) -> Instant:
-    """A clustering plan for file group f1 of partition a, whose base file is at the path."""
+    """Request a clustering plan for file group f1 of partition a, whose base file is at the path."""
     is_new = table.version.layout.has_completion_time_in_names
     piece = ClusteringSlice(file_id="f1", partition_path="a", data_file_path=path)
     plan = encode_requested_replace(ClusteringPlan(groups=(ClusteringGroup(slices=(piece,)),)))
@@ -72,7 +77,7 @@ def planned(table: SmallTable, path: str | None = None) -> Instant:
 
 
 def clustered(table: SmallTable) -> Instant:
-    """A completed clustering of f1 in partition a into f3."""
+    """Complete a clustering that replaces file group f1 of partition a by f3."""
     pending = table.timeline_store.start(planned(table))
     path = table.add_file("a", base_file_name("f3", pending.requested_time))
     metadata = CommitMetadata(
@@ -84,7 +89,7 @@ def clustered(table: SmallTable) -> Instant:
 
 
 def state(table: SmallTable) -> tuple[tuple[Instant, ...], set[str], set[str]]:
-    """Completed writes, files that readers see, files that are there."""
+    """Completed writes, base files that readers see, and all base files of the table."""
     snapshot = load_snapshot(table.storage)
     files = {f.path for f in table.storage.list_files() if f.name.endswith(".parquet")}
     return (

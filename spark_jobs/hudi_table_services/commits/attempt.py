@@ -12,16 +12,16 @@ from types import TracebackType
 
 from hudi_table_services.commits.attempt_traces import AttemptTraces
 from hudi_table_services.commits.checks import (
-    Again,
+    ComparisonNeeded,
     NoConflict,
-    NoNewKeyTwice,
+    NoDuplicateNewKey,
     NoSecondWrite,
-    NothingArchivedMeanwhile,
+    NothingArchivedSince,
     RowComparison,
     SameSchema,
     archived_meanwhile,
 )
-from hudi_table_services.commits.door import complete
+from hudi_table_services.commits.commit_point import complete
 from hudi_table_services.commits.table_now import Check, Conditions, read_table_now
 from hudi_table_services.commits.undo import rollback_instant
 from hudi_table_services.errors import CommitStateUnknownError, HudiTableServiceError, LockNotAcquiredError
@@ -156,7 +156,7 @@ class CommitAttempt:
         """
         assert self._traces is not None  # noqa: S101 - set on entry
         counted = {stat.path for stat in metadata.write_stats}
-        self._traces.delete_uncounted(keep=counted)
+        self._traces.delete_unlisted(keep=counted)
         completed = self._complete(metadata, comparison)
         self._is_completed = True
         _LOG.info("Completed %s %s", self._action.value, completed.requested_time)
@@ -172,20 +172,18 @@ class CommitAttempt:
         """
         content = encode_commit_metadata(metadata, self._table.config.table_version)
         checks = self._checks(metadata)
+        if comparison is None:
+            with self._lock:
+                return self._complete_if_allowed(content, checks)
         compared: frozenset[Instant] = frozenset()
         for rounds in count():
-            rows = (
-                ()
-                if comparison is None
-                else (NoNewKeyTwice(comparison, compared, rounds == _ROUNDS_WITHOUT_LOCK),)
-            )
+            rows = NoDuplicateNewKey(comparison, compared, rounds == _ROUNDS_WITHOUT_LOCK)
             try:
                 with self._lock:
-                    return self._complete_if_allowed(content, (*checks, *rows))
-            except Again as again:
-                changes = again.changes
-            if comparison is not None:
-                comparison.refuse(changes)
+                    return self._complete_if_allowed(content, (*checks, rows))
+            except ComparisonNeeded as needed:
+                changes = needed.changes
+            comparison.refuse(changes)
             compared |= {change.instant for change in changes}
         raise AssertionError("unreachable")
 
@@ -193,7 +191,7 @@ class CommitAttempt:
         return (
             NoSecondWrite(self._request_id),
             SameSchema(),
-            NothingArchivedMeanwhile(since=self._requested_among),
+            NothingArchivedSince(since=self._requested_among),
             NoConflict(changed_file_groups(metadata), self._strategy),
         )
 

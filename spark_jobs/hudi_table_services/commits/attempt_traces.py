@@ -45,18 +45,18 @@ class AttemptTraces:
             # The heartbeat expires, and no job reads the heartbeat of a finished write.
             _LOG.warning("The heartbeat of %s stays behind: %s", self._instant_time, failure)
 
-    def delete_uncounted(self, keep: Collection[str] = ()) -> None:
+    def delete_unlisted(self, keep: Collection[str] = ()) -> None:
         """Delete the marked files of retried and speculative tasks: all marked files except the files to keep.
 
         Raises:
             StorageError: a file could not be deleted.
         """
         for path in self._markers.sweep(keep=set(keep)):
-            _LOG.info("Deleted %s, which does not count.", path)
+            _LOG.info("Deleted %s, which the commit does not name.", path)
 
     def remove(self, keep: Collection[str] = ()) -> None:
         """Delete marked files except the files to keep, then the markers. Raises StorageError."""
-        self.delete_uncounted(keep)
+        self.delete_unlisted(keep)
         self._markers.delete()
 
     def remove_after_completion(self, keep: Collection[str]) -> None:

@@ -46,7 +46,7 @@ class NoSecondWrite:
 
 
 @dataclass(frozen=True, slots=True)
-class NothingArchivedMeanwhile:
+class NothingArchivedSince:
     """No write that was pending in `since` may be archived already: its changes could not be checked any more."""
 
     since: Timeline
@@ -99,7 +99,7 @@ class RowComparison(Protocol):
         ...
 
 
-class Again(Exception):  # noqa: N818 - a request to the caller, not a failure
+class ComparisonNeeded(Exception):  # noqa: N818 - a request to the caller, not a failure
     """A check has to read rows. The caller compares these changes without the lock, then tries to complete again."""
 
     def __init__(self, changes: Sequence[ConcurrentChange]) -> None:
@@ -108,12 +108,12 @@ class Again(Exception):  # noqa: N818 - a request to the caller, not a failure
 
 
 @dataclass(frozen=True, slots=True)
-class NoNewKeyTwice:
+class NoDuplicateNewKey:
     """No other writer has added a row with a key that this commit adds.
 
     Attributes:
         compared: instants whose rows were compared in earlier rounds.
-        compares_under_lock: whether to read rows now, under the lock, instead of raising `Again`.
+        compares_under_lock: whether to read rows now, under the lock, instead of raising `ComparisonNeeded`.
     """
 
     comparison: RowComparison
@@ -121,24 +121,12 @@ class NoNewKeyTwice:
     compares_under_lock: bool = False
 
     def refuse(self, now: TableNow) -> None:
-        """Raises Again if rows must be compared, FileGroupConflictError if the table would contain a key twice."""
+        """Raises ComparisonNeeded if rows must be compared, FileGroupConflictError if both commits add a key."""
         changes = [c for c in now.changes if c.instant not in self.compared and self.comparison.concerns(c)]
         if changes and not self.compares_under_lock:
-            raise Again(changes)
+            raise ComparisonNeeded(changes)
         if changes:
             self.comparison.refuse(changes)
-
-
-@dataclass(frozen=True, slots=True)
-class StillOurs:
-    """The heartbeat of the plan names this attempt: no other attempt took the plan over."""
-
-    instant_time: str
-    attempt: str
-
-    def refuse(self, now: TableNow) -> None:
-        """Raises InstantVanishedError."""
-        refuse_taken_over(now.table, self.instant_time, self.attempt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +141,7 @@ class NotCancelled:
 
 
 @dataclass(frozen=True, slots=True)
-class SomethingLeft:
+class SomeGroupsUnchanged:
     """At least one group of the plan was not changed by other writers."""
 
     instant_time: str
@@ -169,7 +157,7 @@ class SomethingLeft:
 
 
 @dataclass(frozen=True, slots=True)
-class FilesThere:
+class FilesExist:
     """All files that the commit names exist: a commit that names a missing file would lose rows.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Request, start and remove instants. Jobs change a timeline only through these functions and `door.complete`."""
+"""Request, start and remove instants. Jobs change a timeline only through the package `commits`."""
 
 import logging
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Prevent contradictions between the metadata table and the table. Only `commits.door` calls this module.
+"""Prevent contradictions between the metadata table and the table. Only `commits.commit_point` calls this module.
 
 No job maintains the metadata table yet. If a change would make the metadata table stale, `apply` switches the metadata
 table off or refuses the change.

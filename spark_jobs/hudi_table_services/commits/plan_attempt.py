@@ -13,17 +13,16 @@ from types import TracebackType
 
 from hudi_table_services.commits.attempt_traces import AttemptTraces
 from hudi_table_services.commits.checks import (
-    FilesThere,
+    FilesExist,
     NotCancelled,
-    NothingArchivedMeanwhile,
+    NothingArchivedSince,
     NothingUndone,
     SameSchema,
-    SomethingLeft,
-    StillOurs,
+    SomeGroupsUnchanged,
     refuse_cancelled,
     refuse_taken_over,
 )
-from hudi_table_services.commits.door import complete
+from hudi_table_services.commits.commit_point import complete
 from hudi_table_services.commits.table_now import Check, Conditions, TableNow, read_table_now
 from hudi_table_services.commits.undo import roll_back_clustering, sweep_listed, sweep_pending
 from hudi_table_services.errors import (
@@ -75,7 +74,7 @@ class ClusteringAttempt:
         *,
         request_id: str,
         wait_seconds: int = 0,
-        expires_after_minutes: int = 60,
+        expires_after_minutes: int = EXPIRATION_MINUTES.default_value,
     ) -> None:
         self._table = table
         self._store = table.timeline_store
@@ -161,7 +160,11 @@ class ClusteringAttempt:
     ) -> None:
         if self._is_over:
             self._traces.stop_heartbeat()
-        elif self._is_dropping or isinstance(error, CommitStateUnknownError) or not self._give_back():
+        elif (
+            self._is_dropping
+            or isinstance(error, CommitStateUnknownError)
+            or not self._return_plan_to_requested()
+        ):
             # Keep the file: without a heartbeat, an inflight plan looks as if Hudi executed it, and other jobs would
             # not execute the plan until it expires.
             self._traces.abandon_heartbeat()
@@ -185,6 +188,7 @@ class ClusteringAttempt:
             InstantVanishedError: the plan was cancelled or taken over.
         """
         with self._lock:
+            self._refuse_taken_over()  # before the table is read: reading may fail for another reason
             now = read_table_now(self._table, snapshot, own_times={self.instant_time})
             dropped_groups = self._groups_to_drop(now)
             metadata = metadata_without(dropped_groups)
@@ -195,7 +199,7 @@ class ClusteringAttempt:
                 encode_commit_metadata(metadata, self._table.config.table_version),
                 lock=self._lock,
                 conditions=Conditions(now, self._checks(snapshot, metadata)),
-                before=lambda: self._delete_uncounted(snapshot, kept),
+                before=lambda: self._delete_unlisted(snapshot, kept),
             )
             self._is_over = True
             self._traces.stop_heartbeat()  # under the lock, before another attempt writes its own
@@ -206,23 +210,22 @@ class ClusteringAttempt:
     def _checks(self, snapshot: TableSnapshot, metadata: CommitMetadata) -> tuple[Check, ...]:
         paths = tuple(stat.path for stat in metadata.write_stats)
         return (
-            StillOurs(self.instant_time, self.attempt),
             SameSchema(),
             NotCancelled(self._instant),
-            NothingArchivedMeanwhile(since=snapshot.timeline),
+            NothingArchivedSince(since=snapshot.timeline),
             NothingUndone(),
-            SomethingLeft(self.instant_time, metadata),
-            FilesThere(self.instant_time, paths, when_missing=lambda: self._leave_to_others(paths)),
+            SomeGroupsUnchanged(self.instant_time, metadata),
+            FilesExist(self.instant_time, paths, when_missing=lambda: self._leave_to_others(paths)),
         )
 
     def _groups_to_drop(self, now: TableNow) -> frozenset[FileGroupId]:
         """File groups that other writers changed since the plan or are changing. Those changes take precedence."""
         return groups_to_drop((*now.changes, *running_writes(self._store, now.timeline)))
 
-    def _delete_uncounted(self, snapshot: TableSnapshot, kept: Collection[str]) -> None:
+    def _delete_unlisted(self, snapshot: TableSnapshot, kept: Collection[str]) -> None:
         """Delete files that the commit does not name: after completion Hudi would treat them as part of the table."""
         self._lock.verify()
-        self._traces.delete_uncounted(keep=kept)
+        self._traces.delete_unlisted(keep=kept)
         # An earlier execution of the same instant may have left files without markers.
         sweep_listed(self._table, self.instant_time, snapshot.file_slices, kept)
 
@@ -247,7 +250,7 @@ class ClusteringAttempt:
             StorageError: the plan could not be removed; the next execution or cancellation removes it.
         """
         with self._lock:
-            refuse_taken_over(self._table, self.instant_time, self.attempt)
+            self._refuse_taken_over()
             if unchanged_groups(plan, load_snapshot(self._table.storage, partitions_of(plan))):
                 return False
             self._lock.verify()
@@ -258,7 +261,15 @@ class ClusteringAttempt:
         self._is_over = True
         return True
 
-    def _give_back(self) -> bool:
+    def _refuse_taken_over(self) -> None:
+        """Raises InstantVanishedError if another attempt took the plan over: there is nothing left to undo."""
+        try:
+            refuse_taken_over(self._table, self.instant_time, self.attempt)
+        except InstantVanishedError:
+            self._is_over = True
+            raise
+
+    def _return_plan_to_requested(self) -> bool:
         """Remove the written files and return the plan to its requested state. Returns whether this succeeded."""
         try:
             with self._lock:

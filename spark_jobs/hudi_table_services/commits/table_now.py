@@ -11,6 +11,7 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.table import TableAccess
 
 
@@ -58,8 +59,8 @@ def read_table_now(
     Raises:
         UnsupportedTableError: another writer changed the table version, so this job can no longer read the timeline.
     """
-    now = load_snapshot(table.storage, ())
-    before, after = table.config.table_version, now.config.table_version
+    config = read_table_config(table.storage)
+    before, after = table.config.table_version, config.table_version
     if after is not before:
         raise UnsupportedTableError(
             f"Another writer changed the table from version {int(before)} to {int(after)} during this job.",
@@ -69,7 +70,7 @@ def read_table_now(
     return TableNow(
         table=table,
         planned_with=planned_with,
-        snapshot=now,
+        snapshot=load_snapshot(table.storage, (), config=config),
         own_times=frozenset(own_times),
         noted=noted,
     )

@@ -12,7 +12,8 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
-from hudi_table_services.commits.door import complete, prepare_deletion
+from hudi_table_services.commits.commit_point import complete, prepare_deletion
+from hudi_table_services.commits.instants import remove_without_plan
 from hudi_table_services.errors import (
     CommitConflictError,
     InstantExistsError,
@@ -117,7 +118,9 @@ def undo_in_place(table: TableAccess, instant: Instant) -> RollbackMetadata:
 def _roll_back(table: TableAccess, timeline: Timeline, undone: Instant) -> Instant:
     for rollback in _pending_rollbacks(timeline):
         plan = _stored_plan(table, rollback)
-        if plan is not None and _undoes(plan, undone):
+        if plan is None:
+            remove_without_plan(table, rollback)
+        elif _undoes(plan, undone):
             return _carry_out(table, rollback, plan)
     plan = plan_of(table, undone)
     rollback = table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
@@ -154,7 +157,8 @@ def sweep_listed(
 def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[Instant, ...]:
     """Carry out rollbacks that were requested and never completed. Returns the rollbacks that are now completed.
 
-    Rollbacks of clusterings and compactions are skipped: the service that began them finishes them.
+    Rollbacks without a plan are removed. Rollbacks of clusterings and compactions are skipped: the service that began
+    them finishes them.
 
     Raises:
         UnsupportedTableError: a restore is pending, and the pending rollbacks may belong to that restore.
@@ -164,8 +168,8 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
     for rollback in _pending_rollbacks(timeline):
         plan = _stored_plan(table, rollback)
         if plan is None:
-            continue
-        if rollback.state is InstantState.REQUESTED and _is_built_upon(timeline, plan):
+            remove_without_plan(table, rollback)
+        elif rollback.state is InstantState.REQUESTED and _is_built_upon(timeline, plan):
             _LOG.warning(
                 "Removing rollback %s, which was never begun: other writers committed after the write to be undone.",
                 rollback.requested_time,
@@ -177,7 +181,10 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
 
 
 def is_being_rolled_back(table: TableAccess, timeline: Timeline, instant: Instant) -> bool:
-    """Whether the timeline contains a pending rollback of this instant. Call it under the table lock."""
+    """Whether the timeline contains a pending rollback of this instant. Nothing is changed.
+
+    A rollback without a plan does not count: it undoes nothing, and `finish_pending_rollbacks` removes it.
+    """
     plans = [_stored_plan(table, rollback) for rollback in _pending_rollbacks(timeline)]
     return any(plan is not None and _undoes(plan, instant) for plan in plans)
 
@@ -187,14 +194,12 @@ def _pending_rollbacks(timeline: Timeline) -> Iterable[Instant]:
 
 
 def _stored_plan(table: TableAccess, rollback: Instant) -> RollbackPlan | None:
-    """Plan of a pending rollback. If its writer died before it wrote a plan, remove the rollback and return None."""
+    """Plan of a pending rollback; None if its writer died before it wrote a plan."""
     content = table.timeline_store.read_requested(rollback)
-    if content:
-        with naming(table.timeline_store.requested_path_of(rollback)):
-            return decode_rollback_plan(content)
-    _LOG.warning("Removing rollback %s, which has no plan.", rollback.requested_time)
-    table.timeline_store.remove(rollback)
-    return None
+    if not content:
+        return None
+    with naming(table.timeline_store.requested_path_of(rollback)):
+        return decode_rollback_plan(content)
 
 
 def _undoes(plan: RollbackPlan, instant: Instant) -> bool:

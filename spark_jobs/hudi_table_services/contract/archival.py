@@ -85,9 +85,9 @@ class ArchiveReport(Report):
 
     def sections(self, result: "JobResult") -> list[Section]:
         kept = f"{self.archived_commits} of {self.commits_before} commits and {self.archived_services} other instants"
-        held = [f"Held back at {self.held_back_by}"] if self.held_back_by else []
+        stop = [f"Archival stopped at {self.held_back_by}"] if self.held_back_by else []
         return [
-            ("Archival", [kept, self.retention, *held]),
+            ("Archival", [kept, self.retention, *stop]),
             ("Instants", list(self.instants)),
             ("New files of the archive", list(self.files)),
         ]

@@ -149,12 +149,12 @@ class CleanReport(Report):
         return cls(**fields)
 
     def figures(self) -> Figures:
-        return Figures(files_removed=self.file_count - self.failed_count)
+        return Figures(files_removed=self.file_count)
 
     def summary(self, result: "JobResult") -> str:
         files = f"{self.file_count} files, {human_bytes(self.size_bytes)}"
         if result.is_preview:
-            return f"Preview, nothing deleted: {files} would go"
+            return f"Preview, nothing deleted: {files} would be deleted"
         if not result.is_completed:
             return f"Nothing to do: {result.reason}"
         if result.reused:
@@ -163,13 +163,13 @@ class CleanReport(Report):
         return f"clean {result.instant_time or ', '.join(self.finished)}: {files} deleted{failed}"
 
     def sections(self, result: "JobResult") -> list[Section]:
-        verb = "would go" if result.is_preview else "went"
+        verb = "would be deleted" if result.is_preview else "deleted"
         partitions = [_partition_line(each, verb) for each in self.partitions[:_SHOWN_PARTITIONS]]
         names = self.paths[:_SHOWN_FILES] if result.is_preview else []
         return [
             ("Retention", self._retention_lines()),
             ("Partitions", partitions),
-            ("Files that would go", names),
+            ("Files that would be deleted", names),
         ]
 
     def _retention_lines(self) -> list[str]:
@@ -177,7 +177,7 @@ class CleanReport(Report):
         if self.earliest_commit_to_retain:
             lines.append(f"Everything since {self.earliest_commit_to_retain} stays readable")
         if self.blocker:
-            lines.append(f"Held back by the pending instant {self.blocker}")
+            lines.append(f"The pending instant {self.blocker} blocks cleaning")
         waiting = self.waiting[:_SHOWN_WAITING]
         return lines + [f"Outdated files stay for now in {path or NOT_PARTITIONED}" for path in waiting]
 

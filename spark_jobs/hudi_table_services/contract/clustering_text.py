@@ -93,13 +93,13 @@ def _evidence_lines(plan: ClusteringPlanReport) -> Iterable[str]:
         average = written / files
         yield (
             f"New files have {human_bytes(average)} on average, {average / plan.target_file_max_bytes:.0%} of the "
-            f"{human_bytes(plan.target_file_max_bytes)} asked for"
+            f"target of {human_bytes(plan.target_file_max_bytes)}"
         )
     if plan.rows_checked:
         yield f"{plan.rows_checked:,} rows checked: as many as before, with the same keys"
     for column in plan.skipping:
         before, after = _share(column.before), _share(column.after)
-        yield f"Looking for one {column.column} reads {after} of these rows, before {before}"
+        yield f"A query for one {column.column} reads {after} of these rows, before {before}"
     if plan.groups_given_up:
         yield f"{_counted(plan.groups_given_up, 'group')} dropped: other writers changed their files first"
     if plan.reason:

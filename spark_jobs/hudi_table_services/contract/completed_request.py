@@ -17,7 +17,7 @@ def result_of_completed(request: JobRequest, instant: Instant, metadata: CommitM
         outcome=Outcome.COMPLETED,
         service=request.service,
         operation=metadata.operation_type.value.lower(),
-        table_name=request.expected_table_name,
+        table_name=request.table_name,
         base_path=request.base_path,
         reused=True,
         reason="an earlier attempt of this request completed it; nothing was written now",

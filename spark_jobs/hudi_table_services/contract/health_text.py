@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hudi_table_services.contract.health import MEASURES, HealthReport, PendingInstant
 from hudi_table_services.contract.result import FileStats
-from hudi_table_services.contract.text import human_time
+from hudi_table_services.contract.text import NOT_PARTITIONED, human_time
 
 _BAR_CELLS = 30
 
@@ -52,7 +52,7 @@ def _files(report: HealthReport, files: FileStats) -> Iterator[str]:
     for name, count in files.histogram.items():
         yield f"  {name:>17} {'█' * max(1, round(_BAR_CELLS * count / most))} {count}"
     for each in report.partitions:
-        path = each.partition_path or "(not partitioned)"
+        path = each.partition_path or NOT_PARTITIONED
         yield f"  {path}: {each.small_file_count} of {each.file_count} files are small"
     for example in report.missing_examples:
         yield f"  missing: {example}"

@@ -185,7 +185,7 @@ class RecoveryReport(Report):
         ]
         return [
             ("Would be undone" if result.is_preview else "Undone", undone),
-            ("Files that would go", [name for each in self.undone for name in each.file_names]),
+            ("Files that would be deleted", [name for each in self.undone for name in each.file_names]),
             ("Finished first", list(self.finished)),
             ("Left alone", list(self.left_alone)),
         ]
@@ -257,8 +257,8 @@ class OrphanReport(Report):
         return [
             ("Orphans by reason", reasons),
             ("Orphans", files),
-            ("Folders of jobs that are over", [*self.folders, *self.heartbeats]),
-            ("Spared at the last look", list(self.spared)),
+            ("Folders of jobs that have ended", [*self.folders, *self.heartbeats]),
+            ("Kept after the last check", list(self.spared)),
             ("Not deleted", list(self.failed_files)),
             ("Foreign files in partitions, never touched", foreign),
         ]

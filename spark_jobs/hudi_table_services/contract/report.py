@@ -56,9 +56,9 @@ class Report(ABC):
 
 def outcome_line(result: "JobResult", details: str) -> str:
     """Return the summary of a job in one line, with its operation and, if the job has one, its instant."""
-    if result.outcome.value == "nothing_to_do":
+    if result.is_nothing_to_do:
         return f"Nothing to do: {result.reason}"
-    verb = "Preview, nothing written: " if result.outcome.value == "planned" else ""
+    verb = "Preview, nothing written: " if result.is_preview else ""
     return f"{verb}{result.operation} {result.instant_time or ''}".rstrip() + (
         f": {details}" if details else ""
     )

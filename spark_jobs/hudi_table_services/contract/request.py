@@ -14,6 +14,7 @@ from hudi_table_services.contract.json_document import (
 )
 from hudi_table_services.errors import InvalidRequestError
 
+# The options cannot be imported here; a test compares these names with the declaration.
 _TABLE_NAME_OPTIONS = ("hoodie.table.name", "hoodie.datasource.write.table.name")
 _ONE_TIME_PREFIX = "once-"
 _RequestT = TypeVar("_RequestT", bound="JobRequest")
@@ -31,7 +32,8 @@ class JobRequest:
         base_path: URI or path of the table.
         request_id: identity of the request. The work of one request id is done at most once. Default: a new id for
             each request.
-        table_name: name of the table. Empty means that the options may contain the name; see `expected_table_name`.
+        table_name: name that an existing table must have. If the field is not given, the name in the options. Empty
+            means that any name is allowed.
         options: options with Hudi's own keys.
         storage_options: credentials and endpoints of an object store. They are never logged or shown.
         result_path: file or URI to which the job writes the result document. Empty means no result document.
@@ -58,27 +60,22 @@ class JobRequest:
             raise InvalidRequestError("The request has no base path.", hint="Give --base-path.")
         if not self.request_id:
             raise InvalidRequestError(
-                "The request id is empty.", hint="Leave it out for one that is made up."
+                "The request id is empty.", hint="Leave it out: the job then generates one."
             )
         for key, value in self.options.items():
             if not isinstance(value, str):
                 raise InvalidRequestError(
                     f"Option {key} is a {type(value).__name__}; write its value as text."
                 )
+        object.__setattr__(self, "table_name", self.table_name or self._name_in_options())
 
     @property
     def work(self) -> str:
         """Return the operation of the job, e.g. ``upsert`` or ``schedule_clustering``."""
         raise NotImplementedError
 
-    @property
-    def expected_table_name(self) -> str:
-        """Return the name that an existing table must have: the field, else the name in the options.
-
-        Empty means that any name is allowed.
-        """
-        in_options = (self.options[key] for key in _TABLE_NAME_OPTIONS if self.options.get(key))
-        return self.table_name or next(in_options, "")
+    def _name_in_options(self) -> str:
+        return next((self.options[key] for key in _TABLE_NAME_OPTIONS if self.options.get(key)), "")
 
     @property
     def can_be_repeated(self) -> bool:

@@ -6,31 +6,12 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
 
-from hudi_table_services.contract.archival import ArchiveReport
-from hudi_table_services.contract.cleaning import CleanReport
-from hudi_table_services.contract.clustering import ClusteringReport
-from hudi_table_services.contract.config_check import ConfigReport
-from hudi_table_services.contract.health import HealthReport
 from hudi_table_services.contract.json_document import CONTRACT_VERSION, parse_document
-from hudi_table_services.contract.recovery import OrphanReport, RecoveryReport, SavepointReport
 from hudi_table_services.contract.report import Figures, Report, Section
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result_versions import in_version_2
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
 
-REPORTS: tuple[type[Report], ...] = (
-    ClusteringReport,
-    CleanReport,
-    ArchiveReport,
-    RecoveryReport,
-    SavepointReport,
-    OrphanReport,
-    HealthReport,
-    ConfigReport,
-)
-"""Reports that a result document may contain, one type per service."""
-
-_REPORT_OF_SERVICE = {each.service: each for each in REPORTS}
 _ReportT = TypeVar("_ReportT", bound=Report)
 
 
@@ -206,7 +187,7 @@ class JobResult:
             outcome=Outcome.FAILED,
             service=request.service,
             operation=request.work,
-            table_name=request.expected_table_name,
+            table_name=request.table_name,
             base_path=request.base_path,
             report=_evidence(error),
             error=JobError.of(error),
@@ -220,6 +201,10 @@ class JobResult:
     def is_preview(self) -> bool:
         """Whether the request asked for a preview or a dry run. In both, the job only plans."""
         return self.outcome is Outcome.PLANNED
+
+    @property
+    def is_nothing_to_do(self) -> bool:
+        return self.outcome is Outcome.NOTHING_TO_DO
 
     @property
     def failure(self) -> str:
@@ -254,11 +239,18 @@ class JobResult:
         return json.dumps({"contract_version": CONTRACT_VERSION, **asdict(self)}, indent=2)
 
     @classmethod
-    def from_json(cls, text: str) -> "JobResult":
-        """Parse a result document. Raises InvalidRequestError for other texts and unknown versions."""
+    def from_json(cls, text: str, reports: Mapping[str, type[Report]]) -> "JobResult":
+        """Parse a result document; `registry.read_result` calls this function with the reports of all services.
+
+        Args:
+            reports: name of a service → class of its reports.
+
+        Raises:
+            InvalidRequestError: the text is no result document, or has an unknown version.
+        """
         version, fields = parse_document(text, "result")
         try:
-            return _result(in_version_2(fields) if version == 1 else dict(fields))
+            return _result(in_version_2(fields) if version == 1 else dict(fields), reports)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InvalidRequestError(f"The result document cannot be read: {error}.") from error
 
@@ -269,7 +261,7 @@ def _evidence(error: BaseException) -> Report | None:
     return evidence if isinstance(evidence, Report) else None
 
 
-def _result(values: dict[str, Any]) -> JobResult:
+def _result(values: dict[str, Any], reports: Mapping[str, type[Report]]) -> JobResult:
     return JobResult(
         **{
             **values,
@@ -278,15 +270,16 @@ def _result(values: dict[str, Any]) -> JobResult:
             "files_before": FileStats(**values["files_before"]),
             "files_after": FileStats(**values["files_after"]),
             "partitions": tuple(_partition(each) for each in values["partitions"]),
-            "report": _report(values["service"], values["report"]),
+            "report": _report(values, reports),
             "warnings": tuple(values["warnings"]),
             "error": None if values["error"] is None else JobError(**values["error"]),
         }
     )
 
 
-def _report(service: str, values: Mapping[str, Any] | None) -> Report | None:
-    return None if values is None else _REPORT_OF_SERVICE[service].from_document(values)
+def _report(values: Mapping[str, Any], reports: Mapping[str, type[Report]]) -> Report | None:
+    report = values["report"]
+    return None if report is None else reports[values["service"]].from_document(report)
 
 
 def _partition(values: dict[str, Any]) -> PartitionReport:

@@ -55,7 +55,7 @@ _ARROW_TYPES: dict[str, pa.DataType] = {
 
 
 def schema_from_spark_json(json_value: Mapping[str, Any]) -> StructType:
-    """Columns of a Spark ``StructType.jsonValue()``, without Hudi's meta columns, which Hudi ignores too.
+    """Columns of a Spark ``StructType.jsonValue()``, without Hudi's meta columns. Hudi also ignores meta columns here.
 
     The types byte and short become int, the smallest integer of the format. A column comment becomes the Avro doc.
 
@@ -97,7 +97,7 @@ def _spark_type(node: Any, path: str) -> DataType:
 def _unsupported(path: str, type_name: str) -> InvalidRequestError:
     return InvalidRequestError(
         f"Column {path!r} has the type {type_name}, which a Hudi table cannot store.",
-        hint="Cast it in the source query.",
+        hint="Cast the column in the source query.",
     )
 
 
@@ -202,7 +202,8 @@ def _conformed_member(
 ) -> pa.Array:
     converted = _conformed(array, field.type, path)
     if not field.nullable and converted.null_count:
-        # A null struct has null members even if the member type is not nullable, so count nulls only in other rows.
+        # A null struct has null members even if the members are not nullable, so count only nulls in structs that are
+        # not null.
         counted = converted if parent is None else converted.filter(parent.is_valid())
         if counted.null_count:
             raise _null_refused(path, counted.null_count)
@@ -227,14 +228,14 @@ def _cast(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
     except pa.ArrowNotImplementedError as error:
         raise InvalidRequestError(
             f"Column {path!r}: type {array.type} cannot be converted to {target}.",
-            hint="Cast it in the source query.",
+            hint="Cast the column in the source query.",
         ) from error
 
 
 def _null_refused(path: str, count: int) -> InvalidDataError:
     return InvalidDataError(
         f"Column {path!r} is not nullable, but is null in {count} rows.",
-        hint="Remove those rows or fill the column in the source query.",
+        hint="Remove these rows, or fill the column in the source query.",
     )
 
 
@@ -261,6 +262,6 @@ def _check_elements(array: pa.Array, path: str) -> None:
         if elements.null_count:
             raise InvalidDataError(
                 f"Column {path!r} has lists with {elements.null_count} null elements.",
-                hint="Remove them in the source query, for example filter(list, x -> x is not null).",
+                hint="Remove the nulls in the source query, for example with filter(list, x -> x is not null).",
             )
         _check_elements(elements, path)

@@ -11,7 +11,7 @@ from hudi_table_services.execution.base_file_writer import COMMIT_TIME, RECORD_K
 from hudi_table_services.storage.stores.storage import Storage
 
 KEPT_META_COLUMNS = (COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY)
-"""Meta columns whose values differ between rows. The other two, file name and partition path, are constant per file."""
+"""Meta columns that a rewrite keeps. The other two, file name and partition path, are the same for a whole file."""
 
 _SMALL_FILE_BYTES = 8 << 20
 _BATCH_ROWS = 65_536
@@ -56,7 +56,8 @@ def _batch_rows(file: pq.ParquetFile) -> int:
 def _column_names(file: pq.ParquetFile) -> set[str]:
     """Names of the top-level columns, from the Parquet schema.
 
-    A conversion to an Arrow schema would copy the footer's pairs, which include half a megabyte of bloom filter.
+    A conversion to an Arrow schema would also copy the footer's key-value pairs, including a bloom filter of half a
+    megabyte.
     """
     schema = file.schema
     return {schema.column(index).path.partition(".")[0] for index in range(len(schema))}

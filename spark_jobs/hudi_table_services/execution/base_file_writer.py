@@ -1,4 +1,4 @@
-"""Write one base file: first its marker, then row groups of bounded size, and a footer with bloom filter and key range.
+"""Write one base file: its marker, row groups of bounded size, and a footer with bloom filter and key range.
 
 The files match those of HoodieParquetWriter and HoodieCreateHandle (Hudi 1.2) in all parts that other writers read.
 """
@@ -45,7 +45,7 @@ class BaseFileSpec:
         data_schema: Arrow schema of the user's columns.
         avro_schema_json: Avro schema with meta fields for the footer.
         marker_kind: CREATE for a new file group, MERGE for the next slice of an existing file group.
-        footer: additional pairs for the footer.
+        footer: additional key-value pairs for the footer.
     """
 
     base_file: BaseFile
@@ -103,9 +103,9 @@ class BaseFileWriter:
             self._abandon()
 
     def write(self, rows: pa.Table) -> None:
-        """Append rows: the user's columns plus commit time, sequence number and record key.
+        """Append rows, which have the user's columns and commit time, sequence number and record key.
 
-        This method adds partition path and file name, which are the same for every row.
+        The writer adds partition path and file name, which are the same for every row.
         """
         if rows.num_rows == 0:
             return
@@ -128,7 +128,7 @@ class BaseFileWriter:
         self._sink.close()
 
     def _abandon(self) -> None:
-        """Delete the partial file now. If the commit was already rolled back, nothing else will delete it."""
+        """Delete the partial file now. If the commit was already rolled back, no other job deletes the file."""
         with suppress(HudiTableServiceError, OSError):  # a failed deletion must not hide the original error
             if self._sink is not None:
                 self._sink.close()

@@ -93,7 +93,8 @@ class WrittenFileGroup:
     """Outcome of a task.
 
     Attributes:
-        older_incoming_count: incoming rows that were dropped because the stored row has a larger ordering value.
+        older_incoming_count: number of incoming rows that were dropped because the stored row has a larger ordering
+            value.
         data_size_bytes: bytes of the file without its footer.
     """
 

@@ -45,7 +45,7 @@ def encode_history(entries: Sequence[HistoryEntry]) -> bytes:
         for entry in sorted(entries, key=lambda entry: entry.requested_time)
     ]
     sink = io.BytesIO()
-    # The metadata of each instant repeats its Avro schema, so any codec compresses it well; Hudi uses gzip.
+    # Every codec compresses this file well, because each instant repeats its Avro schema. Hudi uses gzip.
     options: dict[str, Any] = {"compression": "gzip", "use_dictionary": False, "store_schema": False}
     with pq.ParquetWriter(sink, _SCHEMA, **options) as writer:
         writer.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA))

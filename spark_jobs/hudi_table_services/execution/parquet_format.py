@@ -1,4 +1,4 @@
-"""Parquet encoding of base files: compact, and correct when Hudi merges the files.
+"""Parquet encoding of base files: it is compact, and Hudi merges the files correctly.
 
 List elements are named ``element``, decimals are FIXED_LEN_BYTE_ARRAY, timestamps are INT64 microseconds. With any
 other encoding of lists, decimals or timestamps, a rewrite by Hudi corrupts the rows without an error

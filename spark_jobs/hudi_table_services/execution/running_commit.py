@@ -1,4 +1,4 @@
-"""Check in a task that its write is still running: Spark may run tasks after the job has failed or finished."""
+"""Check in a task that its write is still running, because Spark may run tasks after the job has failed or finished."""
 
 from hudi_table_services.errors import InstantVanishedError
 from hudi_table_services.execution.base_file_writer import BaseFileSpec

@@ -3,8 +3,9 @@
 `spark.range(n)` over n partitions has exactly one id per partition, so a group reaches its executor without a shuffle,
 in classic Spark and in Spark Connect. The task descriptions are part of the pickled function. Each group returns its
 results as one binary cell. Spark retries a task that raises a retryable error. An error that no retry can fix
-(`retryable` is False, or a file is missing) is returned as a value, so the driver receives the original class and path
-of the error instead of Spark's wrapper.
+(`retryable` is False, or a file is missing) is returned as a value, so the driver receives the error itself and not the
+text of Spark's exception. The driver raises that error; for a missing file it raises ExecutionFailedError with the path
+of the file.
 """
 
 import pickle
@@ -50,11 +51,12 @@ def run_tasks(
         description: job description in the Spark UI, and phase of the job's progress.
         weights: cost of each task in bytes (see `task_groups`), to combine small tasks; None to run each task as a
             separate Spark task.
-        measure: picklable function: result → rows and bytes written, for the job's progress.
+        measure: picklable function that returns the rows and bytes written by a task, given the task's result; for the
+            job's progress.
 
     Raises:
         HudiTableServiceError: `work` raised an error that a retry cannot fix.
-        ExecutionFailedError: the Spark job failed after Spark's own retries.
+        ExecutionFailedError: a file is missing, which `path` names, or the Spark job failed after Spark's own retries.
     """
     if not tasks:
         return []
@@ -105,7 +107,12 @@ def map_batches(
 
 
 def collect_results(spark: "SparkSession", frame: "DataFrame", description: str) -> list[Any]:
-    """Run a frame whose cells are results of `_guarded`. If a result is an error, raise the first one."""
+    """Run a frame whose cells are results of `_guarded`.
+
+    Raises:
+        HudiTableServiceError: a result is this error. The first such result counts.
+        ExecutionFailedError: the Spark job failed, or a result is the error of a missing file.
+    """
     _describe(spark, description)
     try:
         rows = frame.collect()
@@ -153,7 +160,7 @@ def _is_connect(spark: "SparkSession") -> bool:
 
 
 def _cause_line(error: Exception) -> str:
-    """The line of a worker's traceback that names the cause, without Spark's Java frames."""
+    """The last line of the error text that names a Python or Java error; it is usually the cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     causes = [line for line in lines if "Error:" in line and not line.startswith("at ")]
     return (causes or lines or [type(error).__name__])[-1]

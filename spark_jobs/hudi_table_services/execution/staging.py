@@ -34,7 +34,7 @@ class StagedBatch:
         first_row: position of the batch's first row inside the file.
         row_count: number of rows of the batch.
         partition_path: table partition of every row.
-        file_id: file group that the rows change; None for inserts, which open or pad file groups.
+        file_id: file group that the rows change; None for inserts, which are written to new or padded file groups.
         size_bytes: uncompressed Arrow bytes.
         delete_count: number of rows that delete a row of the table.
     """
@@ -59,7 +59,7 @@ class StagedRows:
 
 
 class StagedFileWriter:
-    """Writes one staged file. At its end the job deletes the staging folder with all files."""
+    """Writes one staged file. At the end of the job, the job deletes the staging folder with all files."""
 
     def __init__(self, storage: Storage, path: str, schema: pa.Schema) -> None:
         self._path = path

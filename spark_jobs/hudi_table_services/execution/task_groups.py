@@ -1,4 +1,4 @@
-"""Combine small tasks into one Spark task, because starting a Spark task costs as much as writing a megabyte."""
+"""Combine small tasks into one Spark task, because starting a Spark task takes as long as writing a megabyte."""
 
 import heapq
 from collections.abc import Sequence

@@ -34,7 +34,9 @@ class TaskCounts:
     """Accumulators of a Spark job; only the driver can read their values.
 
     Attributes:
-        weight: total weight of the finished tasks.
+        done: number of finished tasks.
+        weight: sum of the weights of the finished tasks; see `Phase.weights`.
+        rows, written_bytes: rows and bytes that the finished tasks wrote.
     """
 
     done: Any
@@ -63,7 +65,7 @@ class Phase:
     """A Spark job whose progress is logged.
 
     Attributes:
-        weights: weights of all tasks.
+        weights: cost of each task, usually in bytes. The share of the finished weight determines the remaining time.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The archive of table version 6: log files with the state files of instants (HoodieArchivedTimeline, Hudi 0.15).
+"""The archive of table version 6: log files that contain state files of instants (HoodieArchivedTimeline, Hudi 0.15).
 
 An instant has one record per state. An archive can contain the records of one instant twice. If a writer dies after it
 wrote the archive and before it deleted the instant, the next writer archives the instant again.
@@ -177,7 +177,7 @@ def _encoded(state: ArchivedState) -> bytes:
     except MalformedMetadataError as error:
         raise MalformedMetadataError(
             f"{instant.action.value} {instant.requested_time} ({instant.state.value}): {error.message}",
-            hint="This instant and all later ones stay on the active timeline.",
+            hint="This instant and all later instants stay on the active timeline.",
         ) from error
     body = io.BytesIO()
     fastavro.schemaless_writer(body, _parsed_schema(_schema_text()), record)

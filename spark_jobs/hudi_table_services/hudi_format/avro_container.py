@@ -63,9 +63,9 @@ def decode_container(schema: AvroSchema, data: bytes) -> dict[str, Any]:
     """First record of a container file, resolved to the given schema: missing fields get their default values.
 
     Raises:
-        MalformedMetadataError: the data is not a container file, is damaged, or has no record; the record has another
-            type; the file has a codec that Hudi does not write; a block has more than 64 MiB after decompression; or
-            the cost of reading with the file's schema is not bounded.
+        MalformedMetadataError: the data is not a container file, is damaged, or has no record; the record has a
+            different type from the schema; the file has a codec that Hudi does not write; a block has more than 64 MiB
+            after decompression; or the cost of reading with the file's schema is not bounded.
     """
     if not data.startswith(MAGIC):
         raise MalformedMetadataError(
@@ -137,7 +137,7 @@ class _Container:
             raise ValueError(f"Hudi does not write the codec {self._codec!r}")
         inflated = zlib.decompressobj(-zlib.MAX_WBITS).decompress(block, _MAX_INFLATED_BYTES + 1)
         if len(inflated) > _MAX_INFLATED_BYTES:
-            raise ValueError(f"a block has more than {_MAX_INFLATED_BYTES} bytes once decompressed")
+            raise ValueError(f"a block has more than {_MAX_INFLATED_BYTES} bytes after decompression")
         return inflated
 
 
@@ -156,7 +156,7 @@ def _first_record(schema: AvroSchema, data: bytes) -> dict[str, Any]:
 def _reader_schema(schema: AvroSchema, written: AvroSchema) -> Any:
     written_name = _full_name(written)
     if written_name.startswith(f"{schema['namespace']}.") and written_name != _full_name(schema):
-        raise ValueError(f"the file holds {written_name}")
+        raise ValueError(f"the file contains a {written_name}")
     # Avro resolution requires equal names. Hudi accepts any name for the top record of a foreign file.
     namespace, _, name = written_name.rpartition(".")
     return fastavro.parse_schema({**schema, "name": name, "namespace": namespace})

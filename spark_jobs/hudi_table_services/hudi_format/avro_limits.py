@@ -1,7 +1,7 @@
 """Limits for the schema inside an Avro file. The limits bound the cost of reading the file.
 
 An Avro file contains the schema for reading it, so a few damaged or hostile bytes could cause unbounded work. Examples
-are an array of a million items of zero bytes, a record that contains itself, and nested records of which each level
+are an array of a million items of zero bytes, a record that contains itself, and nested records, where each level
 doubles the number of values. This module refuses such a schema before any data is read. Hudi writes no such schema.
 """
 
@@ -19,11 +19,12 @@ class _Cost:
     """Cost of reading one value of a type.
 
     Attributes:
-        takes_bytes: False if a value of the type can occupy zero bytes in the file.
-        values: number of values in one value, including the value itself; an array or map counts with one item.
+        always_has_bytes: False if a value of the type can occupy zero bytes in the file.
+        values: number of nested values in a value of the type, including the value itself; an array or map is assumed
+            to have one item.
     """
 
-    takes_bytes: bool
+    always_has_bytes: bool
     values: int = 1
 
 
@@ -54,7 +55,7 @@ class _Checker:
             cost = _Cost(True, 1 + max((cost.values for _, cost in branches), default=0))
             return [branch for branch, _ in branches], cost
         if not isinstance(node, Mapping):
-            raise ValueError(f"the file's schema has a {type(node).__name__} where a type is expected")
+            raise ValueError(f"the file's schema contains {node!r:.60} where a type is expected")
         return self._check_object(node, namespace, level)
 
     def _check_object(self, node: Mapping[str, Any], namespace: str, level: int) -> tuple[Any, _Cost]:
@@ -63,8 +64,8 @@ class _Checker:
                 return self._record(node, namespace, level)
             case "array":
                 items, cost = self.check(node.get("items"), namespace, level + 1)
-                if not cost.takes_bytes:
-                    raise ValueError("the file's schema has an array of items of zero bytes")
+                if not cost.always_has_bytes:
+                    raise ValueError("the file's schema has an array whose items can occupy zero bytes")
                 return {"type": "array", "items": items}, _Cost(True, 1 + cost.values)
             case "map":
                 values, cost = self.check(node.get("values"), namespace, level + 1)
@@ -86,16 +87,16 @@ class _Checker:
     def _record(self, node: Mapping[str, Any], namespace: str, level: int) -> tuple[Any, _Cost]:
         name, inner = self._full_name(node, namespace)
         self._named[name] = None
-        fields, takes_bytes, values = [], False, 1
+        fields, always_has_bytes, values = [], False, 1
         for field in node.get("fields") or ():
             if not isinstance(field, Mapping) or not isinstance(field.get("name"), str):
                 raise ValueError(f"the file's schema has a field without a name in {name}")
             schema, cost = self.check(field.get("type"), inner, level + 1)
             fields.append({"name": field["name"], "type": schema})
-            takes_bytes, values = takes_bytes or cost.takes_bytes, values + cost.values
+            always_has_bytes, values = always_has_bytes or cost.always_has_bytes, values + cost.values
         if values > _MAX_VALUES:
             raise ValueError(f"the file's schema has more than {_MAX_VALUES} values in {name}")
-        total = _Cost(takes_bytes, values)
+        total = _Cost(always_has_bytes, values)
         self._named[name] = total
         return {"type": "record", "name": name, "fields": fields}, total
 
@@ -107,7 +108,7 @@ class _Checker:
             raise ValueError(f"the file's schema names an unknown type {full_name!r}")
         cost = self._named[full_name]
         if cost is None:
-            raise ValueError(f"the file's schema has {full_name} inside itself")
+            raise ValueError(f"the file's schema has a type {full_name} that contains itself")
         return full_name, cost
 
     @staticmethod

@@ -47,7 +47,7 @@ def to_avro_json(schema: StructType, table_name: str, *, with_meta_fields: bool)
     """Avro JSON of a table schema, character for character as Hudi writes it.
 
     The footer of a base file contains the schema with meta fields. Commit metadata and table properties contain the
-    schema without them.
+    schema without meta fields.
 
     Raises:
         InvalidRequestError: a column name is not a legal Avro name.
@@ -216,5 +216,5 @@ def _full_name(node: dict[str, Json], enclosing: str) -> tuple[str, str]:
 def _unsupported(path: str, node: Json) -> UnsupportedTableError:
     return UnsupportedTableError(
         f"Column {path or '(top)'!r} has the Avro type {json.dumps(node)}, which cannot be written unchanged.",
-        hint="Write this table with the engine that created it, or convert the column there first.",
+        hint="Write this table with the engine that created it, or let that engine convert the column first.",
     )

@@ -1,4 +1,4 @@
-"""Bloom filters in the footers of base files, identical bit by bit to the filters that Hudi writes.
+"""Bloom filters in the footers of base files, bit by bit the same as the filters that Hudi writes.
 
 Format: footer value of Hudi 0.15 and 1.2; classes SimpleBloomFilter and HoodieDynamicBoundedBloomFilter. All
 integers are big-endian::
@@ -146,7 +146,7 @@ def decode_bloom_filter(text: str, type_code: str) -> BloomFilter:
     reader = _Reader(data)
     decoded = reader.simple() if type_code == SIMPLE else reader.dynamic()
     if reader.position != len(data):
-        raise MalformedMetadataError(f"Bloom filter: {len(data) - reader.position} bytes after its end.")
+        raise MalformedMetadataError(f"Bloom filter: {len(data) - reader.position} bytes follow its end.")
     return decoded
 
 

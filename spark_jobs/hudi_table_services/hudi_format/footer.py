@@ -22,10 +22,10 @@ MAX_RECORD_KEY = "hoodie_max_record_key"
 def base_file_footer(
     avro_schema_json: str, bloom: SimpleBloomFilter, min_key: str | None, max_key: str | None
 ) -> dict[str, str]:
-    """Footer pairs of a new base file. Hudi's upserts with a BLOOM index fail on a file without the filter.
+    """Footer pairs of a new base file. With a BLOOM index, Hudi's upserts fail on a file without a bloom filter.
 
     Args:
-        avro_schema_json: schema of the rows, meta columns included.
+        avro_schema_json: schema of the rows, including the meta columns.
         bloom: filter over the record keys of all rows.
         min_key: smallest record key; `min_key` and `max_key` are None only for a file without rows.
         max_key: largest record key.
@@ -57,7 +57,7 @@ class KeyFooter:
     bloom_type: str
 
     def bloom_filter(self) -> BloomFilter | None:
-        """Decode the filter, if there is one. Raises MalformedMetadataError if it is damaged."""
+        """Decode the filter, if there is one. Raises MalformedMetadataError if the filter is damaged."""
         return None if self.bloom_text is None else decode_bloom_filter(self.bloom_text, self.bloom_type)
 
 

@@ -1,4 +1,4 @@
-"""JSON in the layout of Jackson's default pretty printer, as in Hudi's files of table version 6."""
+"""JSON in the layout of Jackson's default pretty printer, which Hudi uses for files of table version 6."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,9 @@ def decode_json_object(data: bytes, what: str) -> dict[str, object]:
     except (ValueError, RecursionError) as error:
         raise MalformedMetadataError(f"{what}: the {len(data)} bytes are not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise MalformedMetadataError(f"{what}: a JSON {type(value).__name__} where an object is expected.")
+        raise MalformedMetadataError(
+            f"{what}: the JSON value is not an object, but a {type(value).__name__}."
+        )
     return value
 
 

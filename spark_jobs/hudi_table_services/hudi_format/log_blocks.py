@@ -4,8 +4,8 @@
 
     "#HUDI#" | size | format version | type | headers | content length | content | footers | size of all preceding parts
 
-A file is a sequence of blocks. If a writer dies, the last block can be incomplete. On storage with append, further
-blocks may follow it. The decoder skips an incomplete block up to the next magic, as Hudi does.
+A file is a sequence of blocks. If a writer dies, its last block can be incomplete. On storage that supports append,
+further blocks may follow an incomplete block. As in Hudi, the decoder skips an incomplete block up to the next magic.
 """
 
 import struct

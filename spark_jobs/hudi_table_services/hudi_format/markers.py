@@ -1,4 +1,4 @@
-"""Marker files: they name data files that a pending write may have created (MarkerType, WriteMarkers; Hudi 0.15, 1.2).
+"""Markers, which name the data files that a pending write may have created (MarkerType, WriteMarkers; Hudi 0.15, 1.2).
 
 A writer creates the marker before the data file, below ``.hoodie/.temp/<instant>``: as an empty file (direct marker),
 or as a line in one of the files ``MARKERS0``, ``MARKERS1``, … that Hudi's timeline server writes.

@@ -1,4 +1,4 @@
-"""``.hoodie_partition_metadata``, the file that makes a folder a partition for Hudi (HoodiePartitionMetadata, 1.2)."""
+"""``.hoodie_partition_metadata``: Hudi treats a folder with this file as a partition (HoodiePartitionMetadata, 1.2)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +19,7 @@ class PartitionMetadata:
 
     Attributes:
         commit_time: requested time of the instant that created the partition; ``""`` if the file does not name it.
-        depth: folders between base path and partition; 0 for the base path itself.
+        depth: number of folder levels from the base path to the partition; 0 for the base path itself.
     """
 
     commit_time: str
@@ -31,7 +31,7 @@ def encode_partition_metadata(commit_time: str, depth: int, now: datetime) -> by
 
     Args:
         commit_time: requested time of the instant that creates the partition.
-        depth: folders between base path and partition; 0 for a table without partitions.
+        depth: number of folder levels from the base path to the partition; 0 for a table without partitions.
         now: time for the comment line, with time zone.
     """
     pairs = {_COMMIT_TIME: commit_time, _DEPTH: str(depth)}

@@ -1,7 +1,7 @@
 """Plans and results of table services as Avro container files (TimelineMetadataUtils, Hudi 0.15 and 1.2).
 
 Every `decode_…` function raises MalformedMetadataError if the bytes are not a container file of its kind. The file of a
-pending instant may be empty in many cases; the caller decides how to treat an empty file.
+pending instant can be empty; the caller decides how to treat an empty file.
 """
 
 from collections.abc import Mapping

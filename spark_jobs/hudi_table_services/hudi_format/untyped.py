@@ -50,7 +50,7 @@ class Untyped:
         return Untyped({} if value is None else self._expect(name, value, dict), f"{self.what}.{name}")
 
     def text_map(self, name: str) -> dict[str, str]:
-        """A map of texts, without entries whose value is null."""
+        """A map from text to text, without entries whose value is null."""
         values = self.record(name).values
         return {key: self._expect(name, text, str) for key, text in values.items() if text is not None}
 
@@ -72,6 +72,6 @@ class Untyped:
     def _expect(self, name: str, value: object, kind: type[_T], unlike: type | None = None) -> _T:
         if not isinstance(value, kind) or (unlike is not None and isinstance(value, unlike)):
             raise MalformedMetadataError(
-                f"{self.what}: {name} holds a {type(value).__name__} where {kind.__name__} is expected."
+                f"{self.what}: {name} has a value of type {type(value).__name__} instead of {kind.__name__}."
             )
         return value

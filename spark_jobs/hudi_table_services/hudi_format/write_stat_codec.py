@@ -39,7 +39,8 @@ _JSON_FIELDS = (
 )
 _AVRO_FIELDS = tuple(str(field["name"]) for field in WRITE_STAT["fields"])
 
-# Fields without an attribute that are 0 in stats of base files. Other fields without an attribute are null there.
+# Fields without an attribute that are 0 in stats of base files. All other fields without an attribute are null in such
+# stats, except totalWriteBytes.
 _ZEROS = frozenset(
     {
         "totalLogRecords",
@@ -82,7 +83,7 @@ def json_record(stat: WriteStat) -> dict[str, object]:
 
 
 def avro_record(stat: WriteStat) -> dict[str, object]:
-    """The stat with the fields of the Avro schema, without other extra fields."""
+    """The stat with the fields of the Avro schema, without all other extra fields."""
     return _record(stat, _AVRO_FIELDS)
 
 

@@ -1,4 +1,4 @@
-"""Check settings, and compare them with the table if it exists. Nothing is written."""
+"""Check settings, and compare them with the table if the table exists. Nothing is written."""
 
 import logging
 
@@ -31,7 +31,7 @@ _LOG = logging.getLogger(__name__)
 def check_table_config(request: CheckConfigRequest, *, storage: Storage | None = None) -> JobResult:
     """Check the settings of the request and report the findings; see `ConfigReport`.
 
-    If the base path contains nothing yet, the request is for a new table, and only the options are checked.
+    If there is no table at the base path, only the options are checked.
 
     Raises:
         UnsafeConfigError: a finding is at least as severe as ``fail_on``. The error contains the report.
@@ -53,7 +53,7 @@ def check_table_config(request: CheckConfigRequest, *, storage: Storage | None =
         outcome=Outcome.COMPLETED,
         service=request.service,
         operation=request.work,
-        table_name=report.table or request.expected_table_name,
+        table_name=report.table or request.table_name,
         base_path=request.base_path,
         report=report,
         timings_s=watch.seconds,
@@ -83,7 +83,7 @@ def _table_facts(storage: Storage, request: CheckConfigRequest) -> TableFacts | 
     config = find_table_config(storage)
     if config is None:
         return None
-    check_name(config, request.expected_table_name)
+    check_name(config, request.table_name)
     return _facts(storage, config, lists_partitions=_chooses_partitions(request))
 
 
@@ -108,7 +108,7 @@ def _facts(storage: Storage, config: TableConfig, *, lists_partitions: bool) -> 
 
 
 def _planned_partitions(store: TimelineStore, instant: Instant) -> frozenset[str]:
-    """Return the partitions of a pending plan; an empty set if the instant has no plan or its plan is missing."""
+    """Return the partitions of a pending plan; an empty set if the instant has no plan, or if the plan is missing."""
     try:
         return frozenset(group.partition_path for group in planned_file_groups(store, instant))
     except ObjectNotFoundError:

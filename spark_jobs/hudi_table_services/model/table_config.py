@@ -87,10 +87,6 @@ class TableConfig:
         return self._flag("hoodie.datasource.write.hive_style_partitioning", False)
 
     @property
-    def url_encode_partitioning(self) -> bool:
-        return self._flag("hoodie.datasource.write.partitionpath.urlencode", False)
-
-    @property
     def populates_meta_fields(self) -> bool:
         return self._flag("hoodie.populate.meta.fields", True)
 

@@ -7,6 +7,9 @@ from enum import Enum
 NEW_FILE_GROUP = "null"
 """The literal text that Hudi stores as the previous commit of a new file group."""
 
+REQUEST_ID_KEY = "airflow.request_id"
+"""Key of the request id in the extra metadata of an instant."""
+
 
 class WriteOperation(str, Enum):
     """Values of ``operationType`` (WriteOperationType)."""

@@ -16,7 +16,7 @@ from hudi_table_services.options.keys.archival import (
 from hudi_table_services.options.keys.cleaning import CLEAN_POLICY, COMMITS_RETAINED
 from hudi_table_services.options.keys.writing import TABLE_NAME
 from hudi_table_services.options.locks import LockOptions
-from hudi_table_services.options.option import AnyOption, Service
+from hudi_table_services.options.option import AnyOption, OptionGroup
 from hudi_table_services.options.reader import OptionReader
 from hudi_table_services.options.shared import known_options, with_fields
 
@@ -29,11 +29,11 @@ def resolve_archive_options(request: ArchiveRequest) -> ArchiveJobOptions:
             and the allowed values, or both keys of a contradiction.
     """
     fields: dict[AnyOption, object] = {
-        TABLE_NAME: request.expected_table_name,
+        TABLE_NAME: request.table_name,
         MIN_COMMITS: request.min_commits,
         MAX_COMMITS: request.max_commits,
     }
-    named, warnings = known_options(with_fields(request.options, fields), Service.ARCHIVAL)
+    named, warnings = known_options(with_fields(request.options, fields), OptionGroup.ARCHIVAL)
     reader = OptionReader(named)
     options = _archival(reader)
     _refuse_contradictions(options, reader)
@@ -55,14 +55,14 @@ def _refuse_contradictions(options: ArchivalOptions, reader: OptionReader) -> No
     if options.min_commits >= options.max_commits:
         raise InvalidRequestError(
             f"{MIN_COMMITS}={options.min_commits} is not below {MAX_COMMITS}={options.max_commits}.",
-            hint="Give a larger maximum, or a smaller minimum.",
+            hint="Set a larger maximum or a smaller minimum.",
         )
     retained = reader[COMMITS_RETAINED]
     if reader[CLEAN_POLICY] is CleanPolicy.KEEP_LATEST_COMMITS and options.min_commits <= retained:
         raise InvalidRequestError(
             f"{MIN_COMMITS}={options.min_commits} is not above {COMMITS_RETAINED}={retained}: archival would "
             "remove commits from the active timeline that cleaning keeps readable.",
-            hint=f"Keep more commits; or give {COMMITS_RETAINED} (or {CLEAN_POLICY}) the value of the clean job.",
+            hint=f"Keep more commits, or set {COMMITS_RETAINED} (or {CLEAN_POLICY}) to the value of the clean job.",
         )
 
 

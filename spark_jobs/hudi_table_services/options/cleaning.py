@@ -18,7 +18,7 @@ from hudi_table_services.options.keys.cleaning import (
 )
 from hudi_table_services.options.keys.writing import TABLE_NAME
 from hudi_table_services.options.locks import LockOptions
-from hudi_table_services.options.option import AnyOption, Service
+from hudi_table_services.options.option import AnyOption, OptionGroup
 from hudi_table_services.options.reader import OptionReader
 from hudi_table_services.options.shared import (
     failed_writes_policy,
@@ -42,14 +42,14 @@ def resolve_clean_options(request: CleanRequest) -> CleanJobOptions:
             and the allowed values, or both keys of a contradiction.
     """
     fields: dict[AnyOption, object] = {
-        TABLE_NAME: request.expected_table_name,
+        TABLE_NAME: request.table_name,
         CLEAN_POLICY: request.policy,
         COMMITS_RETAINED: request.commits_retained,
         HOURS_RETAINED: request.hours_retained,
         FILE_VERSIONS_RETAINED: request.file_versions_retained,
         MAX_COMMITS_TO_CLEAN: request.max_commits_per_run,
     }
-    named, warnings = known_options(with_fields(request.options, fields), Service.CLEANING)
+    named, warnings = known_options(with_fields(request.options, fields), OptionGroup.CLEANING)
     reader = OptionReader(named)
     return CleanJobOptions(
         clean=_clean_options(reader),
@@ -83,7 +83,3 @@ def _policy(reader: OptionReader) -> CleanPolicy:
     if CLEAN_POLICY not in reader and len(given) == 1:
         return given[0]
     return reader[CLEAN_POLICY]
-
-
-DEFAULT_CLEANING = _clean_options(OptionReader({}))
-"""Options of a clean if no key is given."""

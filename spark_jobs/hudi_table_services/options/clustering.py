@@ -14,7 +14,7 @@ from hudi_table_services.options.clustering_job_options import ClusteringJobOpti
 from hudi_table_services.options.keys import clustering as keys
 from hudi_table_services.options.keys.writing import TABLE_NAME
 from hudi_table_services.options.locks import LockOptions
-from hudi_table_services.options.option import AnyOption, Option, Service
+from hudi_table_services.options.option import AnyOption, Option, OptionGroup
 from hudi_table_services.options.reader import OptionReader
 from hudi_table_services.options.shared import (
     base_file_options,
@@ -32,7 +32,7 @@ def resolve_clustering_options(request: JobRequest) -> ClusteringJobOptions:
         InvalidRequestError: an option is invalid or contradicts another option. The message names the key, its value
             and the allowed values, or both keys of a contradiction.
     """
-    named, warnings = known_options(with_fields(request.options, _fields(request)), Service.CLUSTERING)
+    named, warnings = known_options(with_fields(request.options, _fields(request)), OptionGroup.CLUSTERING)
     reader = OptionReader(named)
     plan = _plan_options(reader)
     return ClusteringJobOptions(
@@ -53,7 +53,7 @@ def resolve_clustering_options(request: JobRequest) -> ClusteringJobOptions:
 
 
 def _fields(request: JobRequest) -> dict[AnyOption, object]:
-    fields: dict[AnyOption, object] = {TABLE_NAME: request.expected_table_name}
+    fields: dict[AnyOption, object] = {TABLE_NAME: request.table_name}
     if not isinstance(request, ScheduleClusteringRequest):
         return fields
     fields |= {
@@ -76,7 +76,7 @@ _READ_BY_MODE: dict[AnyOption, PartitionFilterMode] = {
 
 
 def _keys_without_effect(reader: OptionReader, plan: ClusteringOptions) -> list[str]:
-    """Return a warning for each key that has no effect because of other keys. The warning contains the reason."""
+    """Return a warning for each key that has no effect because of other keys. The warning gives the reason."""
     mode = plan.partition_filter_mode
     warnings = [
         f"{option} has no effect: {keys.PARTITION_FILTER_MODE} is {mode.value}, and only {needed.value} reads it."

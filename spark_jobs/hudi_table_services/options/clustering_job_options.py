@@ -21,17 +21,19 @@ class ClusteringJobOptions:
 
     Attributes:
         plan: settings of the planner.
-        gates: conditions on the number of commits; a plan is scheduled only if all of them are met.
-        names_target: whether the request contains the target file size. If not, an execution uses the plan's target.
+        gates: conditions on the number of commits; the job schedules a plan only if all conditions are met.
+        names_target: whether the request contains the target file size. If not, an execution uses the target size of
+            the plan.
         base_files: encoding of the written files.
         task_memory_bytes: maximum size of Arrow data that a Spark task sorts in memory. Larger groups are sorted with
             the help of temporary files.
-        expires_after_minutes: age at which a pending plan without a live execution counts as abandoned.
-        cancels_expired: whether scheduling first cancels abandoned plans.
+        expires_after_minutes: age at which an execution without a heartbeat, such as an execution by Hudi, counts as
+            dead, and at which `cancels_expired` cancels a plan.
+        cancels_expired: whether a job that makes a plan first cancels older pending plans that no job is executing.
         wait_seconds: maximum time that an execution waits for another execution of the same plan.
         lock: settings of the table lock.
-        metadata_enable: False means that the job switches an active metadata table off. None means that the job rejects
-            a table with an active metadata table.
+        metadata_enable: False means that the job switches an active metadata table off. None means that the job
+            rejects a table with an active metadata table.
         staging_path: folder of staged rows, below the base path.
         hoodie_options: all keys of the request, including its typed arguments.
         warnings: one sentence for each known key that has no effect in these jobs.

@@ -14,7 +14,7 @@ EnumT = TypeVar("EnumT", bound=Enum)
 
 
 class Kind(ABC, Generic[ValueT]):
-    """Parser of the text of an option."""
+    """Converts the text of an option to a value."""
 
     __slots__ = ()
 
@@ -51,8 +51,7 @@ class Names(Kind[tuple[str, ...]]):
             return names
         names = tuple(name.upper() for name in names)
         if not set(names) <= set(self.allowed):
-            hint = f"Use {', '.join(self.allowed)} or both."
-            raise InvalidRequestError(f"{key}={text} is not supported.", hint=hint)
+            refuse(key, text, self.allowed)
         return names
 
 
@@ -111,7 +110,7 @@ class WholeNumber(Kind[int]):
         except ValueError:
             raise InvalidRequestError(f"{key}={text} is not a whole number.") from None
         if self.least is not None and value < self.least:
-            raise InvalidRequestError(f"{key}={text} is too small, it must be at least {self.least}.")
+            raise InvalidRequestError(f"{key}={text} is too small: it must be at least {self.least}.")
         return value
 
 
@@ -135,7 +134,7 @@ class Number(Kind[float]):
             raise InvalidRequestError(f"{key}={text} is not a number.") from None
         is_large_enough = value > self.above if self.least is None else value >= self.least
         if not (is_large_enough and value < self.below):
-            raise InvalidRequestError(f"{key}={text} is out of bounds, it must be {self._bounds}.")
+            raise InvalidRequestError(f"{key}={text} is out of bounds: it must be {self._bounds}.")
         return value
 
     @property
@@ -152,7 +151,7 @@ class Pattern(Kind[str]):
         try:
             re.compile(text)
         except (re.error, OverflowError, RecursionError) as error:
-            raise InvalidRequestError(f"{key}={text} is no regular expression: {error}.") from error
+            raise InvalidRequestError(f"{key}={text} is not a regular expression: {error}.") from error
         return text
 
 

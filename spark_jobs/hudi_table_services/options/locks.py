@@ -50,7 +50,7 @@ class LockOptions:
         provider: `hoodie.write.lock.provider`. If it is empty or names Hudi's in-process lock, the type of storage
             decides which lock the job uses.
         folder: `hoodie.write.lock.filesystem.path`: a path relative to the base path, or an absolute path below it.
-        expire_minutes: `hoodie.write.lock.filesystem.expire`: age from which a lock counts as abandoned, even if its
+        expire_minutes: `hoodie.write.lock.filesystem.expire`: age at which a lock counts as abandoned, even if its
             writer is alive. 0 means that a lock never counts as abandoned.
         wait_ms: `hoodie.write.lock.wait_time_ms`: maximum duration of one round of attempts to get the lock.
         retries: `hoodie.write.lock.num_retries`: number of attempts in one round after the first attempt.
@@ -100,7 +100,7 @@ class LockOptions:
 
     @classmethod
     def of(cls, hoodie_options: Mapping[str, str]) -> "LockOptions":
-        """Build the settings from the options of a request; other options are ignored."""
+        """Build the settings from the lock options of a request. Ignores all other options."""
         reader = OptionReader(hoodie_options)
         return cls(
             provider=_full_name(reader[LOCK_PROVIDER]),

@@ -14,13 +14,13 @@ class Effect(str, Enum):
 
     HONOURED = "honoured"
     FIXED = "default only"
-    """Jobs reject any other value, because this release supports only the default."""
+    """Jobs reject every other value, because this release supports only the default."""
     REFUSED = "refused"
     NO_EFFECT = "no effect"
     """Hudi knows the key. Jobs of this release accept and ignore it, with a warning in the result."""
 
 
-class Service(str, Enum):
+class OptionGroup(str, Enum):
     """Groups of jobs that read the same options."""
 
     WRITES = "writes"
@@ -31,10 +31,10 @@ class Service(str, Enum):
     """Jobs that have only the options of the lock and of the metadata table."""
 
 
-WRITES = (Service.WRITES,)
-ALL_SERVICES = tuple(Service)
-FILE_SERVICES = tuple(each for each in Service if each is not Service.TIMELINE)
-"""Services that plan, write or delete files."""
+WRITES = (OptionGroup.WRITES,)
+ALL_SERVICES = tuple(OptionGroup)
+FILE_SERVICES = tuple(each for each in OptionGroup if each is not OptionGroup.TIMELINE)
+"""All groups except TIMELINE."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Option(Generic[ValueT]):
     kind: Kind[ValueT]
     effect: Effect = Effect.HONOURED
     aliases: tuple[str, ...] = ()
-    services: tuple[Service, ...] = WRITES
+    services: tuple[OptionGroup, ...] = WRITES
 
     def parse(self, text: str) -> ValueT:
         """Return the value of a text. A blank text means the default. Raises InvalidRequestError for invalid texts."""
@@ -92,9 +92,9 @@ def option(
     meaning: str,
     kind: Kind[ValueT],
     *aliases: str,
-    services: tuple[Service, ...] = WRITES,
+    services: tuple[OptionGroup, ...] = WRITES,
 ) -> Option[ValueT]:
-    """Declare a key that works as in Hudi, except for the differences in the brackets of its meaning."""
+    """Declare a key that works as in Hudi, except for the differences that its meaning gives in brackets."""
     text = str(default).lower() if isinstance(default, bool) else str(default)
     return Option(key=key, default=text, meaning=meaning, kind=kind, aliases=aliases, services=services)
 

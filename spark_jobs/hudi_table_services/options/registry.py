@@ -8,7 +8,7 @@ from hudi_table_services.options.keys.clustering import CLUSTERING_OPTIONS
 from hudi_table_services.options.keys.foreign import FOREIGN_OPTIONS
 from hudi_table_services.options.keys.key_generation import KEY_GENERATION_OPTIONS
 from hudi_table_services.options.keys.writing import WRITE_OPTIONS
-from hudi_table_services.options.option import AnyOption, Service
+from hudi_table_services.options.option import AnyOption, OptionGroup
 
 OPTION_GROUPS: dict[str, tuple[AnyOption, ...]] = {
     **WRITE_OPTIONS,
@@ -32,14 +32,18 @@ ALIASES: dict[str, str] = {alias: option.key for option in _ALL for alias in opt
 """Alias → key."""
 
 MISSPELT_RATIO = 0.92
-"""Minimum similarity to a known key with which an unknown key counts as a misspelling."""
+"""Minimum similarity to a known key at which an unknown key counts as a misspelling."""
 
 _OWN_FAMILIES = {
-    Service.CLUSTERING: ("hoodie.clustering.*",),
-    Service.CLEANING: ("hoodie.clean.*", "hoodie.cleaner.*"),
-    Service.ARCHIVAL: ("hoodie.archive.*",),
+    OptionGroup.CLUSTERING: ("hoodie.clustering.*",),
+    OptionGroup.CLEANING: ("hoodie.clean.*", "hoodie.cleaner.*"),
+    OptionGroup.ARCHIVAL: ("hoodie.archive.*",),
+    OptionGroup.TIMELINE: ("hoodie.clean.*", "hoodie.cleaner.*"),
 }
-"""Prefixes whose keys a service lists individually. The service rejects other keys with the prefix as unknown."""
+"""Prefixes whose keys a group of jobs lists individually. The jobs reject other keys with the prefix as unknown.
+
+Jobs of TIMELINE read none of these keys, but reject a misspelt key of cleaning too.
+"""
 
 
 def find_option(key: str) -> AnyOption | None:
@@ -59,12 +63,12 @@ def similar_option(key: str, *, least: float = 0.7) -> str | None:
     return close[0] if close else None
 
 
-def is_listed(key: str, service: Service | None = None) -> bool:
-    """Whether a key is known. If a service lists the keys of a prefix individually, the prefix alone is not enough.
+def is_listed(key: str, group: OptionGroup | None = None) -> bool:
+    """Whether a key is known. If a group of jobs lists the keys of a prefix individually, only listed keys are known.
 
     Args:
-        service: the service that reads the key; None means any service.
+        group: the group of jobs that reads the key; None means any group.
     """
     found = find_option(key)
-    services = _OWN_FAMILIES if service is None else (service,)
-    return found is not None and not any(found.key in _OWN_FAMILIES.get(each, ()) for each in services)
+    groups = _OWN_FAMILIES if group is None else (group,)
+    return found is not None and not any(found.key in _OWN_FAMILIES.get(each, ()) for each in groups)

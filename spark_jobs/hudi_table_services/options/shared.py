@@ -1,4 +1,4 @@
-"""Checks of options, and option values, that several services have in common."""
+"""Checks and values of options that several services share."""
 
 from collections.abc import Mapping
 
@@ -19,7 +19,7 @@ from hudi_table_services.options.keys.writing import (
     METADATA_ENABLE,
     STAGING_PATH,
 )
-from hudi_table_services.options.option import AnyOption, Effect, Service
+from hudi_table_services.options.option import AnyOption, Effect, OptionGroup
 from hudi_table_services.options.reader import OptionReader
 from hudi_table_services.options.registry import ALIASES, find_option, is_listed, similar_option
 from hudi_table_services.options.writing_values import ConcurrencyMode, FailedWritesPolicy
@@ -41,19 +41,19 @@ def with_fields(options: Mapping[str, str], fields: Mapping[AnyOption, object]) 
         text = "" if value is None else str(value)
         if text and option.parse(named.setdefault(option.key, text)) != option.parse(text):
             raise InvalidRequestError(
-                f"The request says {text!r}, and its option {option.key} says {named[option.key]!r}.",
-                hint="Give one of them.",
+                f"A field of the request is {text!r}, but its option {option.key} is {named[option.key]!r}.",
+                hint="Give only one of them.",
             )
     return named
 
 
-def known_options(options: Mapping[str, str], service: Service) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the options, each under its main name, and warnings for options without effect in jobs of the service.
+def known_options(options: Mapping[str, str], group: OptionGroup) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the options, each under its main name, and warnings for options without effect in jobs of the group.
 
     Raises:
         InvalidRequestError: a key is unknown, or the jobs do not support a value.
     """
-    warnings = _check_known(options, service)
+    warnings = _check_known(options, group)
     return _under_one_name(options), warnings
 
 
@@ -62,31 +62,31 @@ def _under_one_name(options: Mapping[str, str]) -> dict[str, str]:
     named = {key: value for key, value in options.items() if key not in ALIASES}
     for alias, value in options.items():
         key = ALIASES.get(alias)
-        if key is not None and not says_the_same(named.setdefault(key, value), value):
+        if key is not None and not are_equal_values(named.setdefault(key, value), value):
             raise InvalidRequestError(
                 f"{alias}={value} and {key}={named[key]} contradict each other: they are names of one option.",
-                hint="Give one of them.",
+                hint="Give only one of them.",
             )
     return named
 
 
-def says_the_same(one: str, other: str) -> bool:
+def are_equal_values(one: str, other: str) -> bool:
     """Whether two values are equal. Ignores blanks around commas and, for write operations, upper and lower case."""
     normal = [[part.strip() for part in text.split(",")] for text in (one, other)]
     is_operation = all(text.strip().lower() in OPERATIONS for text in (one, other))
     return normal[0] == normal[1] or (is_operation and one.strip().lower() == other.strip().lower())
 
 
-def _check_known(options: Mapping[str, str], service: Service) -> tuple[str, ...]:
+def _check_known(options: Mapping[str, str], group: OptionGroup) -> tuple[str, ...]:
     """Return a warning for each key without effect. Raise InvalidRequestError for unknown keys and invalid values."""
     warnings = []
     for key, value in sorted(options.items()):
         option = find_option(key)
-        if option is None or not is_listed(key, service):
+        if option is None or not is_listed(key, group):
             close = similar_option(key)
             hint = f"Did you mean {close}?" if close else "docs/options.md lists the known keys."
             raise InvalidRequestError(f"Unknown option {key}.", hint=hint)
-        if option.effect is Effect.HONOURED and service not in option.services:
+        if option.effect is Effect.HONOURED and group not in option.services:
             warnings.append(f"{key} has no effect here: it is for {option.services[0].value}.")
             continue
         _check_value(key, value, option)
@@ -129,7 +129,7 @@ def _codec_level(reader: OptionReader, codec: str) -> int | None:
         )
     level, highest = reader[CODEC_LEVEL], _MOST_LEVELS[codec]
     if level is not None and level > highest:
-        raise InvalidRequestError(f"{CODEC_LEVEL}={level} is too large, {codec} has levels up to {highest}.")
+        raise InvalidRequestError(f"{CODEC_LEVEL}={level} is too large: {codec} has levels up to {highest}.")
     return level
 
 
@@ -152,13 +152,13 @@ def failed_writes_policy(reader: OptionReader) -> FailedWritesPolicy:
 
 
 def staging_path(reader: OptionReader) -> str:
-    """Return the staging folder, below `.hoodie/.aux`. Readers ignore it, and no other job deletes files in it."""
+    """Return the folder of staged rows, which is below `.hoodie/.aux`. Readers ignore files below that folder."""
     parent, path = ".hoodie/.aux", reader[STAGING_PATH].strip("/")
     names = path.removeprefix(f"{parent}/").split("/")
     taken = names[0] == ".bootstrap"
     if not path.startswith(f"{parent}/") or taken or any(name in ("", ".", "..") for name in names):
         raise InvalidRequestError(
-            f"{STAGING_PATH}={reader.text(STAGING_PATH)} is not a folder of its own below {parent}.",
+            f"{STAGING_PATH}={reader.text(STAGING_PATH)} is not a separate folder below {parent}.",
             hint=f"Leave the key out, or give {parent}/<name>.",
         )
     return path

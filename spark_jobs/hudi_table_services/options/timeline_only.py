@@ -1,10 +1,10 @@
-"""Options of services that have no keys of their own. The options are the lock and the metadata table."""
+"""Options of services that have no keys of their own: only the options of the lock and of the metadata table."""
 
 from dataclasses import dataclass
 
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.options.locks import LockOptions
-from hudi_table_services.options.option import Service
+from hudi_table_services.options.option import OptionGroup
 from hudi_table_services.options.reader import OptionReader
 from hudi_table_services.options.shared import known_options, metadata_enable
 
@@ -16,7 +16,7 @@ class ServiceOptions:
     Attributes:
         lock: settings of the table lock.
         metadata_enable: False means that the job accepts a table with an active metadata table. None means that the
-            job rejects such a table.
+            job rejects a table with an active metadata table.
         warnings: one sentence for each key that has no effect.
     """
 
@@ -27,7 +27,7 @@ class ServiceOptions:
 
 def resolve_service_options(request: JobRequest) -> ServiceOptions:
     """Check all keys of a request and convert them. Raises InvalidRequestError with the key and the allowed values."""
-    named, warnings = known_options(request.options, Service.TIMELINE)
+    named, warnings = known_options(request.options, OptionGroup.TIMELINE)
     return ServiceOptions(
         lock=LockOptions.of(named), metadata_enable=metadata_enable(OptionReader(named)), warnings=warnings
     )

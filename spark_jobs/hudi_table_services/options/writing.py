@@ -15,7 +15,7 @@ from hudi_table_services.options.keys import writing as keys
 from hudi_table_services.options.keys.base_files import BLOOM_MAX_ENTRIES
 from hudi_table_services.options.keys.key_generation import PARTITION_PATH, RECORD_KEY
 from hudi_table_services.options.locks import LockOptions
-from hudi_table_services.options.option import AnyOption, Service
+from hudi_table_services.options.option import AnyOption, OptionGroup
 from hudi_table_services.options.reader import OptionReader
 from hudi_table_services.options.registry import KNOWN_OPTIONS
 from hudi_table_services.options.shared import (
@@ -47,7 +47,7 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
     prefix = options.get(keys.METADATA_KEY_PREFIX.key, keys.METADATA_KEY_PREFIX.default)
     noted = {key: value for key, value in options.items() if _is_noted(key, prefix)}
     others = {key: value for key, value in options.items() if key not in noted}
-    named, warnings = known_options(others, Service.WRITES)
+    named, warnings = known_options(others, OptionGroup.WRITES)
     reader = OptionReader(named)
     index_type = reader[keys.INDEX_TYPE]
     resolved = WriteOptions(
@@ -83,7 +83,7 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
 
 def _fields(request: UpsertRequest) -> dict[AnyOption, object]:
     return {
-        keys.TABLE_NAME: request.expected_table_name,
+        keys.TABLE_NAME: request.table_name,
         RECORD_KEY: ",".join(request.record_key),
         PARTITION_PATH: ",".join(request.partition_by),
         keys.ORDERING_FIELDS: request.ordering_field,
@@ -191,7 +191,3 @@ def _payload_mode(reader: OptionReader) -> RecordMergeMode | None:
         f"{keys.PAYLOAD_CLASS}={payload} is not supported.",
         hint=f"Use {keys.MERGE_MODE}=EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING.",
     )
-
-
-DEFAULT_FILE_SIZING = _file_sizing(OptionReader({}))
-"""Options of file sizing if no key is given."""

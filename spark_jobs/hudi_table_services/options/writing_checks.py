@@ -1,4 +1,4 @@
-"""Reject options that contradict each other. Warn of options that have no effect because of other options."""
+"""Reject options that contradict each other. Warn about options that have no effect because of other options."""
 
 from collections.abc import Iterator
 
@@ -97,7 +97,7 @@ def _concurrency_problems(options: WriteOptions, given: OptionReader) -> Iterato
 
 
 def inapplicable_options(options: WriteOptions, given: OptionReader) -> tuple[str, ...]:
-    """Return a warning for each given key that has no effect because of other options. It contains the reason."""
+    """Return a warning for each given key that has no effect because of other options. The warning gives the reason."""
     reasons = {**_sizing_reasons(options), **_operation_reasons(options)}
     return tuple(f"{key} has no effect here: {reason}." for key, reason in reasons.items() if key in given)
 

@@ -30,7 +30,7 @@ class IndexType(str, Enum):
 
     @property
     def is_global(self) -> bool:
-        """Whether a record key is unique in the whole table. If not, the key is unique in its partition path only."""
+        """Whether a record key is unique in the whole table. If not, the key is unique only in its partition path."""
         return self in (IndexType.GLOBAL_SIMPLE, IndexType.GLOBAL_BLOOM)
 
     @property
@@ -66,9 +66,9 @@ class PendingClusteringOptions:
     """Behaviour of a write that changes file groups of a pending clustering.
 
     Attributes:
-        rolls_back: whether the write rolls back the plan with `UpdatesStrategy.ALLOW`. If not, the write is rejected,
-            as in Hudi.
-        wait_seconds: maximum time to wait for a plan under execution.
+        rolls_back: whether the write rolls back the plan under `UpdatesStrategy.ALLOW`. If not, the job rejects the
+            write, as in Hudi.
+        wait_seconds: maximum time for which the write waits for the execution of a plan.
         expires_after_minutes: age at which an execution without a heartbeat counts as dead. Executions of Hudi have no
             heartbeat.
     """
@@ -85,18 +85,19 @@ class WriteOptions:
 
     Attributes:
         table_version: version of a new table. None means 6, because most readers support version 6.
-        update_partition_path: with a global index: whether a row whose partition path changed moves to the new path.
+        update_partition_path: whether a row whose partition path changed moves to the new path. Only a global index
+            uses this value.
         record_merge_mode: None means event-time ordering if the table has an ordering field.
         base_files: encoding of base files.
-        metadata_enable: False means that the job switches an active metadata table off. None means that the job rejects
-            a table with an active metadata table.
+        metadata_enable: False means that the job switches an active metadata table off. None means that the job
+            rejects a table with an active metadata table.
         conflict_strategy: decides whether a pending plan of a table service prevents the commit.
-        retries_on_conflict: how often the job plans a write again if another writer changed its file groups. Hudi's
-            default is 0.
-        pending_clustering: treatment of pending plans for file groups that this write changes.
+        retries_on_conflict: how often the job plans a write again if another writer changed the same file groups.
+            Hudi's default is 0.
+        pending_clustering: how the write treats pending plans with file groups that the write changes.
         partitions_to_delete: patterns for `delete_partition`; ``*`` matches any text.
         staging_path: folder for staged rows, below the base path.
-        extra_metadata: pairs that the commit stores.
+        extra_metadata: key → value of the options that the commit stores.
         hoodie_options: all keys of the request, including its typed arguments.
         warnings: one sentence for each known key that has no effect in a write.
     """

@@ -13,7 +13,8 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
 
 _FOLLOWING = (Action.CLEAN, Action.ROLLBACK)
-"""Actions that are archived together with the writes around them. As in Hudi, all other actions but writes stay."""
+"""Actions whose instants are archived together with later writes. As in Hudi, only these actions and writes are
+archived."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +93,7 @@ def _bounds(timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts) 
         found.append(ArchivalBound(time=facts.retained_by_clean, reason=reason))
     savepoints = _savepointed(timeline)
     if savepoints and not options.beyond_savepoint:
-        reason = f"savepoint {min(savepoints)} holds archival back"
+        reason = f"savepoint {min(savepoints)} blocks archival"
         found.append(ArchivalBound(time=min(savepoints), reason=reason))
     if facts.has_metadata_table:
         reason = "the metadata table was never compacted"
@@ -115,7 +116,7 @@ def _bound_of_pending(timeline: Timeline) -> ArchivalBound:
     ]
     return ArchivalBound(
         time=min([oldest.requested_time, *before[-1:], *completed_since]),
-        reason=f"pending {oldest.action.value} {oldest.requested_time} holds archival back",
+        reason=f"pending {oldest.action.value} {oldest.requested_time} blocks archival",
     )
 
 
@@ -124,7 +125,7 @@ def _savepointed(timeline: Timeline) -> frozenset[str]:
 
 
 def _with_followers(timeline: Timeline, writes: Collection[Instant]) -> list[Instant]:
-    """The writes and the cleans and rollbacks between them, except the last clean, which the next clean reads."""
+    """The writes, and the cleans and rollbacks before the newest write. The last clean stays for the next clean."""
     if not writes:
         return []
     newest = max(i.requested_time for i in writes)

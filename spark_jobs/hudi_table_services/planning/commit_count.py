@@ -44,7 +44,7 @@ def count_commits(
         clusterings: requested times of the timeline's clusterings in any state. Only metadata and plans distinguish
             clusterings from overwrites.
         operations: requested time of each completed write → its write operation. A commit or deltacommit that is
-            missing here, or whose operation is unknown, counts.
+            missing here, or whose operation is unknown, counts if all `COUNTED_OPERATIONS` are wanted.
         wanted_operations: the operations among `COUNTED_OPERATIONS` that count; other operations never count.
         parity: whether every completed write counts, including compactions, as in Hudi.
     """

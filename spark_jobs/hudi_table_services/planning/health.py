@@ -1,4 +1,4 @@
-"""Interpret the state of a table: pending instants, the actions that each one blocks, and measures beyond limits."""
+"""Interpret the state of a table: pending instants, the actions that they block, and measures above their limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,14 +19,16 @@ _ADVICE = {
     "commits_to_clean": "Clean the table.",
     "damaged": "Write nothing until the file is restored or the instant undone; `damage` in the report names the file "
     "or the instant.",
-    "dead_instants": "Run the next write, or take the next step that is listed for each of them.",
-    "foreign_files": "Move them out of the table: some readers treat them as data files. No job here touches them.",
-    "hours_ahead": "Correct the clocks of all writers. Until then each new instant is a millisecond after the newest.",
+    "dead_instants": "Run the next write, or take the next step that is listed for each dead instant.",
+    "foreign_files": "Move the foreign files out of the table, because some readers treat them as data files. No job "
+    "of this project touches them.",
+    "hours_ahead": "Correct the clocks of all writers. Until the clocks pass the newest instant, each new instant gets "
+    "a time one millisecond after the newest one.",
     "hours_since_commit": "Find out why nothing writes to the table.",
-    "leftover_bytes": "List them with repair_orphan_files.py, which removes nothing without --execute.",
-    "leftover_files": "List them with repair_orphan_files.py, which removes nothing without --execute.",
-    "missing_files": "Bring the files back from a copy, or restore the table to a savepoint. Run no clustering and no "
-    "clean before that: they would make the loss permanent.",
+    "leftover_bytes": "List the leftover files with repair_orphan_files.py, which removes nothing without --execute.",
+    "leftover_files": "List the leftover files with repair_orphan_files.py, which removes nothing without --execute.",
+    "missing_files": "Copy the files back from a backup, or restore the table to a savepoint. Until then, run no "
+    "clustering and no clean: they would make the loss permanent.",
     "oldest_pending_hours": "Take the next step that is listed for the oldest pending instant.",
     "outdated_bytes": "Clean the table, or keep fewer versions.",
     "outdated_files": "Clean the table, or keep fewer versions.",
@@ -44,7 +46,7 @@ class PendingFacts:
         is_clustering: whether its requested file has a clustering plan.
         has_content: whether its plan was written; a writer that dies early leaves an empty file.
         heartbeat: ``alive``, ``expired``, ``ahead`` (later than the clock of this job), or ``none``.
-        file_groups: file groups under its plan.
+        file_groups: number of file groups in its plan.
     """
 
     instant: Instant
@@ -91,22 +93,22 @@ def _diagnose(facts: PendingFacts) -> _Diagnosis:
     if action.writes_data:
         return _diagnose_write(facts)
     return _OTHERS.get(
-        action, _Diagnosis("An action that this release does not support", "Let Hudi finish it")
+        action, _Diagnosis("An action that this release does not support", "Let Hudi finish the action")
     )
 
 
 _OTHERS = {
     Action.CLEAN: _Diagnosis(
         "An unfinished clean",
-        "Clean again: pending cleans are finished first",
+        "Clean the table again: the job finishes pending cleans first",
         "deleting its timeline files by hand: the next clean would not know which files were deleted",
         is_dead=True,
     ),
     Action.ROLLBACK: _Diagnosis(
         "An unfinished rollback",
-        "Run the next write, or roll back again: the pending rollback is finished first",
-        "removing its timeline files: half of a write would become visible data",
-        ("what the undone write blocks",),
+        "Run the next write, or roll back again: the job finishes the pending rollback first",
+        "removing its timeline files: readers would see half of a write",
+        ("the actions that the write to be undone blocks",),
         is_dead=True,
     ),
     Action.RESTORE: _Diagnosis(
@@ -117,9 +119,13 @@ _OTHERS = {
         is_dead=True,
     ),
     Action.SAVEPOINT: _Diagnosis(
-        "A savepoint that was not completed; it protects no files yet", "Create it again", is_dead=True
+        "A savepoint that was not completed; it protects no files yet",
+        "Create the savepoint again",
+        is_dead=True,
     ),
-    Action.INDEXING: _Diagnosis("An index that Hudi has not built yet", "Let Hudi's indexer finish it"),
+    Action.INDEXING: _Diagnosis(
+        "An index that Hudi has not built yet", "Let Hudi's indexer finish the index"
+    ),
 }
 
 
@@ -140,21 +146,23 @@ def _diagnose_write(facts: PendingFacts) -> _Diagnosis:
     if facts.heartbeat == "alive":
         return _Diagnosis(
             "A write that is running, or whose writer was killed in the last two minutes",
-            "Wait for it; if its job has certainly ended, run the same request again, which undoes this attempt first",
+            "Wait until the write ends. If its job has certainly ended, run the same request again: the new attempt "
+            "undoes this attempt first",
             "running the same request again while its job still runs: the running attempt would be undone",
             blocks=blocks,
         )
     if facts.heartbeat == "none" and facts.age_s < _YOUNG_S:
         return _Diagnosis(
             "A write without a heartbeat: its writer has just ended, or does not write heartbeats",
-            "Check whether its writer still runs; if the table has only one writer, its next write rolls this one back",
+            "Check whether its writer is still running; if the table has only one writer, its next write rolls this "
+            "write back",
             "deleting its files by hand",
             blocks,
         )
     died = "lost its heartbeat" if facts.heartbeat == "expired" else "has no heartbeat"
     return _Diagnosis(
         f"A write that {died}: its writer died",
-        "Run the request again, or any write or clean, which rolls it back first; or roll it back with rollback.py",
+        "Run the request again, or run any write or clean, which rolls it back first; or use rollback.py",
         "deleting its files by hand: markers and timeline would contradict each other",
         blocks,
         is_dead=True,
@@ -165,20 +173,24 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
     is_clustering = facts.is_clustering or facts.instant.action is Action.CLUSTERING
     what = "clustering" if is_clustering else "compaction"
     blocks = (
-        f"updates and padding of its {facts.file_groups} file groups, unless a write may replace the plan",
+        f"updates and padding of its {facts.file_groups} file groups, unless the write is allowed to release them from "
+        "the plan",
         _NEWER_INSTANTS,
     )
     if not facts.has_content:
         return _Diagnosis(
-            f"A {what} whose plan was never written", "Cancel it", is_dead=True, blocks=(_NEWER_INSTANTS,)
+            f"A {what} whose plan was never written",
+            f"Cancel the {what}",
+            is_dead=True,
+            blocks=(_NEWER_INSTANTS,),
         )
     if facts.heartbeat == "ahead":
         return _diagnose_heartbeat_ahead(what, facts, blocks)
     if facts.heartbeat == "alive":
         return _Diagnosis(
-            f"A {what} that is being executed", "Wait for it", "a second execution of it", blocks
+            f"A {what} that is being executed", "Wait until the execution ends", "a second execution", blocks
         )
-    executes = "Execute it, or cancel it" if is_clustering else "Let Hudi execute it"
+    executes = "Execute the plan, or cancel it" if is_clustering else "Let Hudi execute the plan"
     if facts.instant.state is InstantState.INFLIGHT:
         if facts.heartbeat == "none" and facts.age_s < _YOUNG_S:
             return _Diagnosis(
@@ -196,9 +208,9 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
         )
     if facts.age_s < _YOUNG_S:
         return _Diagnosis(
-            f"A {what} that is planned and not begun",
+            f"A {what} that is planned but not started",
             executes,
-            "scheduling another one before it is executed",
+            f"scheduling another {what} before this one is executed",
             blocks,
         )
     return _Diagnosis(
@@ -212,7 +224,7 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
 def findings(
     measures: Mapping[str, float], warn_above: Mapping[str, float], fail_above: Mapping[str, float]
 ) -> tuple[HealthFinding, ...]:
-    """Measures beyond their limits, failures first. A measure with a failure has no additional warning."""
+    """Measures above their limits, failures first. A measure with a failure has no additional warning."""
     found: list[HealthFinding] = []
     for level, limits in (("fail", fail_above), ("warn", warn_above)):
         for measure, limit in sorted(limits.items()):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 examples:
-  What would be archived, and what holds archival back:
+  What would be archived, and what blocks archival:
     archive.py --base-path /data/flights --preview
   Keep a week of hourly commits:
     archive.py --base-path /data/flights --min-commits 168 --max-commits 192
@@ -28,7 +28,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         group,
         {
             "min_commits": f"commits that stay on the active timeline; default: {MIN_COMMITS.default}",
-            "max_commits": f"nothing is archived up to so many; default: {MAX_COMMITS.default}",
+            "max_commits": f"archive only if the active timeline has more commits; default: {MAX_COMMITS.default}",
         },
     )
     add_preview(group, "report what would be archived, and write nothing")

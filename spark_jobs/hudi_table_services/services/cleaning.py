@@ -17,7 +17,7 @@ _EXAMPLES = """\
 examples:
   What would be deleted, with names and bytes:
     clean.py --base-path /data/flights --preview
-  Keep what readers may ask for of the last two days:
+  Keep the states of the last two days readable:
     clean.py --base-path /data/flights --hours-retained 48 --request-id nightly-2026-01-02
   After a long gap, a hundred commits at a time:
     clean.py --base-path /data/flights --max-commits-per-run 100
@@ -30,7 +30,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "--policy",
         choices=POLICIES,
         metavar="NAME",
-        help=f"{', '.join(POLICIES)}; left out: the policy of the only retention that is given",
+        help=f"{', '.join(POLICIES)}; default: the policy of the retention that is given",
     )
     add_numbers(
         group,
@@ -53,7 +53,7 @@ def _clean(request: CleanRequest, storage: "Storage | None") -> JobResult:
 CLEAN = MetadataScript(
     file_name="clean.py",
     request_type=CleanRequest,
-    description="Delete files of a Hudi table that no reader may ask for any more. Needs no Spark.",
+    description="Delete outdated files of a Hudi table, which the retention no longer covers. Needs no Spark.",
     examples=_EXAMPLES,
     add_flags=_add_flags,
     check_options=resolve_clean_options,

@@ -71,12 +71,12 @@ def _add_run_flags(parser: argparse.ArgumentParser) -> None:
 
 def _add_cancel_flags(parser: argparse.ArgumentParser) -> None:
     group = table_group(parser, "plans")
-    add_instants(group, "requested time of a plan, repeatable; or give an age")
+    add_instants(group, "requested time of a plan, repeatable; not with --older-than-minutes")
     group.add_argument(
         "--older-than-minutes",
         type=int,
         metavar="N",
-        help="plans of at least this age; 0: all plans that are not being executed",
+        help="cancel plans that are at least N minutes old; 0: all plans that no job executes",
     )
     add_preview(group, "report which plans would be cancelled, and cancel none")
 
@@ -88,7 +88,7 @@ def _add_plan_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--sort-columns",
         type=names_in,
         metavar="COLUMN[,COLUMN]",
-        help="sort rows by these columns; left out: rows stay as they are read",
+        help="sort rows by these columns; default: the order of the rows does not change",
     )
     add(
         "--layout",
@@ -100,13 +100,13 @@ def _add_plan_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--partitions",
         type=names_in,
         metavar="PATH[,PATH]",
-        help="partition paths; left out: all that the options select",
+        help="partition paths; default: all that the options select",
     )
     add(
         "--every-n-commits",
         type=int,
         metavar="N",
-        help="only after as many commits since the last clustering, completed or pending",
+        help="plan only after N commits since the last completed or pending clustering",
     )
     add_preview(group, "plan, report and write nothing")
     return group
@@ -124,8 +124,8 @@ def _add_when_held(group: argparse._ArgumentGroup) -> None:
 def _cancel_request(flags: dict[str, Any]) -> CancelClusteringRequest:
     if "instants" not in flags and "older_than_minutes" not in flags:
         raise InvalidRequestError(
-            "Say which plans: --instant or --older-than-minutes.",
-            hint="--older-than-minutes 0 selects all plans that are not being executed.",
+            "The request names no plans: give --instant or --older-than-minutes.",
+            hint="--older-than-minutes 0 selects all plans that no job executes.",
         )
     return CancelClusteringRequest(**{"base_path": "", **flags})
 

@@ -1,6 +1,7 @@
-"""All table services. Functions find a script by its file name or by a request."""
+"""All table services: the records, the scripts by file name, and results with any service's report."""
 
 from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult
 from hudi_table_services.services.archival import ARCHIVAL
 from hudi_table_services.services.cleaning import CLEANING
 from hudi_table_services.services.clustering import CLUSTERING
@@ -26,7 +27,7 @@ SERVICES: tuple[Service, ...] = (
 """All services. Code outside of this package that differs by service iterates over these records."""
 
 _SCRIPTS = {each.file_name: each for service in SERVICES for each in service.scripts}
-_SCRIPT_OF_REQUEST = {each.request_type: each for each in _SCRIPTS.values()}
+_REPORTS = {service.name: service.report for service in SERVICES if service.report is not None}
 
 
 def script(file_name: str) -> Script[JobRequest]:
@@ -34,6 +35,6 @@ def script(file_name: str) -> Script[JobRequest]:
     return _SCRIPTS[file_name]
 
 
-def script_of(request: JobRequest) -> Script[JobRequest]:
-    """Return the script that accepts a request of this type. Raises KeyError if there is none."""
-    return _SCRIPT_OF_REQUEST[type(request)]
+def read_result(text: str) -> JobResult:
+    """Parse a result document. Raises InvalidRequestError for other texts and unknown versions."""
+    return JobResult.from_json(text, _REPORTS)

@@ -30,7 +30,7 @@ examples:
 def _add_create_flags(parser: argparse.ArgumentParser) -> None:
     group = table_group(parser, "savepoint")
     group.add_argument("--instant", metavar="TIME", help="requested time of a commit; default: the newest")
-    group.add_argument("--saved-by", metavar="NAME", help="who asks for the savepoint")
+    group.add_argument("--saved-by", metavar="NAME", help="name of the user who creates the savepoint")
     group.add_argument("--comments", metavar="TEXT", help="purpose of the savepoint")
     add_preview(group, "report what would be kept, and write nothing")
 

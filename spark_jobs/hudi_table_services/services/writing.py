@@ -38,7 +38,7 @@ exit codes:
   0 done, planned or nothing to do   64 the request cannot succeed     65 the rows, or a corrupt table
   66 no table                        69 table not supported            70 Spark failed, or an unexpected error
   74 storage                         75 conflict: run it again         77 permission denied
-The result document says more than the exit code.
+The result document contains the details.
 """
 _SOURCE = {"source_path": "path", "source_format": "format", "source_options": "options", "source_sql": "sql"}
 """Name of a flag's value → field of `SourceSpec`."""
@@ -62,12 +62,12 @@ def _add_table_flags(group: argparse._ArgumentGroup) -> None:
         "--partition-by",
         type=names_in,
         metavar="COLUMN[,COLUMN]",
-        help="partition columns; left out: not partitioned",
+        help="partition columns; default: the table is not partitioned",
     )
     add(
         "--ordering-field",
         metavar="COLUMN[,COLUMN]",
-        help="of two versions of a record the one with the larger value wins; left out: the later one",
+        help="the version of a record with the larger value wins; default: the later version wins",
     )
 
 
@@ -106,7 +106,7 @@ def _check_options(request: UpsertRequest) -> None:
 def _require_rows(request: UpsertRequest) -> None:
     if request.source is None and request.operation != "delete_partition":
         raise InvalidRequestError(
-            f"Operation {request.operation} needs rows.", hint="Say where they are: --source-path."
+            f"Operation {request.operation} needs rows.", hint="Give the input with --source-path."
         )
 
 

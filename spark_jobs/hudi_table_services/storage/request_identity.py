@@ -9,14 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
 from hudi_table_services.model.instant import Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata
 from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
 from hudi_table_services.storage.parallel import READ_THREADS
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
-
-REQUEST_ID_KEY = "airflow.request_id"
-"""Key of the request id in the extra metadata of a commit."""
 
 
 def find_completed(

@@ -30,12 +30,15 @@ _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 3
 
 
-def load_snapshot(storage: Storage, partitions: Collection[str] | None = None) -> TableSnapshot:
+def load_snapshot(
+    storage: Storage, partitions: Collection[str] | None = None, *, config: TableConfig | None = None
+) -> TableSnapshot:
     """Load the table as of its latest completed write.
 
     Args:
         partitions: partition paths whose file slices are loaded. None loads all partitions. If the collection is empty,
             the loader lists no folder and loads no file slices.
+        config: properties that the caller has just read. None means that the loader reads them.
 
     Raises:
         TableNotFoundError, CorruptTableError: see `read_table_config` and `TimelineStore.load`.
@@ -43,7 +46,7 @@ def load_snapshot(storage: Storage, partitions: Collection[str] | None = None) -
     """
     for attempt in range(_ATTEMPTS):
         try:
-            return _SnapshotLoader(storage, read_table_config(storage)).load(partitions)
+            return _SnapshotLoader(storage, config or read_table_config(storage)).load(partitions)
         except ObjectNotFoundError as error:
             # Instants can be archived or rolled back between listing and reading them.
             if attempt == _ATTEMPTS - 1:

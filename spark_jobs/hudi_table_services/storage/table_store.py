@@ -97,6 +97,7 @@ def read_table_config(storage: Storage) -> TableConfig:
             time.sleep(_READ_PAUSE_SECONDS)
     raise CorruptTableError(
         f"The properties of the table at {storage.uri} cannot be read: {' '.join(problems)}",
+        path=PROPERTIES,
         hint=f"Restore {PROPERTIES} from a copy; nothing was written.",
     )
 
@@ -141,11 +142,13 @@ def _decoded(storage: Storage, path: str) -> TableConfig:
     try:
         properties = decode_properties(storage.read(path))
     except MalformedMetadataError as error:
-        raise CorruptTableError(f"{path}: {error.message}") from error
+        raise CorruptTableError(f"{path}: {error.message}", path=path) from error
     if not properties.get("hoodie.table.name"):
-        raise CorruptTableError(f"{path} has no hoodie.table.name.")
+        raise CorruptTableError(f"{path} has no hoodie.table.name.", path=path)
     if not checksum_is_valid(properties):
-        raise CorruptTableError(f"{path} has a checksum that does not match the names of database and table.")
+        raise CorruptTableError(
+            f"{path} has a checksum that does not match the names of database and table.", path=path
+        )
     return TableConfig(properties)
 
 

@@ -261,12 +261,14 @@ class TimelineStore:
                 raise TimelineInvariantError(
                     f"The name of {stored.path} belongs to another timeline layout than this table's "
                     f"({self._layout.value}).",
+                    path=stored.path,
                     hint="An upgrade or downgrade of the table was interrupted; finish it with Hudi first.",
                 ) from None
             return None
         if instant.is_completed and stored.size_bytes == 0:
             raise TimelineInvariantError(
                 f"The completed instant {stored.path} has zero bytes.",
+                path=stored.path,
                 hint="A writer died while writing it. Restore the file from a copy, or undo the instant with Hudi's "
                 "command line; until then, no job of this project writes to the table.",
             )
@@ -284,6 +286,7 @@ class TimelineStore:
         if instant not in present:
             raise InstantVanishedError(
                 f"{self.path_of(instant)} no longer exists: another writer rolled this attempt back.",
+                path=self.path_of(instant),
                 hint="Run the request again. Concurrent Hudi writers need the table lock and "
                 f"{FAILED_WRITES_POLICY}=LAZY.",
             )
@@ -315,13 +318,14 @@ class TimelineStore:
         except StorageError as failure:
             raise CommitStateUnknownError(
                 f"It is unknown whether {path} was created: {error.message} Then: {failure.message}",
+                path=path,
                 hint="Nothing was deleted. Run the request again: it checks the timeline first.",
             ) from failure
         if is_ours:
             return
         if exists_already:
             raise InstantExistsError(
-                f"{path} already exists: another writer was first.", hint="Run the request again."
+                f"{path} already exists: another writer was first.", path=path, hint="Run the request again."
             ) from error
         raise error
 

@@ -14,8 +14,8 @@ from hudi_table_services.hudi_format.table_service_plans import (
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import CleanMetadata, CleanPlan, SavepointMetadata
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.storage.damage import naming
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.tables.table import TableAccess
 
@@ -29,6 +29,19 @@ class PendingClean:
 
     instant: Instant
     plan: CleanPlan
+
+
+@dataclass(frozen=True, slots=True)
+class PendingCleans:
+    """The pending cleans of a timeline, oldest first.
+
+    Attributes:
+        planned: cleans that have a plan. A job has to finish them.
+        abandoned: cleans whose writer died before it wrote the plan. These cleans deleted nothing.
+    """
+
+    planned: tuple[PendingClean, ...]
+    abandoned: tuple[Instant, ...]
 
 
 def last_clean(table: TableAccess, timeline: Timeline) -> CleanMetadata | None:
@@ -64,20 +77,20 @@ def clean_of_request(table: TableAccess, timeline: Timeline, request_id: str) ->
     return None
 
 
-def pending_cleans(table: TableAccess, timeline: Timeline) -> tuple[PendingClean, ...]:
-    """Pending cleans that have a plan, oldest first. A job has to finish them."""
-    found = []
+def pending_cleans(table: TableAccess, timeline: Timeline) -> PendingCleans:
+    """Read the plan of each pending clean once. A young clean without a plan is left out: its writer may be alive.
+
+    Raises:
+        MalformedMetadataError: a plan cannot be read.
+    """
+    planned, abandoned = [], []
     for instant, content in _stored_plans(table, timeline):
         if content:
             with naming(table.timeline_store.requested_path_of(instant)):
-                found.append(PendingClean(instant, decode_clean_plan(content)))
-    return tuple(found)
-
-
-def cleans_without_plan(table: TableAccess, timeline: Timeline) -> tuple[Instant, ...]:
-    """Pending cleans whose writer died before it wrote the plan. These cleans deleted nothing."""
-    plans = _stored_plans(table, timeline)
-    return tuple(i for i, content in plans if not content and _is_abandoned(table, i))
+                planned.append(PendingClean(instant, decode_clean_plan(content)))
+        elif _is_abandoned(table, instant):
+            abandoned.append(instant)
+    return PendingCleans(tuple(planned), tuple(abandoned))
 
 
 def _stored_plans(table: TableAccess, timeline: Timeline) -> Iterator[tuple[Instant, bytes]]:

@@ -11,12 +11,12 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import ClusteringPlan, RequestedReplace
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.options.clustering import DEFAULT_CLUSTERING
 from hudi_table_services.options.keys.clustering import TARGET_FILE_MAX_BYTES
 from hudi_table_services.planning.clustering.stored_plan import read_plan_settings
 from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.parallel import map_in_parallel
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.timeline_store import TimelineStore
 
 PARENT_KEY = "airflow.clustering.schedule"

@@ -57,7 +57,7 @@ class ClusteringLookup:
 
     def why_missing(self, requested_time: str) -> str | None:
         """Return, as a clause, why a plan was removed and not replaced; None if the reason is unknown."""
-        if (write := self.gave_way_to(requested_time)) is not None:
+        if (write := self.released_by(requested_time)) is not None:
             return (
                 f"write {write} released all file groups of clustering {requested_time}, which cancelled it"
             )
@@ -67,7 +67,7 @@ class ClusteringLookup:
             )
         return None
 
-    def gave_way_to(self, requested_time: str) -> str | None:
+    def released_by(self, requested_time: str) -> str | None:
         """The write that released all file groups of a plan; None if the active timeline has no such write."""
         if self._is_present(requested_time):
             return None

@@ -66,11 +66,12 @@ def check_writable(config: TableConfig, table_name: str, *, metadata_enable: boo
     if config.get(CHECKSUM) is None:
         raise CorruptTableError(
             f"{PROPERTIES} has no {CHECKSUM}, which every Hudi since 0.11 writes: it may be truncated.",
+            path=PROPERTIES,
             hint="Compare it with a copy and restore the copy. If it is complete, any write by Hudi adds the checksum.",
         )
     for feature in refused_features(config):
         raise UnsupportedTableError(f"The table {feature}, which this release does not write.")
-    if _lists_metadata_table(config) and metadata_enable is not False:
+    if must_disable_metadata_table(config) and metadata_enable is not False:
         listed = ", ".join(config.metadata_partitions + config.inflight_metadata_partitions)
         raise UnsupportedTableError(
             f"The table has an active metadata table ({listed}); a commit that leaves it stale would lose rows "
@@ -80,10 +81,6 @@ def check_writable(config: TableConfig, table_name: str, *, metadata_enable: boo
         )
 
 
-def _lists_metadata_table(config: TableConfig) -> bool:
-    return bool(config.metadata_partitions or config.inflight_metadata_partitions)
-
-
 def must_disable_metadata_table(config: TableConfig) -> bool:
     """Whether a commit by this release has to switch the metadata table off first (see `check_writable`)."""
-    return _lists_metadata_table(config)
+    return bool(config.metadata_partitions or config.inflight_metadata_partitions)

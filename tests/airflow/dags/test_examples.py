@@ -1,4 +1,4 @@
-"""The DAGs in ``dags_examples`` parse fast and have the settings that their documentation promises."""
+"""The DAGs in ``dags_examples`` can be parsed quickly and have the settings that the documentation describes."""
 
 import sys
 from datetime import timedelta
@@ -21,7 +21,7 @@ def bag(airflow_db: None) -> Any:
     return DagBag(EXAMPLES)
 
 
-def test_all_examples_parse(bag: Any) -> None:
+def test_all_examples_can_be_parsed(bag: Any) -> None:
     assert bag.import_errors == {}
     assert set(bag.dags) == {
         "first_table",
@@ -39,20 +39,20 @@ def test_all_examples_parse(bag: Any) -> None:
 
 
 def test_a_clustering_executes_the_plan_of_its_own_run(bag: Any) -> None:
-    """Without an instant the task would execute any pending plan."""
+    """Without the upstream task, the task would have no instant and would execute any pending plan."""
     for name in ("cluster_every_n_commits", "cluster_what_others_write"):
         assert bag.dags[name].get_task("execute").upstream_task_ids == {"schedule"}
 
 
-def test_runs_that_wait_for_commits_are_spaced_by_time(bag: Any) -> None:
-    """If n commits leave nothing to rewrite, the sensor succeeds at once in every run, so only time spaces the runs."""
+def test_a_dag_that_waits_for_commits_has_a_schedule_and_one_run_at_a_time(bag: Any) -> None:
+    """If the n commits need no clustering, the sensor succeeds immediately in every run."""
     dag = bag.dags["cluster_what_others_write"]
     assert (dag.schedule, dag.catchup, dag.max_active_runs) == (timedelta(minutes=10), False, 1)
     wait = dag.get_task("wait")
     assert (wait.soft_fail, wait.timeout) == (True, 24 * 3600)
 
 
-def test_every_way_of_recovery_is_previewed_before_it_runs(bag: Any) -> None:
+def test_every_recovery_task_follows_a_preview_and_an_approval(bag: Any) -> None:
     dag = bag.dags["recover_a_table"]
     for number in range(3):
         preview, act = dag.get_task(f"preview_{number}"), dag.get_task(f"act_{number}")
@@ -70,10 +70,10 @@ def test_the_approval_shows_the_preview(bag: Any) -> None:
     assert dag.get_task("cluster").sort_columns == dag.get_task("preview").sort_columns
 
 
-def test_parsing_the_examples_is_light_and_fast() -> None:
-    """Parsing takes a sixth of Airflow's own import time (best of three) and imports no package that only jobs need.
+def test_parsing_the_examples_is_fast_and_imports_no_packages_of_jobs() -> None:
+    """Parsing takes less than a sixth of Airflow's import time (best of three) and imports no package of the jobs.
 
-    The limit is a share because processor seconds double on a busy machine; an idle machine needs half a second.
+    The limit is a fraction, because processor seconds double on a busy machine. An idle machine needs half a second.
     """
     found = [parse_once() for _ in range(3)]
     assert set(found[0].examples) == {path.name for path in EXAMPLES.glob("*.py")}
@@ -81,7 +81,7 @@ def test_parsing_the_examples_is_light_and_fast() -> None:
 
 
 def test_runs_of_flights_daily_have_intervals(bag: Any) -> None:
-    """A plain cron string gives runs whose data interval is empty."""
+    """If the schedule is a cron string, the data intervals of the runs are empty."""
     from airflow.sdk import CronDataIntervalTimetable
 
     assert isinstance(bag.dags["flights_daily"].timetable, CronDataIntervalTimetable)
@@ -93,13 +93,13 @@ def test_flights_daily_limits_its_writers_also_in_backfills(bag: Any) -> None:
 
 
 def test_flights_daily_plans_and_clusters_one_run_at_a_time(bag: Any) -> None:
-    """Each run executes its own plan; the second of two runs sees the plan of the first."""
+    """Each run executes its own plan, and the second of two runs finds the plan of the first run."""
     dag = bag.dags["flights_daily"]
     assert dag.get_task("cluster").upstream_task_ids == {"plan_clustering"}
     assert [dag.get_task(name).max_active_tis_per_dag for name in ("plan_clustering", "cluster")] == [1, 1]
 
 
-def test_the_form_of_flights_daily_describes_its_parameters(bag: Any) -> None:
+def test_the_trigger_form_of_flights_daily_describes_its_parameters(bag: Any) -> None:
     params = bag.dags["flights_daily"].params
     schema = params.get_param("max_file_kib").schema
     assert (schema["type"], schema["minimum"], schema["title"]) == ("integer", 16, "File size (KiB)")

@@ -32,7 +32,7 @@ def dags(airflow_db: None) -> dict[str, Any]:
 
 
 def kind_of(task: Any) -> type:
-    """Return the operator class of a task, also of a mapped task."""
+    """Return the operator class of a task or of a mapped task."""
     return task.operator_class if task.is_mapped else type(task)
 
 
@@ -41,7 +41,7 @@ def loads_of(dag: Any) -> list[Any]:
 
 
 def problems_of(dag: Any) -> list[str]:
-    """List the reasons why a backfill of this DAG could damage its table; none means that a backfill is safe."""
+    """List the reasons why a backfill of this DAG could damage its table; an empty list means that it is safe."""
     from airflow.sdk import CronDataIntervalTimetable
 
     found = []
@@ -69,7 +69,7 @@ def problems_of(dag: Any) -> list[str]:
 
 
 def gaps_of(dag: Any, name: str) -> list[str]:
-    """List the properties that the form lacks for a parameter."""
+    """List the properties of a parameter that are missing for Airflow's trigger form."""
     param = dag.params.get_param(name)
     schema = param.schema
     described = {**schema, "description": param.description}
@@ -89,7 +89,7 @@ def test_the_listed_examples_write_rows(dags: dict[str, Any]) -> None:
 
 
 def test_backfills_of_the_examples_are_safe(dags: dict[str, Any]) -> None:
-    """The test covers every DAG that writes rows, so new ones as well."""
+    """The test covers every DAG that writes rows, including new ones."""
     found = {name: problems_of(dag) for name, dag in dags.items() if loads_of(dag)}
     assert found == {name: [] for name in WRITERS}
 
@@ -130,7 +130,7 @@ def test_an_unsafe_dag_is_detected() -> None:
 
 
 def test_table_services_do_not_catch_up_and_run_one_at_a_time(dags: dict[str, Any]) -> None:
-    """A backfill of a service repeats its work and finds nothing to do; DAGs without a schedule have no backfill."""
+    """A backfill of a service would find nothing to do. DAGs without a schedule have no backfill."""
     for dag in dags.values():
         services = [task for task in dag.tasks if issubclass(kind_of(task), HudiJobOperator)]
         if services and dag.dag_id not in WRITERS and dag.schedule is not None:
@@ -146,7 +146,7 @@ def test_a_run_without_an_interval_is_refused_with_a_hint(dags: dict[str, Any], 
             task.execute(context(data_interval_start=moment, data_interval_end=moment))
 
 
-def test_a_day_is_loaded_with_the_values_of_the_form(
+def test_a_run_loads_its_day_with_the_values_of_the_trigger_form(
     airflow_db: None,
     run_dag: Callable[..., Any],
     connections: Callable[..., None],

@@ -47,7 +47,7 @@ def load(tmp_path: Path, body: str, **arguments: Any) -> UpsertWithSizingOperato
     return UpsertWithSizingOperator(**given)
 
 
-def test_a_missing_connection_is_named(
+def test_the_error_names_a_missing_connection(
     run_dag: RunDag, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with DAG("no_connection", schedule=None) as dag:
@@ -109,8 +109,8 @@ def test_templates_are_rendered_and_a_run_needs_no_logical_date(run_dag: RunDag,
     }
 
 
-def test_clearing_a_success_writes_nothing_and_needs_no_spark(run_dag: RunDag, tmp_path: Path) -> None:
-    """Airflow's own operator would trust the driver state that it stored; this operator reads the timeline."""
+def test_a_cleared_successful_task_writes_nothing_and_submits_no_job(run_dag: RunDag, tmp_path: Path) -> None:
+    """Airflow's own operator would use the stored state of the driver; this operator reads the timeline."""
     with DAG("cleared", schedule=None) as dag:
         load(tmp_path, "commit(); result(outcome='completed')")
     run = run_dag(dag)

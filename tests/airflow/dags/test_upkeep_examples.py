@@ -1,4 +1,4 @@
-"""The examples of upkeep and recovery, run as DAGs on a table; approvals are simulated."""
+"""The example ``recover_a_table``, run as a DAG on a table; approvals are simulated."""
 
 import os
 import time
@@ -22,7 +22,7 @@ A = FileGroupId("city=a", "a-0")
 
 @pytest.fixture
 def table(tmp_path: Path) -> SmallTable:
-    """A table with a commit, a dead write with its file, and an orphan."""
+    """A table with two commits, a dead write, and an orphan between the commits."""
     clock = FixedClock(datetime.now(timezone.utc) - timedelta(days=2), step=timedelta(minutes=5))
     made = SmallTable(LocalStorage(str(tmp_path / "table")), TableVersion.V9, clock)
     made.commit(A)
@@ -61,9 +61,9 @@ def test_a_table_is_restored_to_its_savepoint(
     from hudi_table_services.contract.recovery import CreateSavepointRequest
     from hudi_table_services.jobs.recovery.savepoint import create_savepoint
 
-    for (
-        stored
-    ) in table.storage.list_files():  # a savepoint of the first commit would make the file count as committed
+    for stored in (
+        table.storage.list_files()
+    ):  # with a savepoint of the first commit, the file would count as committed
         if stored.name.startswith("orphan"):
             table.storage.delete(stored.path)
     first, second = table.timeline_store.load().completed_writes
@@ -81,7 +81,7 @@ def test_orphans_are_copied_and_deleted(
     way = "delete files that belong to no instant"
     backup = str(tmp_path / "backup")
     assert recover(way, backup_path=backup)["preview_2"] == "skipped", (
-        "the file is too young by the clock of the disk"
+        "the modification time of the file is too recent"
     )
     two_days_ago = time.time() - 2 * 86_400
     os.utime(tmp_path / "table" / orphan, (two_days_ago, two_days_ago))

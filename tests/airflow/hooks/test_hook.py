@@ -1,4 +1,4 @@
-"""The hook on real tables, without Spark."""
+"""The hook reads real tables without Spark."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,12 +12,12 @@ from airflow_hudi_provider.tables.connection import storage_options
 from hudi_table_services.errors import TableNotFoundError
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.storage.stores.local import LocalStorage
 from support.airflow.airflow_versions import LOOKS_UP_CONNECTIONS_ANYWHERE
 from support.small_tables import SmallTable
 
-looks_up = pytest.mark.skipif(
+needs_connection_lookup = pytest.mark.skipif(
     not LOOKS_UP_CONNECTIONS_ANYWHERE, reason="test_in_dags covers missing connections on Airflow 3.1"
 )
 
@@ -78,12 +78,15 @@ def test_the_base_path_combines_argument_and_connection(connections: Callable[..
         ("trips", "rootless", "is relative"),
         (None, "rootless", "There is no base path"),
         pytest.param(
-            "/t", "nowhere", "There is no connection 'nowhere' .*AIRFLOW_CONN_NOWHERE", marks=looks_up
+            "/t",
+            "nowhere",
+            "There is no connection 'nowhere' .*AIRFLOW_CONN_NOWHERE",
+            marks=needs_connection_lookup,
         ),
         ("/t", "mistyped", "is of type 'http', not hudi"),
     ],
 )
-def test_the_error_names_what_is_missing(
+def test_the_error_describes_the_invalid_base_path_or_connection(
     base_path: str | None,
     conn_id: str | None,
     message: str,
@@ -96,7 +99,7 @@ def test_the_error_names_what_is_missing(
         _ = HudiHook(base_path, hudi_conn_id=conn_id).location
 
 
-def test_an_aws_connection_becomes_settings_of_the_store(connections: Callable[..., None]) -> None:
+def test_an_aws_connection_is_converted_to_storage_options(connections: Callable[..., None]) -> None:
     connections(
         "minio",
         conn_type="aws",

@@ -1,4 +1,4 @@
-"""Incremental windows return every commit once, and refuse ranges that are archived."""
+"""Incremental windows return every commit once. A window that begins before archived commits is refused."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from hudi_table_services.jobs.recovery.savepoint import create_savepoint
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
-from support.archived_tables import FEW
+from support.archived_tables import SMALL_LIMITS
 from support.small_tables import SmallTable
 from support.undone_tables import finished
 
@@ -26,7 +26,7 @@ def table(tmp_path: Path, request: pytest.FixtureRequest) -> SmallTable:
     return SmallTable(LocalStorage(str(tmp_path / "trips")), request.param)
 
 
-def test_windows_follow_each_other(table: SmallTable) -> None:
+def test_a_window_begins_where_the_previous_window_ended(table: SmallTable) -> None:
     hook = HudiHook(table.storage.base_path)
     assert hook.incremental_window().is_empty
     first = [table.commit(GROUP) for _ in range(3)]
@@ -53,7 +53,10 @@ def test_a_write_that_began_early_and_completed_late_is_in_a_later_window(table:
 
 
 def test_many_later_commits_do_not_hide_those_before_a_pending_write(tmp_path: Path) -> None:
-    """In version 6 a window ends before the first pending write; more commits follow it than one answer describes."""
+    """In version 6 a window ends before the first pending write.
+
+    Here, more commits than `DESCRIBED_INSTANTS` follow the pending write.
+    """
     table = SmallTable(LocalStorage(str(tmp_path / "trips")), TableVersion.V6)
     first = [table.commit(GROUP).requested_time for _ in range(3)]
     table.begin()
@@ -64,13 +67,15 @@ def test_many_later_commits_do_not_hide_those_before_a_pending_write(tmp_path: P
     assert (window.until, window.count) == (first[-1], 3)
 
 
-def test_a_savepoint_left_in_the_active_timeline_does_not_hide_archived_commits(table: SmallTable) -> None:
+def test_a_savepointed_commit_on_the_active_timeline_does_not_hide_archived_commits(
+    table: SmallTable,
+) -> None:
     first = table.commit(GROUP)
     save = CreateSavepointRequest(base_path="/t", instant=first.requested_time)
     create_savepoint(save, storage=table.storage, clock=table.clock)
     for number in range(8):
         table.commit(FileGroupId("city=a", f"a-{number}"))
-    beyond = {**FEW, "hoodie.archive.beyond.savepoint": "true"}
+    beyond = {**SMALL_LIMITS, "hoodie.archive.beyond.savepoint": "true"}
     request = ArchiveRequest(base_path="/t", options=beyond, min_commits=2, max_commits=3)
     archive(request, storage=table.storage, clock=table.clock)
     hook = HudiHook(table.storage.base_path)
@@ -85,7 +90,7 @@ def test_a_window_that_begins_before_archived_commits_is_refused(table: SmallTab
     first = table.commit(GROUP)
     for number in range(8):
         table.commit(FileGroupId("city=a", f"a-{number}"))
-    request = ArchiveRequest(base_path="/t", options=FEW, min_commits=2, max_commits=3)
+    request = ArchiveRequest(base_path="/t", options=SMALL_LIMITS, min_commits=2, max_commits=3)
     archive(request, storage=table.storage, clock=table.clock)
     with pytest.raises(InvalidRequestError, match="are archived"):
         hook.incremental_window(after=first.visible_from)

@@ -15,7 +15,7 @@ from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.notifications.health import HudiHealthNotifier
 from airflow_hudi_provider.notifications.payload import TableQuestion, health_payload, needs_attention
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
-from airflow_hudi_provider.results.judgement import task_error
+from airflow_hudi_provider.results.task_outcome import task_error
 from airflow_hudi_provider.tables.registry import RegisteredTable
 from hudi_table_services.contract.result import JobError
 from hudi_table_services.model.file_group import FileGroupId
@@ -33,7 +33,7 @@ def remember(payload: dict[str, Any]) -> None:
 
 
 class FileNotifier(BaseNotifier):
-    """A notifier that appends a templated text to a file, as other notifiers send it to a channel."""
+    """A notifier that appends a templated text to a file, where other notifiers would send the text to a channel."""
 
     template_fields = ("text",)
 
@@ -68,12 +68,12 @@ def health_task(table: SmallTable, **arguments: Any) -> HudiTableHealthOperator:
 def failure_of(task: HudiTableHealthOperator) -> dict[str, Any]:
     """The context of a failure callback, with the error that the task raised."""
 
-    class Pushing(TaskInstance):
+    class RecordingTaskInstance(TaskInstance):
         def xcom_push(self, key: str, value: Any) -> None:
             pass
 
     with pytest.raises(HudiTaskRefusedError) as error:
-        task.execute(context(ti=Pushing()))
+        task.execute(context(ti=RecordingTaskInstance()))
     return context(task=task, exception=error.value)
 
 
@@ -137,7 +137,9 @@ def test_a_damaged_table_is_reported(table: SmallTable) -> None:
     assert payload["health"]["damage"] in payload["text"]
 
 
-def test_links_lead_to_the_pages(table: SmallTable, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_payload_has_links_to_the_pages_of_the_table_and_of_the_run(
+    table: SmallTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
     task = health_task(table)
     monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://airflow.example/prefix/")
     path = table.storage.base_path
@@ -194,7 +196,7 @@ def test_a_failing_receiver_does_not_block_the_other_one(table: SmallTable, tmp_
     assert out.read_text() == "flights\n"
 
 
-def test_a_deadline_alert_takes_all_arguments_and_is_awaited(table: SmallTable, tmp_path: Path) -> None:
+def test_a_deadline_alert_accepts_all_arguments_and_can_be_awaited(table: SmallTable, tmp_path: Path) -> None:
     out = tmp_path / "channel"
     arguments = {
         "send": f"{__name__}.remember",
@@ -219,7 +221,7 @@ def test_wrong_arguments_fail_when_the_dag_is_parsed() -> None:
             HudiHealthNotifier(**arguments)
 
 
-def test_errors_of_tasks_keep_kind_and_hint() -> None:
+def test_the_error_of_a_task_contains_the_kind_and_the_hint_of_the_job_error() -> None:
     error = task_error(JobError(kind="LockNotAcquiredError", message="Held.", retryable=True, hint="Wait."))
     assert isinstance(error, HudiTaskError)
     assert (str(error), error.kind, error.hint) == (

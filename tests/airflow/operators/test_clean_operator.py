@@ -21,7 +21,7 @@ from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable
 
 NO_FLOOR = {"hoodie.airflow.clean.floor.hours": 0}
-CLAIMS = "result(outcome='completed', operation='clean', instant_time='20990101000000000')"
+CONTRADICTS_THE_TIMELINE = "result(outcome='completed', operation='clean', instant_time='20990101000000000')"
 
 Run = Callable[..., dict[str, Any]]
 
@@ -72,7 +72,7 @@ def test_the_operator_cleans_in_the_worker_and_reports_the_deleted_files(table: 
         run(commits_retained=1, hudi_options=NO_FLOOR, run_id="run 2")
 
 
-def test_a_preview_names_the_files_and_deletes_none(table: SmallTable, run: Run) -> None:
+def test_a_preview_lists_the_files_and_deletes_none(table: SmallTable, run: Run) -> None:
     answer = run(commits_retained=1, hudi_options=NO_FLOOR, preview=True)
     assert (answer["outcome"], answer["instant"]) == ("planned", None)
     assert len(answer["file_names"]) == answer["files"] == 3
@@ -113,4 +113,4 @@ def test_arguments_become_the_request() -> None:
 
 def test_a_result_of_spark_that_contradicts_the_timeline_fails(table: SmallTable, run: Run) -> None:
     with pytest.raises(HudiTaskError, match="no completed clean 20990101000000000"):
-        run(CLAIMS, run_on="spark")
+        run(CONTRADICTS_THE_TIMELINE, run_on="spark")

@@ -24,7 +24,7 @@ SMALL_MINIMUM = {"hoodie.keep.min.commits": 3}
 CANARY = "canary-3c9d1"
 
 
-class Pushing(TaskInstance):
+class RecordingTaskInstance(TaskInstance):
     """A task instance that keeps the XComs that a task pushes."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ def rules(answer: dict[str, Any]) -> set[str]:
 
 
 def test_a_finding_fails_the_task_after_it_pushed_the_report(caplog: pytest.LogCaptureFixture) -> None:
-    ti = Pushing()
+    ti = RecordingTaskInstance()
     with pytest.raises(
         HudiTaskRefusedError, match=r"UnsafeConfigError.*archival-before-cleaning.*Set hoodie.keep"
     ):
@@ -67,7 +67,7 @@ def test_a_finding_fails_the_task_after_it_pushed_the_report(caplog: pytest.LogC
     assert (ti.pushed["config"]["status"], ti.pushed["config"]["finding_count"]) == ("error", 1)
 
 
-def test_a_task_may_only_warn(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_task_with_fail_on_never_only_warns(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     answer = check(hudi_options=SMALL_MINIMUM, fail_on="never")
     assert (answer["status"], rules(answer)) == ("error", {"archival-before-cleaning"})

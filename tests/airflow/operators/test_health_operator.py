@@ -22,7 +22,7 @@ from support.small_tables import SmallTable
 HealthCheck = Callable[..., dict[str, Any]]
 
 
-class Pushing(TaskInstance):
+class RecordingTaskInstance(TaskInstance):
     """A task instance that keeps the XComs that a task pushes."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ def test_the_operator_reports_the_health_of_the_table(
 
 
 def test_a_limit_fails_the_task_after_it_pushed_the_report(table: SmallTable) -> None:
-    ti = Pushing()
+    ti = RecordingTaskInstance()
     with pytest.raises(HudiTaskRefusedError, match=r"small_file_ratio is 1, above 0.5.*Cluster the table"):
         check_health(table, ti, fail_above={"small_file_ratio": 0.5})
     assert ti.pushed["health"]["status"] == "failing"
@@ -71,7 +71,7 @@ def test_a_limit_fails_the_task_after_it_pushed_the_report(table: SmallTable) ->
 def test_a_damaged_timeline_fails_the_task(table: SmallTable) -> None:
     commit = table.commit(FileGroupId("city=a", "a-0"))
     table.storage.write(table.timeline_store.path_of(commit), b"")
-    ti = Pushing()
+    ti = RecordingTaskInstance()
     with pytest.raises(HudiTaskRefusedError, match="cannot be trusted"):
         check_health(table, ti)
     assert "zero bytes" in ti.pushed["health"]["damage"]

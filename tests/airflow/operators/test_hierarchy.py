@@ -10,7 +10,7 @@ from airflow.providers.common.compat.sdk import BaseOperator
 
 from airflow_hudi_provider import operators
 
-MOST_BASES = 3
+MAX_BASES = 3
 
 
 def operators_of_this_package() -> list[type[BaseOperator]]:
@@ -33,8 +33,10 @@ def is_of_this_package(kind: type) -> bool:
 @pytest.mark.parametrize("operator", operators_of_this_package(), ids=lambda kind: kind.__name__)
 def test_an_operator_has_at_most_three_base_classes_of_this_package(operator: type[BaseOperator]) -> None:
     bases = [kind for kind in operator.__mro__[1:] if is_of_this_package(kind)]
-    assert len(bases) <= MOST_BASES
-    assert all(len(kind.__bases__) == 1 for kind in (operator, *bases)), "no mixins, so no diamonds"
+    assert len(bases) <= MAX_BASES
+    assert all(len(kind.__bases__) == 1 for kind in (operator, *bases)), (
+        "a class has more than one base class"
+    )
 
 
 def test_operators_of_jobs_extend_the_operator_of_airflow() -> None:

@@ -97,7 +97,7 @@ def test_a_plan_is_released_by_default(table: SmallTable, sent: Callable[..., di
     assert set(sent(partitions="city=a", on_pending_plan="give_way")) == {STRATEGY}
 
 
-def test_a_refusal_before_spark_starts_names_plan_age_and_remedy(
+def test_the_error_of_a_refusal_before_spark_starts_names_plan_age_and_remedy(
     table: SmallTable, operator: Operator
 ) -> None:
     plan = schedule(table).requested_time
@@ -120,7 +120,7 @@ def test_plans_of_other_partitions_are_ignored(
         assert sent(on_pending_plan=choice, partitions="city=a")
 
 
-def test_the_job_refuses_if_the_partitions_are_unknown_before_it(
+def test_the_job_refuses_the_plan_if_the_task_does_not_know_the_partitions(
     table: SmallTable, operator: Operator, sent: Callable[..., dict[str, Any]]
 ) -> None:
     schedule(table)
@@ -130,7 +130,7 @@ def test_the_job_refuses_if_the_partitions_are_unknown_before_it(
 
 
 @pytest.mark.parametrize("operation", ["insert", "bulk_insert"])
-def test_inserted_rows_conflict_with_no_plan(
+def test_inserted_rows_do_not_conflict_with_plans(
     table: SmallTable, sent: Callable[..., dict[str, Any]], operation: str
 ) -> None:
     schedule(table)
@@ -191,7 +191,7 @@ def test_the_load_also_waits_for_a_plan_scheduled_during_the_wait(
 def test_the_task_waits_in_all_partitions_for_a_plan_that_only_the_job_finds(
     operator: Operator, tmp_path: Path
 ) -> None:
-    """The plan is newer than the check of the task, or on unnamed partitions; the task leaves the writer queue."""
+    """The plan is newer than the check of the task, or in unnamed partitions. The task leaves the writer queue."""
     made = operator(REJECTED, on_pending_plan="wait", partitions="city=a", take_turns=True)
     deferred = deferred_of(made)
     assert trigger_of(deferred).partitions == []
@@ -259,7 +259,7 @@ def test_an_unknown_choice_is_refused(operator: Operator) -> None:
         operator(on_pending_plan="hope")
     made = operator(NO_SPARK, on_pending_plan="{{ params.plan }}")
     made.on_pending_plan = "hope"
-    with pytest.raises(HudiTaskRefusedError, match="on_pending_plan='hope' is no choice"):
+    with pytest.raises(HudiTaskRefusedError, match="on_pending_plan='hope' is unknown"):
         made.execute(context(ti=TaskInstance()))
     with pytest.raises(ValueError, match="Give the argument or the key"):
         operator(on_pending_plan="refuse", hudi_options={STRATEGY: "SparkAllowUpdateStrategy"})

@@ -104,7 +104,7 @@ def test_the_newest_commit_is_previewed_and_rolled_back(table: SmallTable, run: 
     assert live(table) == {path_of(first)}
     again = run(RollbackOperator, instant=second.requested_time)
     assert (again["outcome"], again["reused"]) == ("completed", True), (
-        "the worker of its first try may have died"
+        "a retry must succeed, because the worker of the first try may have died"
     )
     assert f"{second.requested_time} was undone by" in again["reason"]
 

@@ -62,7 +62,7 @@ def test_a_completed_replacement_counts_for_the_released_plan(table: SmallTable,
     assert (answer["reused"], answer["instants"]) == (True, [successor.requested_time])
 
 
-def test_a_pending_replacement_is_executed_and_decides_after_a_failed_job(
+def test_a_pending_replacement_is_executed_and_determines_the_outcome_of_a_failed_job(
     table: SmallTable, run: Run
 ) -> None:
     plan = schedule(table).requested_time
@@ -102,7 +102,7 @@ def test_a_cancelled_plan_does_not_stop_the_other_named_plans(table: SmallTable,
     assert f"{cancelled_plan.requested_time} was cancelled" in answer["reason"]
 
 
-def test_the_job_decides_about_an_instant_that_the_timeline_lacks(table: SmallTable, run: Run) -> None:
+def test_the_job_runs_if_the_timeline_does_not_contain_the_instant(table: SmallTable, run: Run) -> None:
     with pytest.raises(HudiTaskRefusedError, match="InvalidRequestError: It broke"):
         run(
             ExecuteClusteringOperator,

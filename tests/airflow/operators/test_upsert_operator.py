@@ -80,7 +80,7 @@ def test_wrong_arguments_fail_when_the_dag_is_parsed(
         operator(**arguments)
 
 
-def test_outputs_of_other_tasks_are_read_in_the_run(
+def test_outputs_of_other_tasks_are_checked_only_in_the_run(
     operator: Callable[..., UpsertWithSizingOperator],
 ) -> None:
     with DAG("d", schedule=None):
@@ -101,7 +101,7 @@ def test_outputs_of_other_tasks_are_read_in_the_run(
             operator(**arguments, task_id=f"load_{len(str(arguments))}_{id(arguments)}")
 
 
-def test_the_connection_may_have_the_argument_name_of_airflow(
+def test_the_connection_can_be_given_as_conn_id(
     operator: Callable[..., UpsertWithSizingOperator], connections: Callable[..., None]
 ) -> None:
     connections("elsewhere", conn_type="spark", host="spark://elsewhere", port=7077)
@@ -215,7 +215,7 @@ def test_a_completed_request_is_not_submitted_again(
     assert commits(tmp_path) == 1
 
 
-def test_clearing_writes_again_with_write_again(
+def test_a_cleared_task_with_write_again_writes_again(
     operator: Callable[..., UpsertWithSizingOperator], tmp_path: Path
 ) -> None:
     arguments = {"on_rerun": "write_again"}
@@ -232,7 +232,9 @@ def test_an_archived_commit_is_not_repeated(
     kept = {"task_state_store": StateStore()}
     operator().execute(context(**kept))
     (first,) = (tmp_path / "table" / ".hoodie").glob("*.commit")
-    operator().execute(context(ti=TaskInstance(run_id="run 2")))  # another writer, whose instant stays active
+    operator().execute(
+        context(ti=TaskInstance(run_id="run 2"))
+    )  # the instant of another writer stays on the active timeline
     for path in first.parent.glob(f"{first.stem}.*"):
         path.unlink()
     with pytest.raises(HudiTaskRefusedError, match=f"completed by {first.stem}.*archived.*write_again"):
@@ -260,7 +262,7 @@ def test_a_rolled_back_commit_is_repeated(
 def test_the_id_of_an_ended_driver_is_deleted(
     operator: Callable[..., UpsertWithSizingOperator], connections: Callable[..., None], tmp_path: Path
 ) -> None:
-    """Airflow keeps the id when a task is cleared, and would read the old success as that of the next job."""
+    """Airflow keeps the id when a task is cleared, and would take the success of the old driver for the next job's."""
     store = StateStore(spark_job_id="driver-1", k8s_driver_status="Succeeded")
     connections("yarn", conn_type="spark", host="yarn")
     on_cluster = {"spark_conn_id": "yarn", "deploy_mode": "cluster"}
@@ -269,7 +271,9 @@ def test_the_id_of_an_ended_driver_is_deleted(
     assert set(store) == {"hudi_commit"}
 
 
-def test_success_without_a_commit_fails(operator: Callable[..., UpsertWithSizingOperator]) -> None:
+def test_a_job_that_succeeds_without_a_commit_fails_the_task(
+    operator: Callable[..., UpsertWithSizingOperator],
+) -> None:
     with pytest.raises(HudiTaskError, match="nothing was committed.*no result document"):
         operator("pass").execute(context())
     with pytest.raises(HudiTaskError, match="no completed instant of the timeline carries request"):
@@ -279,7 +283,7 @@ def test_success_without_a_commit_fails(operator: Callable[..., UpsertWithSizing
 @pytest.mark.parametrize(
     "ending", ["", "; failed('StorageError', True)", "; open(result_path, 'w').write('{')"]
 )
-def test_a_completed_commit_outweighs_a_failed_job(
+def test_a_task_succeeds_if_its_failed_job_completed_the_commit(
     operator: Callable[..., UpsertWithSizingOperator], ending: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     document = operator(f"commit(){ending}; sys.exit(3)").execute(context())

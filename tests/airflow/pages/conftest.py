@@ -1,4 +1,4 @@
-"""The server of the pages and a browser, which the tests of this folder share."""
+"""Fixtures of this folder: the server of the pages, a browser that is logged in, and a page."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     variables = {
         "AIRFLOW__CORE__AUTH_MANAGER": "strict_auth_manager.StrictAuthManager",
         "AIRFLOW__HUDI__TABLES": json.dumps(configured),
-        # Import from this checkout, even if the environment was made for another one.
+        # The server must import the packages of this checkout, even if the environment was made for another checkout.
         "PYTHONPATH": os.pathsep.join(
             map(str, (Path(__file__).parent, REPOSITORY, REPOSITORY / "spark_jobs"))
         ),
@@ -74,7 +74,7 @@ def browser_context(server: Server, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture
 def page(browser_context: Any) -> Iterator["Page"]:
-    """A new page; an error in its console, except a response with an error status, fails the test."""
+    """A new page. The test fails if the console of the page contains an error other than a failed response."""
     page = browser_context.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

@@ -27,10 +27,10 @@ from support.small_tables import SmallTable, base_file_name  # noqa: E402
 from support.undone_tables import updated  # noqa: E402
 
 PICTURES = bool(os.environ.get("PICTURES"))
-"""Whether the tests take the pictures of the docs, for which tables have plain names only."""
+"""Whether the tests take the pictures for the docs; then the tables have only plain names."""
 
 NASTY = "<img src=x onerror=window.harmed=1>"
-# Registers assets as Airflow does when it parses a DAG with these outlets.
+# A program that registers assets as Airflow does when it parses a DAG with these outlets.
 _REGISTER = """
 import datetime, json, sys
 from airflow.models.asset import AssetActive, AssetModel
@@ -43,7 +43,8 @@ with create_session() as session:
         session.add(AssetActive.for_asset(asset))
 """
 
-# As a program, this file runs each of its DAGs once; Airflow stores the runs, the results of tasks and their links.
+# This DAG file runs each of its DAGs once if Python runs it as a program. Airflow stores the runs, the results of
+# the tasks and their links.
 _DAGS = """
 from datetime import datetime, timezone
 from airflow.sdk import DAG
@@ -73,7 +74,7 @@ if __name__ == "__main__":
 
 
 class Server:
-    """The API server, which tests call as one of its users."""
+    """The API server; tests send requests to it as different users."""
 
     def __init__(self, stack: AirflowStack) -> None:
         self.stack = stack
@@ -126,7 +127,7 @@ def register(stack: AirflowStack, assets: Mapping[str, str]) -> None:
 
 
 def run_dags(stack: AirflowStack, dags_folder: Path, table: Path, elsewhere: Path) -> None:
-    """Write DAGs that check the health of these tables, the first of which is an asset, and run each once."""
+    """Write DAGs that check the health of both tables, with an asset for ``table``, and run each DAG once."""
     program = dags_folder / "health_dags.py"
     program.write_text(_DAGS.format(path=str(table), name=table.name, elsewhere=str(elsewhere)))
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""An auth manager for tests: Airflow's simple roles; only administrators may see one asset and one DAG."""
+"""An auth manager for tests with Airflow's simple roles. Only administrators may read one asset and one DAG."""
 
 from typing import Any
 

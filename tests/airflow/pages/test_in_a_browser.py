@@ -1,4 +1,4 @@
-"""The pages as users see them, in Chromium."""
+"""Tests of the pages in a browser (Chromium)."""
 
 import re
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ def open_table(page: "Page", server: Server, name: str) -> None:
     page.wait_for_selector("text=Reading", state="detached")
 
 
-def test_the_keyboard_leads_from_the_navigation_to_a_table(page: "Page", server: Server) -> None:
+def test_a_user_can_open_a_table_with_the_keyboard(page: "Page", server: Server) -> None:
     page.goto(f"{server.url}/plugin/hudi-tables")
     frame = page.frame_locator("iframe")
     frame.locator("text=needs a look").first.wait_for()
@@ -37,7 +37,7 @@ def test_the_keyboard_leads_from_the_navigation_to_a_table(page: "Page", server:
     frame.locator("canvas").first.wait_for()
 
 
-def test_the_link_of_a_task_leads_to_its_table(page: "Page", server: Server) -> None:
+def test_the_link_of_a_task_opens_the_page_of_its_table(page: "Page", server: Server) -> None:
     page.goto(f"{server.url}/dags/shown/runs/{server.run_of('shown')}/tasks/health/details")
     page.get_by_role("link", name="Hudi table", exact=True).click()
     frame = page.frame_locator("iframe")
@@ -85,7 +85,7 @@ def test_stuck_instants_show_the_next_step(page: "Page", server: Server) -> None
     keep(page, "hudi-table-stuck")
 
 
-def test_names_are_shown_as_text(page: "Page", server: Server) -> None:
+def test_the_pages_show_html_in_names_as_text(page: "Page", server: Server) -> None:
     page.goto(f"{server.url}/hudi/")
     page.get_by_text(f"There is no Hudi table at {server.folder}/{NASTY}").wait_for()
     assert page.get_by_role("link", name=NASTY, exact=True).is_visible()
@@ -107,14 +107,14 @@ def test_narrow_screens_do_not_scroll_sideways(page: "Page", server: Server, wid
     ("address", "message"),
     [("?table=nothing", "There is no such table"), ("?dag_id=shown&run_id=x", "There is no such run")],
 )
-def test_the_page_shows_errors_of_its_address(
+def test_the_page_reports_an_unknown_table_or_run_in_its_address(
     page: "Page", server: Server, address: str, message: str
 ) -> None:
     page.goto(f"{server.url}/hudi/{address}")
     page.wait_for_selector(f"text={message}")
 
 
-def test_a_failed_run_leads_to_its_log(page: "Page", server: Server) -> None:
+def test_the_page_of_a_failed_run_links_to_its_task(page: "Page", server: Server) -> None:
     page.goto(f"{server.url}/hudi/?dag_id=broken&run_id={server.run_of('broken')}")
     page.wait_for_selector("text=has returned nothing")
     page.get_by_text("broken / refused").click()

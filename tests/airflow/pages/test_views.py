@@ -1,4 +1,4 @@
-"""The views of tables that the server returns by HTTP."""
+"""The views of tables that the server returns over HTTP."""
 
 from urllib.parse import unquote
 
@@ -45,7 +45,7 @@ def test_the_history_view_includes_archived_instants(server: Server) -> None:
     assert (short["archived_count"], short["end"]) == (0, history["end"])
 
 
-def test_links_of_tasks_lead_to_the_page_of_their_table(server: Server) -> None:
+def test_the_link_of_a_task_is_the_page_of_its_table(server: Server) -> None:
     address = f"/api/v2/dags/shown/dagRuns/{server.run_of('shown')}/taskInstances"
     status, body, _ = server.request(f"{address}/health/links", "vera")
     page = f"plugin/hudi-tables?table={server.table_id('orders')}"
@@ -83,7 +83,7 @@ def test_an_unknown_run_is_reported(server: Server) -> None:
 
 def test_a_task_that_failed_without_a_result_is_listed(server: Server) -> None:
     run = server.request(f"/hudi/api/dags/broken/runs/{server.run_of('broken')}", "vera")[1]
-    assert run["tasks"] == [  # without the sensor, which returned an answer
+    assert run["tasks"] == [  # the sensor is not listed, because it returned a value
         {"task_id": "refused", "map_index": -1, "operator": "HudiTableHealthOperator", "state": "failed"}
     ]
 

@@ -1,4 +1,4 @@
-"""The text of a clustering result in the log, and the answer for other tasks."""
+"""The text of a clustering result in the task log, and the return value for other tasks."""
 
 import json
 from dataclasses import replace
@@ -96,19 +96,19 @@ def test_a_plan_is_drawn_as_a_table_with_current_and_expected_sizes() -> None:
     )
 
 
-def test_an_execution_shows_its_achievements() -> None:
+def test_the_text_of_an_execution_shows_sizes_before_and_after() -> None:
     text = draw_clustering(executed())
     assert "city=a        80   100.0 MiB       1     99.0 MiB  80 files into 1" in text
-    assert "New files have 112.7 MiB on average, 94% of the 120.0 MiB asked for" in text
+    assert "New files have 112.7 MiB on average, 94% of the target of 120.0 MiB" in text
     assert "2,000 rows checked" in text
-    assert "Looking for one x reads 3.4% of these rows, before 100%" in text
+    assert "A query for one x reads 3.4% of these rows, before 100%" in text
     assert "1 group dropped" in text
     assert "before: 83 files" in text
     assert "after: 3 files" in text
     assert f"completed: {INSTANT}: 83 files of 340.0 MiB in 2 groups became 3 of 338.0 MiB" in text
 
 
-def test_a_failure_shows_the_work_done_before_it() -> None:
+def test_the_text_of_a_failure_shows_the_work_done_before_the_failure() -> None:
     result = executed()
     assert result.report is not None
     failed = ClusteringPlanReport(
@@ -121,7 +121,7 @@ def test_a_failure_shows_the_work_done_before_it() -> None:
     assert text.count("Failed: It broke.") == 2
 
 
-def test_text_and_answer_are_bounded() -> None:
+def test_the_text_and_the_return_value_have_a_limited_size() -> None:
     many = planned(*(replace(PLANNED[0], partition_path=f"city={n:04}") for n in range(500)))
     assert many.report is not None
     many = replace(many, report=replace(many.report, skipped=("why",) * 500))
@@ -132,7 +132,7 @@ def test_text_and_answer_are_bounded() -> None:
     assert (answer["groups"], answer["partition_count"], answer["skipped_count"]) == (500, 500, 500)
 
 
-def test_the_answer_is_plain_json_that_an_execution_accepts() -> None:
+def test_the_return_value_is_json_and_contains_the_instants_and_figures() -> None:
     answer = clustering_answer(executed())
     assert json.loads(json.dumps(answer)) == answer
     assert (answer["instant"], answer["instants"]) == (INSTANT, [INSTANT])
@@ -156,7 +156,7 @@ def test_the_answer_is_plain_json_that_an_execution_accepts() -> None:
     assert clustering_event(executed())["instants"] == [INSTANT]
 
 
-def test_every_outcome_and_state_has_a_sentence() -> None:
+def test_every_outcome_and_state_has_a_summary() -> None:
     for outcome in Outcome:
         assert replace(executed(), outcome=outcome, reason="because").summary()
         empty = JobResult(request_id="r", outcome=outcome, reason="because", report=ClusteringReport())

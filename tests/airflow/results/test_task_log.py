@@ -18,7 +18,7 @@ class Lines:
     warning = error = debug = info
 
 
-def test_lines_of_the_job_are_shown_and_lines_of_spark_are_folded() -> None:
+def test_the_task_log_shows_lines_of_the_job_and_folds_lines_of_spark() -> None:
     log = Lines()
     sorter = SparkLogSorter(log)
     for line in (
@@ -44,7 +44,7 @@ def test_lines_of_the_job_are_shown_and_lines_of_spark_are_folded() -> None:
     ]
 
 
-def test_a_result_is_logged_as_plan_table_and_sentence() -> None:
+def test_the_log_of_a_result_contains_a_table_and_a_summary() -> None:
     partition = PartitionReport(
         partition_path="2013-01",
         record_size="50 bytes per record from 2 files",
@@ -74,6 +74,6 @@ def test_a_result_is_logged_as_plan_table_and_sentence() -> None:
     assert log.lines[-1] == "a warning"
 
 
-def test_every_outcome_has_a_sentence() -> None:
+def test_every_outcome_has_a_summary() -> None:
     for outcome in Outcome:
         assert JobResult(request_id="r", outcome=outcome, reason="because").summary()

@@ -20,8 +20,8 @@ from hudi_table_services.storage.stores.local import LocalStorage
 from support.small_tables import SmallTable
 
 
-class NoXComs:
-    """A task instance whose earlier runs pushed no XCom, or the given one."""
+class TaskInstanceWithXCom:
+    """A task instance whose earlier runs pushed no XCom, or the XCom ``seen``."""
 
     def __init__(self, seen: Any = None) -> None:
         self.seen = seen
@@ -43,7 +43,7 @@ def sensor(table: SmallTable, **arguments: Any) -> HudiInstantSensor:
 
 
 def poke(table: SmallTable, seen: Any = None, **arguments: Any) -> Any:
-    return sensor(table, **arguments).poke({"ti": NoXComs(seen)})  # type: ignore[typeddict-item]
+    return sensor(table, **arguments).poke({"ti": TaskInstanceWithXCom(seen)})  # type: ignore[typeddict-item]
 
 
 def visible(instant: Instant) -> str:
@@ -124,10 +124,10 @@ def test_wrong_arguments_fail_when_the_dag_is_parsed(arguments: dict[str, Any]) 
 
 def test_the_sensor_waits_for_a_missing_table_or_fails(tmp_path: Path) -> None:
     waiting = HudiInstantSensor(task_id="wait", base_path=str(tmp_path / "none"))
-    assert not waiting.poke({"ti": NoXComs()}).is_done  # type: ignore[typeddict-item]
+    assert not waiting.poke({"ti": TaskInstanceWithXCom()}).is_done  # type: ignore[typeddict-item]
     failing = HudiInstantSensor(task_id="wait", base_path=str(tmp_path / "none"), if_missing="fail")
     with pytest.raises(HudiTaskRefusedError, match="no Hudi table"):
-        failing.poke({"ti": NoXComs()})  # type: ignore[typeddict-item]
+        failing.poke({"ti": TaskInstanceWithXCom()})  # type: ignore[typeddict-item]
 
 
 def truncate_file_of(table: SmallTable, instant: Instant) -> Path:
@@ -145,7 +145,7 @@ def test_a_completed_instant_of_zero_bytes_is_an_error(table: SmallTable) -> Non
 def deferred_trigger(table: SmallTable, **arguments: Any) -> HudiInstantTrigger:
     waiting = sensor(table, deferrable=True, poke_interval=0.05, **arguments)
     with pytest.raises(TaskDeferred) as deferred:
-        waiting.execute({"ti": NoXComs()})  # type: ignore[typeddict-item]
+        waiting.execute({"ti": TaskInstanceWithXCom()})  # type: ignore[typeddict-item]
     assert deferred.value.method_name == "execute_complete"
     trigger = deferred.value.trigger
     assert isinstance(trigger, HudiInstantTrigger)
@@ -188,7 +188,7 @@ def test_deferral_ends_with_the_error_of_the_trigger(table: SmallTable) -> None:
 
 def test_a_soft_failure_skips_in_every_mode(table: SmallTable) -> None:
     """Airflow itself skips only after its own exceptions, and not before a sensor defers."""
-    no_xcoms = {"ti": NoXComs()}
+    no_xcoms = {"ti": TaskInstanceWithXCom()}
     for arguments in ({}, {"deferrable": True}):
         failing = HudiInstantSensor(
             task_id="wait", base_path="/nowhere", if_missing="fail", soft_fail=True, **arguments
@@ -204,7 +204,7 @@ def test_a_short_reschedule_interval_logs_a_warning(
     table: SmallTable, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     table.commit(FileGroupId("city=a", "a-0"))
-    sensor(table, mode="reschedule", poke_interval=5).execute({"ti": NoXComs()})  # type: ignore[typeddict-item]
+    sensor(table, mode="reschedule", poke_interval=5).execute({"ti": TaskInstanceWithXCom()})  # type: ignore[typeddict-item]
     assert "Use 60 or more, or deferrable=True" in caplog.text + "".join(capfd.readouterr())
 
 
@@ -216,7 +216,7 @@ def test_an_unknown_event_fails(table: SmallTable, event: dict[str, Any] | None)
 
 def test_a_finished_sensor_does_not_defer(table: SmallTable) -> None:
     table.commit(FileGroupId("city=a", "a-0"))
-    assert sensor(table, deferrable=True).execute({"ti": NoXComs()})["count"] == 1  # type: ignore[typeddict-item]
+    assert sensor(table, deferrable=True).execute({"ti": TaskInstanceWithXCom()})["count"] == 1  # type: ignore[typeddict-item]
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_a_finished_sensor_does_not_defer(table: SmallTable) -> None:
     ids=["poke", "reschedule", "deferrable"],
     indirect=["table"],
 )
-def test_each_run_of_a_dag_sees_only_new_instants(
+def test_each_run_of_a_dag_counts_only_new_instants(
     table: SmallTable, run_dag: Callable[..., Any], arguments: dict[str, Any]
 ) -> None:
     with DAG(f"watch_{'_'.join(map(str, arguments)) or 'poke'}_{table.version.name}", schedule=None) as dag:
@@ -314,4 +314,4 @@ def test_a_filter_whose_template_renders_to_nothing_is_refused(table: SmallTable
     waiting = sensor(table, **{field: "{{ params.x }}"})
     setattr(waiting, field, "")
     with pytest.raises(HudiTaskRefusedError, match=f"{field} is empty after rendering"):
-        waiting.poke({"ti": NoXComs()})  # type: ignore[typeddict-item]
+        waiting.poke({"ti": TaskInstanceWithXCom()})  # type: ignore[typeddict-item]

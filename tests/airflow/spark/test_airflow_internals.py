@@ -1,4 +1,4 @@
-"""The private names of Airflow's Spark provider that this package uses exist, and a missing name fails clearly."""
+"""Airflow's Spark provider has all private names that this package uses, and a missing name is a clear error."""
 
 import re
 from collections.abc import Callable
@@ -15,10 +15,11 @@ from support.airflow.task_context import context
 
 REPOSITORY = Path(__file__).parents[3]
 LOCKS = ("airflow31.txt", "spark.txt")
-PRIVATE_NAME = re.compile(r"\b(task|hook|operator|self\._task|self\._hook|asking|master)\._(?!_)\w+")
+PRIVATE_NAME = re.compile(r"(\b(task|hook|operator|self\._task|self\._hook|master)|\bsuper\(\))\._(?!_)\w+")
+OVERRIDE = "operators/job.py: super()._get_hook"
 
 
-def test_the_installed_release_has_all_names(connections: Callable[..., None]) -> None:
+def test_the_installed_release_has_all_private_names(connections: Callable[..., None]) -> None:
     connections("spark_default", conn_type="spark", host="local[2]")
     operator = SparkSubmitOperator(task_id="t", application="a.py", conn_id="spark_default")
     require_names(operator, OPERATOR_NAMES)
@@ -49,7 +50,7 @@ def test_the_checked_releases_match_the_locks() -> None:
     assert tuple(found[1] for found in locked if found) == airflow_internals.CHECKED_RELEASES
 
 
-def test_no_other_module_uses_a_private_name_of_airflow() -> None:
+def test_no_other_module_uses_a_private_name_of_airflow_except_in_one_override() -> None:
     package = REPOSITORY / "airflow_hudi_provider"
     found = [
         f"{path.relative_to(package)}: {match[0]}"
@@ -57,4 +58,4 @@ def test_no_other_module_uses_a_private_name_of_airflow() -> None:
         if path.name != "airflow_internals.py"
         for match in PRIVATE_NAME.finditer(path.read_text())
     ]
-    assert found == []
+    assert found == [OVERRIDE]

@@ -1,4 +1,4 @@
-"""The submission of the operator to Spark, and the end of its processes after a kill."""
+"""The submission of jobs to Spark, and the end of their processes after a kill."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
 from support.airflow.task_context import context
 
-AIRFLOW_ALLOWS_S = 5.0
+ON_KILL_LIMIT_S = 5.0
 
 
 def test_script_and_engine_are_submitted_and_secrets_are_not_shown(
@@ -164,7 +164,7 @@ def test_a_kill_ends_all_processes_in_time_and_logs_the_state_of_the_table(
             time.sleep(0.05)
         started = time.monotonic()
         made.on_kill()
-        assert time.monotonic() - started < AIRFLOW_ALLOWS_S
+        assert time.monotonic() - started < ON_KILL_LIMIT_S
         assert not is_running(int(child.read_text()))
         ended = ending.exception(10)
     assert (ended is None) == (before == "commit()")

@@ -1,4 +1,4 @@
-"""The operators on real Spark, in DAG runs by ``dag.test``."""
+"""The operators run jobs on real Spark, in DAG runs of ``dag.test``."""
 
 import json
 import re
@@ -72,9 +72,9 @@ def spark_connection() -> Iterator[None]:
 def loaded(
     run_dag: Callable[..., Any], spark_connection: None, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Any, Path]:
-    """A run of mapped loads, one of good rows and one of bad ones, and its table, whose files have 200 rows each.
+    """A DAG run with two mapped loads, one of good rows and one of bad rows, and its table with 200 rows per file.
 
-    A copy of the table in the folder ``twin`` is for a test that clusters in another way.
+    The folder ``twin`` contains a copy of the table, which other tests cluster.
     """
     landing, base_path = tmp_path_factory.mktemp("landing"), tmp_path_factory.mktemp("lake") / "t"
     pq.write_table(ROWS, landing / "good.parquet")
@@ -165,7 +165,7 @@ def test_the_job_refuses_a_load_of_unknown_partitions_or_the_task_waits(
     assert run("refuse") == "failed"
     logged = "".join(capfd.readouterr())
     assert re.search(
-        f"This write changes file groups under the pending clustering {plan}, [0-9] min old", logged
+        f"This write changes file groups of the pending clustering {plan}, [0-9] min old", logged
     )
     assert files_below(base_path) == before
 
@@ -185,7 +185,7 @@ def test_the_job_refuses_a_load_of_unknown_partitions_or_the_task_waits(
 
 
 def recording_submit(folder: Path) -> str:
-    """Write a spark-submit that first records its arguments."""
+    """Write a script that records its arguments and then runs the real spark-submit; return its path."""
     path = folder / "spark-submit"
     real = Path(sys.executable).with_name("spark-submit")
     path.write_text(f'#!/bin/sh\necho "$@" >> {folder}/submitted\nexec {real} "$@"\n')

@@ -1,4 +1,4 @@
-"""Airflow's four processes, shared by the tests of this folder; each test has a DAG and a table of its own."""
+"""The four processes of Airflow, which all tests of this folder share. The tests use different DAGs and tables."""
 
 import json
 import shutil
@@ -16,19 +16,19 @@ from demo_support.backfill import EXAMPLES, demo_stack  # noqa: E402
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run tests with the marker ``at_the_end`` after the others: by then what they wait for has happened."""
+    """Run tests with the marker ``at_the_end`` after the others, so that they need not wait for slow events."""
     items.sort(key=lambda item: item.get_closest_marker("at_the_end") is not None)
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the stack, landing files and tables are."""
+    """Folder of the stack, the landing files and the tables."""
     return tmp_path_factory.mktemp("stack")
 
 
 @pytest.fixture(scope="session")
 def canary() -> str:
-    """A secret that every task of these tests is given."""
+    """A secret in a connection that all tasks of these tests can read."""
     return "canary-71c2e"
 
 
@@ -40,8 +40,8 @@ def stack(folder: Path, canary: str) -> Iterator[AirflowStack]:
     settings = {
         "AIRFLOW_CONN_STORE": store,
         "AIRFLOW__HUDI__RUN_FOLDER": str(folder / "runs"),
-        "AIRFLOW__TRIGGERER__ON_KILL_TIMEOUT": "300",  # a busy machine takes its time to end things
+        "AIRFLOW__TRIGGERER__ON_KILL_TIMEOUT": "300",  # ending processes takes long on a busy machine
     }
     with demo_stack(folder, dags, settings) as running:
         yield running
-        running.stop(kill=True)  # nothing is left to be done in order
+        running.stop(kill=True)  # an orderly shutdown is not necessary

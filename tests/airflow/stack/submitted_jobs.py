@@ -1,4 +1,4 @@
-"""Processes of Spark jobs that the tasks of these tests submitted."""
+"""Functions that find the processes of Spark jobs that the tasks of these tests submitted."""
 
 import time
 from pathlib import Path
@@ -15,7 +15,7 @@ def command_of(pid: int) -> bytes:
 
 
 def spark_processes(folder: Path) -> list[int]:
-    """All processes of running loads of the stack in this folder; other tests on the machine run the same script."""
+    """All processes of running loads of the stack in this folder, and not those of other tests on the machine."""
     pids = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
     return [pid for pid in pids if b"upsert_with_sizing.py" in command_of(pid) and _is_of_stack(pid, folder)]
 
@@ -29,7 +29,7 @@ def _is_of_stack(pid: int, folder: Path) -> bool:
 
 
 def wait_for_job(folder: Path, timeout_s: float) -> list[int]:
-    """Wait until a job's own Python has run for five seconds; returns all processes of the job."""
+    """Wait until the Python process of a job has run for five seconds, and return all processes of the job."""
     wait_until(lambda: len(spark_processes(folder)) >= 2, timeout_s, lambda: "no job began", 0.05)
     time.sleep(5)
     return spark_processes(folder)

@@ -1,4 +1,4 @@
-"""The example ``preview_then_approve``, answered as a person does, through Airflow's REST API."""
+"""The example ``preview_then_approve``, with answers through Airflow's REST API."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -41,8 +41,8 @@ def table(api: AirflowApi, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def asked(api: AirflowApi, stack: AirflowStack, table: Path) -> tuple[str, str]:
-    """Two runs that wait for their answers; the second one has parameters."""
+def waiting_runs(api: AirflowApi, stack: AirflowStack, table: Path) -> tuple[str, str]:
+    """Two runs that wait for an answer; the second run has parameters."""
     runs = trigger(api, DAG_ID), trigger(api, DAG_ID, FORM)
     for run_id in runs:
         wait_until(lambda run_id=run_id: is_waiting(stack, run_id), LONG, lambda: f"{states(api, *runs)}")
@@ -56,7 +56,7 @@ def trigger(api: AirflowApi, dag_id: str, params: Mapping[str, str] = MappingPro
 
 
 def wait_for_end(api: AirflowApi, dag_id: str, run_id: str) -> dict[str, str]:
-    """Until the run has succeeded; returns the states of its tasks. A run that fails fails the test."""
+    """Wait until the run has succeeded, and return the states of its tasks. Fail if the run fails."""
     path = f"/api/v2/dags/{dag_id}/dagRuns/{quote(run_id)}"
 
     def tasks() -> dict[str, str]:
@@ -76,10 +76,10 @@ def states(api: AirflowApi, *run_ids: str) -> list[Any]:
 
 
 def is_waiting(stack: AirflowStack, run_id: str) -> bool:
-    """Whether the scheduler knows that the task waits.
+    """Whether the scheduler knows that the task is waiting.
 
-    The task itself says so up to a second earlier. Airflow 3.3 takes a task that is answered in between for one that
-    was ended from outside, and fails it.
+    The state of the task changes up to a second earlier. If a test answers between these two moments, Airflow 3.3
+    assumes that the task was killed, and fails the task.
     """
     return any(
         "TaskInstance Finished" in line and f"task_id=approve, run_id={run_id}," in line
@@ -88,12 +88,12 @@ def is_waiting(stack: AirflowStack, run_id: str) -> bool:
 
 
 def question(run_id: str) -> str:
-    """Path of the question to the person, and of the answer."""
+    """Path at which the API returns the question and accepts the answer."""
     return f"/api/v2/dags/{DAG_ID}/dagRuns/{quote(run_id)}/taskInstances/approve/-1/hitlDetails"
 
 
 def completed(table: Path) -> tuple[Instant, ...]:
-    """The timeline, on which nothing may be pending."""
+    """Return the completed instants, and assert that no instant is pending."""
     timeline = load_snapshot(LocalStorage(str(table))).timeline
     assert timeline.pending == ()
     return timeline.completed
@@ -103,8 +103,10 @@ def names_of_files(table: Path) -> set[str]:
     return {str(path.relative_to(table)) for path in files_below(table)}
 
 
-def test_a_rejected_preview_changes_nothing(api: AirflowApi, table: Path, asked: tuple[str, str]) -> None:
-    run_id, _ = asked
+def test_a_rejected_preview_changes_nothing(
+    api: AirflowApi, table: Path, waiting_runs: tuple[str, str]
+) -> None:
+    run_id, _ = waiting_runs
     before = names_of_files(table)
     assert len(completed(table)) == 1, "the previews of both runs wrote nothing"
     api.patch(question(run_id), {"chosen_options": ["Reject"]})
@@ -118,9 +120,9 @@ def test_a_rejected_preview_changes_nothing(api: AirflowApi, table: Path, asked:
 
 
 def test_an_approved_preview_is_clustered_as_shown(
-    api: AirflowApi, table: Path, asked: tuple[str, str]
+    api: AirflowApi, table: Path, waiting_runs: tuple[str, str]
 ) -> None:
-    _, run_id = asked
+    _, run_id = waiting_runs
     preview = api.xcom(DAG_ID, run_id, "preview")
     assert (preview["outcome"], preview["files_in"], preview["expected_files"]) == ("planned", 6, 1)
     shown = api.get(question(run_id))

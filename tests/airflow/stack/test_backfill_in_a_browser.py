@@ -1,6 +1,6 @@
-"""A backfill as a person starts it: in the dialog of Airflow's page, watched, cleared, and started again.
+"""A user starts a backfill in the dialog of Airflow's page, clears runs, and starts the backfill again.
 
-``BACKFILLED_DAYS`` says of how many days (2); ``PICTURES=1`` keeps those of the docs.
+``BACKFILLED_DAYS`` is the number of days (default 2). ``PICTURES=1`` saves the pictures for the docs.
 """
 
 import os
@@ -57,7 +57,7 @@ def start_backfill(page: "Page", stack: AirflowStack, reprocess: str) -> None:
         page.get_by_placeholder("HH:mm").fill("00:00")
         page.keyboard.press("Enter")
         dialog.get_by_text("Date Range").click()
-        date.wait_for(state="hidden")  # it fades out; the next one has the same placeholder
+        date.wait_for(state="hidden")  # the input fades out; the next input has the same placeholder
     dialog.get_by_text(reprocess, exact=True).click()
     dialog.locator("input[name=max_active_runs]").fill("3")
     keep(page, "backfill-dialog")
@@ -65,9 +65,10 @@ def start_backfill(page: "Page", stack: AirflowStack, reprocess: str) -> None:
 
 
 def click_run(page: "Page") -> None:
-    """Click until Airflow accepts the backfill: it records the end of the last one every 30 s, and refuses until then.
+    """Click until Airflow accepts the backfill.
 
-    If its database is busy, the page repeats the request itself and may close the dialog before the next click.
+    Airflow checks only every 30 s whether the last backfill has ended, and refuses a new backfill until then. If the
+    database is busy, the page itself repeats the request and may close the dialog before the next click.
     """
     answers: list[Response] = []
     page.on("response", lambda answer: answers.append(answer) if is_creation(answer) else None)
@@ -77,7 +78,7 @@ def click_run(page: "Page") -> None:
         statuses = [answer.status for answer in answers]
         assert set(statuses) <= {409, 500, 503}, statuses
         assert time.monotonic() < deadline, statuses
-        with suppress(PageTimeoutError):  # the dialog is gone, or its button waits for an answer
+        with suppress(PageTimeoutError):  # the dialog was closed, or the button is disabled during a request
             button.click(timeout=3_000)
         page.wait_for_timeout(3_000)
     page.get_by_role("dialog").wait_for(state="detached")
@@ -97,7 +98,7 @@ def clear_run(page: "Page", stack: AirflowStack, run_id: str) -> None:
 
 
 def tries(api: AirflowApi) -> list[int]:
-    """Numbers of tries of the runs that have succeeded."""
+    """For each successful run, the number of tries of its task."""
     done = [run["dag_run_id"] for run in api.runs("turns") if run["state"] == "success"]
     return sorted(api.task_instances("turns", run_id)["load"]["try_number"] for run_id in done)
 
@@ -107,15 +108,17 @@ def wait_for(api: AirflowApi, wanted: list[int]) -> None:
 
 
 def stored(folder: Path) -> dict[tuple[str, int], Any]:
-    """Day and number of every row → when it was written."""
+    """For the day and number of each row, the time of the write. Fails if a row is stored twice."""
     found = [
         ((row["day"], row["id"]), row["written_at"]) for row in read_snapshot(folder / "turns").to_pylist()
     ]
-    assert len(found) == len(dict(found)), "a row is there twice"
+    assert len(found) == len(dict(found)), "a row is stored twice"
     return dict(found)
 
 
-def test_days_are_backfilled_cleared_and_reprocessed(page: "Page", stack: AirflowStack, folder: Path) -> None:
+def test_a_cleared_or_reprocessed_day_is_not_written_again(
+    page: "Page", stack: AirflowStack, folder: Path
+) -> None:
     start_backfill(page, stack, "Missing Runs")
     wait_for(stack.api, [1] * DAYS)
     first = stored(folder)
@@ -132,8 +135,8 @@ def test_days_are_backfilled_cleared_and_reprocessed(page: "Page", stack: Airflo
     assert stored(folder) == first
 
 
-def test_the_runs_wrote_one_after_the_other(stack: AirflowStack, folder: Path) -> None:
-    """Three runs at a time, of which two were deferred: no write began before the one before it was completed."""
+def test_only_one_run_at_a_time_wrote(stack: AirflowStack, folder: Path) -> None:
+    """Up to three runs were active at a time, but each write began after the previous write was completed."""
     hoodie = folder / "turns" / ".hoodie"
     spans = sorted(
         (done.with_name(f"{done.name}.requested").stat().st_mtime_ns, done.stat().st_mtime_ns)

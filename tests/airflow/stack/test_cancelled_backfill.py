@@ -1,4 +1,4 @@
-"""A backfill that is cancelled half-way, while one day writes and another waits for its turn."""
+"""A backfill is cancelled while the task of one day is writing and another task is waiting for its turn."""
 
 from pathlib import Path
 from typing import Any
@@ -37,12 +37,12 @@ def table(folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def cancelled(api: AirflowApi, table: Path, folder: Path) -> list[str]:
-    """Three days, cancelled after the first; returns the runs that were then marked failed."""
+    """Cancel a backfill of three days after the first day, mark the running runs failed, and return these runs."""
     backfill_id = api.backfill(DAG_ID, "2013-01-01", LAST_DAY, max_active_runs=3)
     wait_until(lambda: "success" in run_states(api), LONG, lambda: f"{api.runs(DAG_ID)}")
     wait_until(lambda: "deferred" in task_states(api), LONG, lambda: f"{task_states(api)}")
     at_work = wait_for_job(folder, LONG)
-    assert places(table), "a day must write, and another one must wait"
+    assert places(table), "no task is writing or waiting for its turn"
     api.put(f"/api/v2/backfills/{backfill_id}/cancel")
     running = [run["dag_run_id"] for run in api.runs(DAG_ID) if run["state"] == "running"]
     assert len(running) >= 2
@@ -61,33 +61,35 @@ def task_states(api: AirflowApi) -> list[Any]:
 
 
 def tries_of_done(api: AirflowApi) -> dict[str, int]:
-    """Runs that succeeded → how often their task was tried."""
+    """For each successful run, the number of tries of its task."""
     done = [run["dag_run_id"] for run in api.runs(DAG_ID) if run["state"] == "success"]
     return {run_id: api.task_instances(DAG_ID, run_id)["load"]["try_number"] for run_id in done}
 
 
 def places(table: Path) -> list[Path]:
-    """Tickets of the tasks that wait and of the task that writes."""
+    """Files of the writer queue: one for each waiting task and one for the writing task."""
     return files_below(table / ".hoodie" / ".aux" / "airflow")
 
 
 def days_in(table: Path) -> list[str]:
-    """Days of which the table has all ten rows; a row that is there twice, or a part of a day, fails."""
+    """Days in the table. Fails if the table does not contain each of the ten rows of these days exactly once."""
     rows = [(row["day"], row["id"]) for row in read_snapshot(table).to_pylist()]
     days = sorted({day for day, _ in rows})
     assert sorted(rows) == [(day, number) for day in days for number in range(10)]
     return days
 
 
-def test_all_runs_end(api: AirflowApi, cancelled: list[str]) -> None:
+def test_all_runs_of_a_cancelled_backfill_end(api: AirflowApi, cancelled: list[str]) -> None:
     wait_until(lambda: "running" not in task_states(api), LONG, lambda: f"{task_states(api)}")
     assert not {"running", "queued"} & set(run_states(api))
     assert "deferred" not in task_states(api)
 
 
 @pytest.mark.at_the_end
-def test_nothing_is_stuck(api: AirflowApi, table: Path, cancelled: list[str]) -> None:
-    """A task that is ended after its turn came and before its first line leaves its place behind for three minutes."""
+def test_the_writer_queue_is_free_after_a_cancelled_backfill(
+    api: AirflowApi, table: Path, cancelled: list[str]
+) -> None:
+    """If a task ends before it can leave the writer queue, its place in the queue expires only after three minutes."""
     queue = WriterQueue(LocalStorage(str(table)), SystemClock())
     wait_until(lambda: queue.begin("the next one"), LONG, lambda: f"{queue.wait('the next one').ahead}")
     queue.leave("the next one")
@@ -98,14 +100,18 @@ def test_nothing_is_stuck(api: AirflowApi, table: Path, cancelled: list[str]) ->
 
 
 @pytest.mark.at_the_end
-def test_readers_see_whole_days(api: AirflowApi, table: Path, cancelled: list[str]) -> None:
+def test_the_table_contains_exactly_the_days_of_successful_runs(
+    api: AirflowApi, table: Path, cancelled: list[str]
+) -> None:
     done = [run["logical_date"][:10] for run in api.runs(DAG_ID) if run["state"] == "success"]
     assert done
     assert days_in(table) == done
 
 
 @pytest.mark.at_the_end
-def test_the_next_run_completes_and_cleans_up(api: AirflowApi, table: Path, cancelled: list[str]) -> None:
+def test_the_next_run_after_a_cancelled_backfill_completes_and_leaves_nothing_pending(
+    api: AirflowApi, table: Path, cancelled: list[str]
+) -> None:
     before = days_in(table)
     run_id = api.post(f"/api/v2/dags/{DAG_ID}/dagRuns", {"logical_date": "2013-01-21T00:00:00Z"})[
         "dag_run_id"
@@ -118,7 +124,7 @@ def test_the_next_run_completes_and_cleans_up(api: AirflowApi, table: Path, canc
 
 
 @pytest.mark.at_the_end
-def test_the_same_backfill_again_does_what_is_missing(
+def test_a_repeated_backfill_runs_only_the_missing_days(
     api: AirflowApi, table: Path, cancelled: list[str]
 ) -> None:
     days, tries = set(days_in(table)), tries_of_done(api)
@@ -127,4 +133,4 @@ def test_the_same_backfill_again_does_what_is_missing(
         lambda: run_states(api) == ["success"] * 4, LONG, lambda: f"{api.runs(DAG_ID)}: {task_states(api)}"
     )
     assert set(days_in(table)) == days | {f"2013-01-{day:02d}" for day in range(1, 4)}
-    assert tries.items() <= tries_of_done(api).items(), "a day that was done did not run again"
+    assert tries.items() <= tries_of_done(api).items(), "a successful day ran again"

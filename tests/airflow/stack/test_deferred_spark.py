@@ -1,4 +1,4 @@
-"""Tasks that are deferred while Spark runs, in a real Airflow: killed, cleared, marked failed, timed out."""
+"""Tasks that are deferred while Spark runs, in a real Airflow, and are killed, cleared, marked failed or time out."""
 
 import sys
 from collections.abc import Iterator
@@ -41,12 +41,12 @@ def api(stack: AirflowStack) -> AirflowApi:
 
 @pytest.fixture(scope="module")
 def runs(folder: Path) -> Path:
-    """Where Airflow keeps the supervised runs; see `stack`."""
+    """The folder of the supervised runs; see the fixture `stack`."""
     return folder / "runs"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def begun(stack: AirflowStack, folder: Path, runs: Path) -> Iterator[None]:
+def begin_runs(stack: AirflowStack, folder: Path, runs: Path) -> Iterator[None]:
     pq.write_table(pa.table({"id": list(range(10))}), folder / "ten.parquet")
     (folder / "waits").mkdir()
     stand_in(folder / "waits", WAITS)
@@ -74,7 +74,7 @@ def task(api: AirflowApi, dag_id: str) -> dict[str, Any]:
 
 
 def logs(api: AirflowApi, dag_id: str) -> str:
-    """Of all tries."""
+    """The logs of all tries of the task."""
     tries = range(1, task(api, dag_id)["try_number"] + 1)
     return "\n".join(api.log(dag_id, run_id(api, dag_id), "load", number) for number in tries)
 
@@ -101,7 +101,7 @@ def driver(runs: Path, dag_id: str) -> psutil.Process:
 
 
 def followed_bytes(runs: Path, dag_id: str) -> int:
-    """How many bytes of a run's output a triggerer has read."""
+    """Number of bytes of the output of a run that a triggerer has read."""
     shown = supervised(runs, dag_id).folder / run_files.SHOWN
     return int(shown.read_text()) if shown.exists() else 0
 
@@ -112,13 +112,16 @@ def tries(folder: Path, dag_id: str) -> int:
 
 
 def wait_until_begun(api: AirflowApi, folder: Path, dag_id: str) -> None:
-    """A task whose worker died before its deferral begins twice."""
+    """Wait until the task is deferred and its job has started.
+
+    If a worker dies before its task is deferred, the job starts twice.
+    """
     wait_for_state(api, dag_id, "deferred")
     wait_until(lambda: tries(folder, dag_id) > 0, LONG, lambda: f"{dag_id} did not begin")
 
 
 def instants(folder: Path, dag_id: str) -> list[str]:
-    """Suffixes of the files on the timeline."""
+    """Suffixes of the files in the timeline."""
     return sorted(path.name.partition(".")[2] for path in (folder / dag_id / ".hoodie").glob("2*.*"))
 
 
@@ -126,10 +129,10 @@ def turns(folder: Path, dag_id: str) -> list[str]:
     return files_below(folder / dag_id / ".hoodie" / ".aux" / "airflow")
 
 
-def test_a_run_outlives_scheduler_and_triggerer(
+def test_a_run_continues_after_scheduler_and_triggerer_are_killed(
     stack: AirflowStack, api: AirflowApi, folder: Path, runs: Path
 ) -> None:
-    """Both are killed with -9 as soon as Spark is on its way, its worker among them: it had no time to be deferred."""
+    """Scheduler, workers and triggerer are killed as soon as Spark starts, perhaps before the task is deferred."""
     wait_until(lambda: list(runs.glob("on_spark-*/state.json")), LONG, lambda: "Spark did not begin")
     before = driver(runs, "on_spark")
     stack.stop("scheduler", "triggerer", kill=True)
@@ -143,11 +146,13 @@ def test_a_run_outlives_scheduler_and_triggerer(
     assert turns(folder, "on_spark") == []
 
 
-def test_the_log_says_how_far_it_is(api: AirflowApi) -> None:
+def test_the_task_log_contains_the_progress_of_the_job(api: AirflowApi) -> None:
     assert "Write 1 file groups of on_spark" in logs(api, "on_spark")
 
 
-def test_deferred_tasks_take_no_slot(stack: AirflowStack, api: AirflowApi, folder: Path, runs: Path) -> None:
+def test_deferred_tasks_occupy_no_pool_slot(
+    stack: AirflowStack, api: AirflowApi, folder: Path, runs: Path
+) -> None:
     begin(api, "skipped", "late")
     for dag_id in ("cleared", "failed", "skipped"):
         wait_until_begun(api, folder, dag_id)
@@ -156,12 +161,19 @@ def test_deferred_tasks_take_no_slot(stack: AirflowStack, api: AirflowApi, folde
     stack.stop("triggerer", kill=True)
     before = [followed_bytes(runs, dag_id) for dag_id in ("cleared", "failed", "skipped")]
     stack.start("triggerer")
-    # If Airflow ends a task before a triggerer runs its trigger, the Spark run goes on: wait for the trigger.
+    # If Airflow ends a task before a triggerer runs its trigger, nothing ends the Spark run. Therefore this test waits
+    # until the triggerer has read the output of each run.
     for dag_id, seen in zip(("cleared", "failed", "skipped"), before, strict=True):
-        wait_until(lambda d=dag_id, b=seen: followed_bytes(runs, d) > b, LONG, lambda: "it is not followed")
+        wait_until(
+            lambda d=dag_id, b=seen: followed_bytes(runs, d) > b,
+            LONG,
+            lambda: "the triggerer does not read the output",
+        )
 
 
-def test_a_cleared_task_begins_anew(api: AirflowApi, folder: Path, runs: Path) -> None:
+def test_clearing_a_deferred_task_ends_its_run_and_starts_another_one(
+    api: AirflowApi, folder: Path, runs: Path
+) -> None:
     wait_until_begun(api, folder, "cleared")
     before, count = driver(runs, "cleared"), tries(folder, "cleared")
     api.clear("cleared", run_id(api, "cleared"), "load")
@@ -170,27 +182,27 @@ def test_a_cleared_task_begins_anew(api: AirflowApi, folder: Path, runs: Path) -
     wait_for_state(api, "cleared", "deferred")
 
 
-def test_a_task_marked_failed_ends_its_run(api: AirflowApi, folder: Path, runs: Path) -> None:
+def test_marking_a_deferred_task_failed_ends_its_run(api: AirflowApi, folder: Path, runs: Path) -> None:
     wait_until_begun(api, folder, "failed")
     before = driver(runs, "failed")
     path = f"/api/v2/dags/failed/dagRuns/{run_id(api, 'failed')}/taskInstances/load"
     api.patch(path, {"new_state": "failed"})
     wait_until(lambda: not before.is_running(), LONG, lambda: "the driver still runs")
-    wait_until(lambda: turns(folder, "failed") == [], LONG, lambda: "its turn was not given up")
+    wait_until(lambda: turns(folder, "failed") == [], LONG, lambda: "its turn was not released")
     assert instants(folder, "failed") == ["commit.requested", "inflight"]
     sentence = "was pending: readers see the table as it was"
     wait_until(lambda: sentence in logs(api, "failed"), LONG, lambda: logs(api, "failed"))
 
 
-def test_a_dag_run_that_times_out_ends_its_runs(api: AirflowApi, folder: Path, runs: Path) -> None:
+def test_a_timeout_of_a_dag_run_ends_the_spark_run(api: AirflowApi, folder: Path, runs: Path) -> None:
     wait_for_state(api, "skipped", "skipped")
     run = supervised(runs, "skipped")
     assert run.wait_for_end(LONG).was_asked
     assert api.runs("skipped")[0]["state"] == "failed"
-    wait_until(lambda: turns(folder, "skipped") == [], LONG, lambda: "its turn was not given up")
+    wait_until(lambda: turns(folder, "skipped") == [], LONG, lambda: "its turn was not released")
 
 
-def test_a_task_that_times_out_ends_its_run(api: AirflowApi, folder: Path, runs: Path) -> None:
+def test_a_timeout_of_a_task_ends_the_spark_run(api: AirflowApi, folder: Path, runs: Path) -> None:
     wait_for_state(api, "late", "failed")
     seen = supervised(runs, "late").observe()
     assert (seen.state, seen.was_asked) == (RunState.ENDED, True)
@@ -199,7 +211,7 @@ def test_a_task_that_times_out_ends_its_run(api: AirflowApi, folder: Path, runs:
     )
 
 
-def test_the_cleared_task_completes(api: AirflowApi, folder: Path) -> None:
+def test_a_cleared_task_completes_its_new_run(api: AirflowApi, folder: Path) -> None:
     count = tries(folder, "cleared")
     (folder / "waits" / "go").touch()
     wait_for_state(api, "cleared", "success")
@@ -208,7 +220,7 @@ def test_the_cleared_task_completes(api: AirflowApi, folder: Path) -> None:
     assert tries(folder, "cleared") == count
 
 
-def test_the_failed_task_is_cleared_and_completes(api: AirflowApi, folder: Path) -> None:
+def test_a_failed_task_completes_after_it_is_cleared(api: AirflowApi, folder: Path) -> None:
     count = tries(folder, "failed")
     api.clear("failed", run_id(api, "failed"), "load")
     wait_for_state(api, "failed", "success")

@@ -1,4 +1,4 @@
-"""DAGs that follow a table: by a watcher in a real triggerer that is killed on the way, and by its partitions."""
+"""DAGs that a watcher of a table or partitions of the table start. The triggerer with the watcher is killed once."""
 
 import time
 from pathlib import Path
@@ -14,7 +14,7 @@ KEYS = sorted(f"{day}-{number}" for day in DAYS for number in range(10))
 
 
 def read_rows(api: AirflowApi) -> list[str]:
-    """What the runs of the consumer read, in order."""
+    """Keys of the rows that the runs of ``read_new`` read, in order."""
     runs = [run for run in api.runs("read_new") if run["state"] == "success"]
     return [key for run in runs for key in api.xcom("read_new", run["dag_run_id"], "read")]
 
@@ -28,7 +28,7 @@ def load(api: AirflowApi, first: str, last: str, days: int) -> None:
     )
 
 
-def test_every_row_is_read_once_though_the_triggerer_dies(stack: AirflowStack, folder: Path) -> None:
+def test_every_row_is_read_once_although_the_triggerer_is_killed(stack: AirflowStack, folder: Path) -> None:
     api = stack.api
     pq.write_table(pa.table({"id": list(range(10))}), folder / "ten.parquet")
     for dag_id in ("followed", "read_new", "by_partition"):
@@ -43,8 +43,8 @@ def test_every_row_is_read_once_though_the_triggerer_dies(stack: AirflowStack, f
     assert sorted(read_rows(api)) == KEYS
 
 
-def test_partitions_start_runs_of_their_own(stack: AirflowStack) -> None:
-    """The events of the test before."""
+def test_each_loaded_partition_starts_a_run(stack: AirflowStack) -> None:
+    """This test checks the runs that the loads of the previous test started."""
     api = stack.api
 
     def keys() -> list[str]:

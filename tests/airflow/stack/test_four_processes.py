@@ -1,6 +1,7 @@
-"""Backfills, clearing, kills and restarts in a real Airflow; hudi-rs says what the tables hold."""
+"""Backfills, cleared tasks, kills and restarts in a real Airflow; hudi-rs reads the tables."""
 
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -21,6 +22,10 @@ from support.depth import IS_ALL
 from support.small_tables import SmallTable
 
 LONG = 900.0
+STATE_AFTER_KILL = re.compile(
+    r"Killed (before anything was begun|while .+ was pending|after \S+ was completed)"
+)
+"""The sentence about the table that `HudiWriteOperator` logs after a kill."""
 
 
 @pytest.fixture(scope="session")
@@ -34,9 +39,9 @@ def api(stack: AirflowStack) -> AirflowApi:
 
 
 def rows(table: Path) -> dict[tuple[str, int], Any]:
-    """Day and number of every row → when it was written. A row that is there twice fails."""
+    """For the day and number of each row, the time of the write. Fails if a row is stored twice."""
     found = [((r["day"], r["id"]), r["written_at"]) for r in read_snapshot(table).to_pylist()]
-    assert len(found) == len(dict(found)), "a row is there twice"
+    assert len(found) == len(dict(found)), "a row is stored twice"
     return dict(found)
 
 
@@ -45,7 +50,7 @@ def of_days(*days: int) -> set[tuple[str, int]]:
 
 
 def wait_for_runs(api: AirflowApi, dag_id: str, *days: int) -> None:
-    """Until the runs of these days have succeeded. A run that fails fails the test, with its log."""
+    """Wait until the runs of these days have succeeded. Fail with the log of the run if a run fails."""
 
     def are_done() -> bool:
         wanted = [run for run in api.runs(dag_id) if int(run["logical_date"][8:10]) in days]
@@ -62,7 +67,7 @@ def backfill(api: AirflowApi, dag_id: str, first: int, last: int, **settings: An
 
 @pytest.fixture(scope="session", autouse=True)
 def started(landing: None, stack: AirflowStack) -> None:
-    """The backfills of several tests, all at once: a test waits for its own."""
+    """Start the backfills of several tests together; each test waits for its own backfill."""
     for dag_id in ("parallel", "one_of_two", "two_of_two", *(["backwards"] if IS_ALL else [])):
         stack.api.wait_for_dag(dag_id)
     backfill(stack.api, "parallel", 1, 3, max_active_runs=3)
@@ -86,14 +91,14 @@ def test_a_parallel_backfill_writes_every_day_once(api: AirflowApi, folder: Path
     assert commits(folder / "parallel") == 3
 
 
-def test_two_dags_write_one_table_at_once(api: AirflowApi, folder: Path) -> None:
+def test_two_dags_write_to_one_table_at_the_same_time(api: AirflowApi, folder: Path) -> None:
     wait_for_runs(api, "one_of_two", 1, 2)
     wait_for_runs(api, "two_of_two", 2, 3)
     assert set(rows(folder / "shared")) == of_days(1, 2, 3)
 
 
 @pytest.mark.thorough
-def test_a_backfill_backwards(api: AirflowApi, folder: Path) -> None:
+def test_a_backfill_can_run_backwards(api: AirflowApi, folder: Path) -> None:
     wait_for_runs(api, "backwards", 1, 2)
     found = rows(folder / "backwards")
     assert set(found) == of_days(1, 2)
@@ -101,7 +106,9 @@ def test_a_backfill_backwards(api: AirflowApi, folder: Path) -> None:
     assert [day for _, day in in_order] == ["2013-01-02", "2013-01-01"]
 
 
-def test_a_task_marked_failed_ends_spark_and_clearing_repairs(api: AirflowApi, folder: Path) -> None:
+def test_marking_a_task_failed_ends_spark_and_the_cleared_task_writes_its_rows(
+    api: AirflowApi, folder: Path
+) -> None:
     api.wait_for_dag("marked_failed")
     backfill(api, "marked_failed", 1, 1)
     before = wait_for_job(folder, LONG)
@@ -111,7 +118,7 @@ def test_a_task_marked_failed_ends_spark_and_clearing_repairs(api: AirflowApi, f
         lambda: not set(before) & set(spark_processes(folder)), LONG, lambda: "Spark goes on after the kill"
     )
     wait_until(
-        lambda: "Killed " in api.log("marked_failed", run_id, "load", 1),
+        lambda: STATE_AFTER_KILL.search(api.log("marked_failed", run_id, "load", 1)) is not None,
         LONG,
         lambda: api.log("marked_failed", run_id, "load", 1),
     )
@@ -122,7 +129,7 @@ def test_a_task_marked_failed_ends_spark_and_clearing_repairs(api: AirflowApi, f
 
 @pytest.fixture(scope="session")
 def killed_worker(stack: AirflowStack, folder: Path) -> None:
-    """The worker of day 2 is killed while Spark runs."""
+    """Kill the worker of day 2 while Spark is running."""
     stack.api.wait_for_dag("killed")
     backfill(stack.api, "killed", 2, 2)
     jobs = wait_for_job(folder, LONG)
@@ -132,15 +139,15 @@ def killed_worker(stack: AirflowStack, folder: Path) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def test_a_worker_can_be_killed_with_9(api: AirflowApi, killed_worker: None) -> None:
+def test_a_run_is_still_running_after_its_worker_was_killed(api: AirflowApi, killed_worker: None) -> None:
     assert run_of(api, "killed", 2)["state"] == "running"
 
 
 @pytest.mark.at_the_end
-def test_a_worker_killed_with_9_is_repaired_by_the_retry(
+def test_a_retry_completes_the_load_of_a_killed_worker(
     api: AirflowApi, folder: Path, killed_worker: None
 ) -> None:
-    """Airflow finds out that a worker is dead when it has heard nothing of it for 45 seconds."""
+    """Airflow retries the task when it has received no heartbeat of the worker for 45 seconds."""
     wait_for_runs(api, "killed", 2)
     run_id = run_of(api, "killed", 2)["dag_run_id"]
     assert api.task_instances("killed", run_id)["load"]["try_number"] >= 2
@@ -151,7 +158,7 @@ def test_a_worker_killed_with_9_is_repaired_by_the_retry(
 
 
 def _ancestors(pid: int) -> list[int]:
-    """Parents up to, and without, the scheduler."""
+    """Ids of the ancestors of a process below the scheduler; empty if the scheduler is no ancestor."""
     found = []
     while pid > 1:
         fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
@@ -162,7 +169,7 @@ def _ancestors(pid: int) -> list[int]:
     return []
 
 
-def test_a_deferred_sensor_survives_a_restart_of_the_triggerer(
+def test_a_deferred_sensor_still_fires_after_a_restart_of_the_triggerer(
     api: AirflowApi, stack: AirflowStack, folder: Path
 ) -> None:
     table = SmallTable(LocalStorage(str(folder / "watched")))
@@ -182,8 +189,8 @@ def test_a_deferred_sensor_survives_a_restart_of_the_triggerer(
 
 
 @pytest.mark.at_the_end
-def test_no_secret_is_anywhere(folder: Path, canary: str) -> None:
-    """Logs of tasks and processes, Airflow's database, tables, requests and results; the last of these tests."""
+def test_no_file_contains_the_secret(folder: Path, canary: str) -> None:
+    """The test searches logs, Airflow's database, tables, requests and results. It runs after the other tests."""
     files = files_below(folder)
     assert any(path.name == "attempt=1.log" for path in files)
     assert any(path.name == "airflow.db" for path in files)

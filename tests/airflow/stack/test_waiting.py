@@ -1,4 +1,4 @@
-"""Twenty tables that are waited for at once: one triggerer, which is killed on the way, and no worker."""
+"""Twenty sensors wait in one triggerer, which is killed once, and need no worker."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def states(api: AirflowApi, run_id: str) -> dict[str, int]:
 
 
 def slots(api: AirflowApi) -> tuple[int, int, int]:
-    """Occupied, running and deferred ones of the pool."""
+    """Numbers of occupied, running and deferred slots of the pool."""
     pool = api.get(f"/api/v2/pools/{POOL}")
     return pool["occupied_slots"], pool["running_slots"], pool["deferred_slots"]
 
@@ -30,31 +30,33 @@ def start(api: AirflowApi, dag_id: str) -> str:
     return str(api.post(f"/api/v2/dags/{dag_id}/dagRuns", {"logical_date": None})["dag_run_id"])
 
 
-def test_twenty_tables_wait_in_one_triggerer_and_take_no_slot(stack: AirflowStack, folder: Path) -> None:
+def test_twenty_sensors_wait_in_one_triggerer_and_occupy_no_pool_slot(
+    stack: AirflowStack, folder: Path
+) -> None:
     api = stack.api
     api.post("/api/v2/pools", {"name": POOL, "slots": 2, "include_deferred": False})
     api.wait_for_dag("twenty_tables")
-    api.wait_for_dag("beside_them")
+    api.wait_for_dag("another_task")
     tables = [SmallTable(LocalStorage(str(folder / "waiting" / f"{number:02d}"))) for number in range(20)]
     for table in tables[10:]:
-        table.commit(GROUP)  # one of two
+        table.commit(GROUP)  # the first of two commits
 
     run_id = start(api, "twenty_tables")
     wait_until(lambda: states(api, run_id) == {"deferred": 20}, LONG, lambda: f"{states(api, run_id)}")
     wait_until(lambda: slots(api) == (0, 0, 20), LONG, lambda: f"{slots(api)}")
     assert list(stack.processes).count("triggerer") == 1
 
-    beside = start(api, "beside_them")
+    beside = start(api, "another_task")
     wait_until(
-        lambda: api.task_instances("beside_them", beside)["work"]["state"] == "success",
+        lambda: api.task_instances("another_task", beside)["work"]["state"] == "success",
         LONG,
-        lambda: f"waits for a slot: {api.task_instances('beside_them', beside)}",
+        lambda: f"waits for a slot: {api.task_instances('another_task', beside)}",
     )
     assert states(api, run_id) == {"deferred": 20}
 
     stack.stop("triggerer", kill=True)
     for table in tables[::2]:
-        table.commit(GROUP)  # between two checks
+        table.commit(GROUP)  # commits while no triggerer is running
     stack.start("triggerer")
     wait_until(
         lambda: states(api, run_id) == {"deferred": 10, "success": 10},

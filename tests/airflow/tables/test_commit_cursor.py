@@ -13,7 +13,7 @@ from hudi_table_services.model.timeline import Timeline
 
 FIRST = 20260101000000000
 SKEW = 3
-"""Most that a writer's clock differs; less than the time between two requests."""
+"""Maximum difference of a writer's clock; less than the time between two requests."""
 
 STEPS = st.lists(
     st.one_of(
@@ -27,7 +27,7 @@ STEPS = st.lists(
 
 
 class Table:
-    """Writes that are requested by clocks that differ, complete in any order, and are archived oldest first."""
+    """A table whose writers have different clocks. Writes complete in any order, and are archived oldest first."""
 
     def __init__(self) -> None:
         self.active: dict[str, Instant] = {}
@@ -86,7 +86,7 @@ def test_every_completed_write_is_reported_once(
     assert sorted(reported) == table.completed
 
 
-def test_at_the_head_nothing_is_new() -> None:
+def test_a_cursor_at_the_head_reports_only_writes_that_complete_later() -> None:
     table = Table()
     for number in range(5):
         table.request(0)

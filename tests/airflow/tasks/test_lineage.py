@@ -1,4 +1,4 @@
-"""Lineage that tasks report to OpenLineage's own provider; without that provider tasks report none and still work."""
+"""Tasks report lineage to OpenLineage's provider. Without that provider, tasks report no lineage and still work."""
 
 import sys
 from collections.abc import Callable
@@ -60,7 +60,9 @@ def extracted() -> Callable[..., Any]:
         ("", None),
     ],
 )
-def test_datasets_are_named_by_openlineages_rules(path: str, expected: tuple[str, str] | None) -> None:
+def test_datasets_have_names_according_to_the_rules_of_openlineage(
+    path: str, expected: tuple[str, str] | None
+) -> None:
     assert dataset_name(path) == expected
 
 
@@ -111,7 +113,7 @@ def test_a_completed_write_reports_figures_schema_and_instant(
     assert '"service": "write"' in Serde.to_json(facet)
 
 
-def test_a_retry_does_not_claim_rows_that_it_did_not_write(
+def test_a_retry_does_not_report_rows_of_an_earlier_try(
     operator: Callable[..., Any], extracted: Callable[..., Any]
 ) -> None:
     operator(WRITES).execute(context())

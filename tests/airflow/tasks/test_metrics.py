@@ -13,7 +13,7 @@ from airflow.providers.common.compat.sdk import AirflowSkipException, Stats, Tas
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.config_check import HudiConfigCheckOperator
-from airflow_hudi_provider.tasks.metrics import METRICS
+from airflow_hudi_provider.tasks.metrics import METRICS, service_of
 from hudi_table_services.contract.result import JobResult, Outcome, RowCounts
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
@@ -68,7 +68,7 @@ def server() -> Iterator[socket.socket]:
         yield listening
 
 
-class Pushing(TaskInstance):
+class RecordingTaskInstance(TaskInstance):
     """A task instance that ignores pushed XComs."""
 
     def xcom_push(self, key: str, value: Any) -> None:
@@ -76,7 +76,7 @@ class Pushing(TaskInstance):
 
 
 def received_by(server: socket.socket) -> dict[str, str]:
-    """Return the received Hudi metrics: name and tags → value and unit."""
+    """Return the received Hudi metrics; the keys are name and tags, the values are value and unit."""
     found = {}
     while True:
         try:
@@ -90,7 +90,7 @@ def received_by(server: socket.socket) -> dict[str, str]:
 
 
 def use(backend: Any) -> None:
-    """Send Airflow's Stats to this backend."""
+    """Let Airflow's Stats send metrics to this backend."""
     if hasattr(Stats, "initialize"):
         Stats.initialize(factory=lambda: backend, export_legacy_names=False)
     else:  # before Airflow 3.2
@@ -155,7 +155,9 @@ def test_only_rows_that_the_job_itself_committed_count(fields: dict[str, Any], r
     assert JobResult(**given).figures().rows == rows
 
 
-def test_a_table_of_any_name_is_a_tag(operator: Callable[..., Any], received: Received) -> None:
+def test_a_table_with_an_unusual_name_gets_a_valid_tag(
+    operator: Callable[..., Any], received: Received
+) -> None:
     odd = WRITES.replace("'flights'", "'my flights, =1:2|c\\u00fc'")
     operator(odd).execute(context())
     assert "hudi.write.rows,table=my_flights___1_2_c_,service=write" in received()
@@ -172,7 +174,7 @@ def test_a_failure_sends_only_its_count_and_duration(
     assert set(sent) == {f"hudi.write.failures,{tags}", f"hudi.write.duration,{tags}"}
 
 
-def test_a_task_that_waits_for_its_turn_has_not_failed(
+def test_a_task_that_waits_for_its_turn_sends_no_metrics(
     operator: Callable[..., Any], received: Received, tmp_path: Path
 ) -> None:
     queue = WriterQueue(LocalStorage(str(tmp_path / "table")), SystemClock())
@@ -216,7 +218,7 @@ def test_a_check_of_settings_is_measured_with_and_without_a_table(tmp_path: Path
     assert set(received()) == {"hudi.check_config.duration,table=trips,service=check_config"}
     harmful = HudiConfigCheckOperator(task_id="check", hudi_options={"hoodie.keep.min.commits": 3})
     with pytest.raises(HudiTaskRefusedError):
-        harmful.execute(context(ti=Pushing()))
+        harmful.execute(context(ti=RecordingTaskInstance()))
     names = {f"hudi.check_config.{name},service=check_config" for name in ("duration", "failures")}
     assert set(received()) == names
 
@@ -229,7 +231,7 @@ def test_metrics_that_cannot_be_sent_do_not_fail_a_task(
     assert "Metrics were not emitted" in caplog.text
 
 
-def test_metrics_pass_through_airflows_own_client(
+def test_metrics_can_be_sent_with_the_statsd_client_of_airflow(
     operator: Callable[..., Any], server: socket.socket
 ) -> None:
     statsd = pytest.importorskip("statsd", reason="Airflow's client for StatsD needs it")
@@ -246,6 +248,14 @@ def test_metrics_pass_through_airflows_own_client(
     sent = {name.partition(",")[0]: value for name, value in received_by(server).items()}
     assert sent["hudi.write.rows"] == "8|c"
     assert {"hudi.write.duration", "hudi.write.lock_wait", "hudi.write.bytes_written"} <= set(sent)
+
+
+def test_a_script_that_no_service_has_is_named_after_its_file() -> None:
+    assert [service_of(name) for name in ("upsert_with_sizing.py", "clean.py", "my_own.py")] == [
+        "write",
+        "clean",
+        "my_own",
+    ]
 
 
 def test_the_metrics_page_lists_every_metric() -> None:

@@ -1,7 +1,7 @@
 """This release reads the triggers that older releases stored in Airflow's database.
 
-`stored_triggers.json` contains the triggers of each release; add entries, never change them. An argument that is
-renamed, removed or new without a default fails here: in production it would fail every task deferred over an upgrade.
+`stored_triggers.json` contains the triggers of each release; add entries, but never change them. If an argument is
+renamed, removed, or new without a default, these tests fail; every task that is deferred during an upgrade would fail.
 """
 
 import asyncio
@@ -91,7 +91,7 @@ def test_the_newest_stored_query_has_every_field() -> None:
 
 
 def test_an_unknown_field_of_a_query_ends_the_wait_with_its_name(tmp_path: Path) -> None:
-    """The trigger must not poll for ever: Airflow retries the task, which then stores a trigger of this release."""
+    """The trigger must not poll for ever. After the error, Airflow retries the task, which stores a new trigger."""
     SmallTable(LocalStorage(str(tmp_path / "t"))).commit(FileGroupId("city=a", "a-0"))
     stored = next(each for each in STORED if "query" in each["kwargs"])
     changes = {"base_path": str(tmp_path / "t"), "hudi_conn_id": None, "storage_conn_id": None}

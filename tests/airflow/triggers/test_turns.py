@@ -1,4 +1,4 @@
-"""Tasks that take turns in writing a table defer while they wait, and leave the writer queue however they end."""
+"""Tasks that take turns in writing to a table are deferred while they wait, and always leave the writer queue."""
 
 import asyncio
 from collections.abc import Callable
@@ -94,7 +94,9 @@ def test_a_task_that_is_cleared_while_it_waits_leaves_the_queue(
     trigger = deferred.value.trigger
     asyncio.run(trigger.on_kill())
     assert queue.wait("behind").ahead == ("another writer",)
-    assert trigger.poll(HudiHook(str(tmp_path / "table"))) is None, "a check that had already begun"
+    assert trigger.poll(HudiHook(str(tmp_path / "table"))) is None, (
+        "a check that began before the end of the task must not join the queue again"
+    )
     assert queue.wait("behind").ahead == ("another writer",)
 
 

@@ -1,4 +1,4 @@
-"""The watcher's trigger on real timelines, one event at a time; tests/airflow/stack runs it in a real triggerer."""
+"""The trigger of the watcher on real timelines; tests/airflow/stack runs the watcher in a real triggerer."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -24,14 +24,14 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.timeline_store import TimelineStore
-from support.archived_tables import FEW
+from support.archived_tables import SMALL_LIMITS
 from support.small_tables import SmallTable
 
 GROUP = FileGroupId("city=a", "a-0")
 
 
 class MemoryStateStore:
-    """An in-memory state store of an asset; ``shared`` makes reads fail, as they do if two assets share a trigger."""
+    """An in-memory state store of an asset; with ``shared``, reads fail as if two assets shared a trigger."""
 
     def __init__(self, *, shared: bool = False) -> None:
         self.values: dict[str, Any] = {}
@@ -102,7 +102,7 @@ def test_a_watcher_reports_each_commit_once_and_continues_after_a_restart(table:
     watch(trigger(table, store), second)
 
 
-def test_a_triggerer_that_dies_after_an_event_sends_it_again_with_the_same_key(table: SmallTable) -> None:
+def test_an_event_before_the_death_of_a_triggerer_is_sent_again_with_the_same_key(table: SmallTable) -> None:
     store = MemoryStateStore()
     events: list[dict[str, Any]] = []
     watcher = trigger(table, store, from_beginning=True)
@@ -206,7 +206,7 @@ def test_a_restarted_watcher_reports_all_commits_of_a_table_that_was_missing(tmp
     table = SmallTable(LocalStorage(path))
     for number in range(10):
         table.commit(FileGroupId("city=a", f"a-{number}"))
-    request = ArchiveRequest(base_path="/t", options=FEW, min_commits=2, max_commits=3)
+    request = ArchiveRequest(base_path="/t", options=SMALL_LIMITS, min_commits=2, max_commits=3)
     archive(request, storage=table.storage, clock=table.clock)
     assert len(table.timeline_store.load().completed_writes) < 10
 
@@ -217,7 +217,7 @@ def test_a_restarted_watcher_reports_all_commits_of_a_table_that_was_missing(tmp
 
 
 class ArchivedAfterLoad(HudiHook):
-    """A hook during whose first timeline read an archival moves the oldest commits to the archived timeline."""
+    """A hook that runs an archival of the oldest commits after its first read of the timeline."""
 
     def __init__(self, table: SmallTable) -> None:
         super().__init__(table.storage.base_path)
@@ -231,7 +231,7 @@ class ArchivedAfterLoad(HudiHook):
             timeline = load()
             if table is not None:
                 self._table = None
-                beyond = {**FEW, "hoodie.archive.beyond.savepoint": "true"}
+                beyond = {**SMALL_LIMITS, "hoodie.archive.beyond.savepoint": "true"}
                 request = ArchiveRequest(base_path="/t", options=beyond, min_commits=2, max_commits=3)
                 archive(request, storage=table.storage, clock=table.clock)
             return timeline
@@ -261,7 +261,7 @@ def test_commits_archived_during_a_read_are_reported_later(table: SmallTable, sa
 def test_a_watcher_keeps_only_archived_writes_that_may_be_new(table: SmallTable) -> None:
     """A watcher runs for months in the triggerer, so its memory must stay bounded."""
     made = [table.commit(FileGroupId("city=a", f"a-{number}")).requested_time for number in range(10)]
-    request = ArchiveRequest(base_path="/t", options=FEW, min_commits=2, max_commits=3)
+    request = ArchiveRequest(base_path="/t", options=SMALL_LIMITS, min_commits=2, max_commits=3)
     archive(request, storage=table.storage, clock=table.clock)
     watch, hook = CommitWatch(), HudiHook(table.storage.base_path)
     archived = [write.instant.requested_time for write in hook.archived_writes()]
@@ -293,7 +293,7 @@ def test_watchers_of_two_assets_make_two_triggers() -> None:
     assert HudiTableWatcherTrigger(**kwargs).serialize()[1] == kwargs
 
 
-def test_an_asset_with_a_watcher_survives_serialisation() -> None:
+def test_an_asset_with_a_watcher_can_be_serialised() -> None:
     from datetime import datetime
 
     from airflow.sdk import DAG

@@ -1,8 +1,11 @@
-"""Loaded by every Python process of a job that a test starts with this folder on its path; harmless without settings.
+"""Code that runs in every Python process of a job, if a test starts the job with this folder on the Python path.
 
-``E2E_HIDDEN_FOLDER``: is taken off the path, so that an engine installed from the checkout cannot help the archive.
-``E2E_KILL_ONE_WORKER``: name of a file. The first Spark worker that has written a base file creates it and dies
-before Spark hears of the base file, as a machine that is lost does.
+Without the following environment variables, this module does nothing.
+
+``E2E_HIDDEN_FOLDER``: a folder that this module removes from the Python path, so that a job cannot import the engine
+from the checkout instead of the archive.
+``E2E_KILL_ONE_WORKER``: name of a file. The first Spark worker that has written a base file creates this file and dies
+before it reports the base file to Spark, as if its machine had failed.
 """
 
 import os

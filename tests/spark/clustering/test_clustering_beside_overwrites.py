@@ -1,4 +1,4 @@
-"""Overwrites and deletes of partitions at work while a clustering is scheduled: neither fails the other."""
+"""A clustering is scheduled while an overwrite or a delete of partitions is running: neither job fails."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +33,7 @@ def table(small_files: TableUnderTest, tmp_path: Path) -> TableUnderTest:
 
 
 def interrupted(base_path: Path, act: Callable[[], object], *, after: bool) -> LocalStorage:
-    """Storage of an overwrite that lets another job act once, before or after the overwrite says what it replaces."""
+    """Storage for an overwrite. It runs another job once, before or after the overwrite's inflight file exists."""
     acts = [act]
 
     class Interrupted(LocalStorage):
@@ -56,7 +56,7 @@ def expected_rows(table: TableUnderTest, rows: list[Row], left: set[str]) -> lis
 
 
 @pytest.mark.parametrize(("operation", "rows", "options", "left"), OPERATIONS)
-def test_a_plan_leaves_out_what_a_running_overwrite_replaces(
+def test_a_plan_does_not_contain_file_groups_that_a_running_overwrite_replaces(
     table: TableUnderTest, operation: str, rows: list[Row], options: dict[str, str], left: set[str]
 ) -> None:
     expected, scheduled = expected_rows(table, rows, left), list[JobResult]()
@@ -73,7 +73,7 @@ def test_a_plan_leaves_out_what_a_running_overwrite_replaces(
 
 
 @pytest.mark.parametrize(("operation", "rows", "options", "left"), OPERATIONS)
-def test_an_overwrite_that_meets_a_plan_at_its_commit_tries_again(
+def test_an_overwrite_retries_if_a_plan_was_scheduled_before_it_became_inflight(
     table: TableUnderTest,
     caplog: pytest.LogCaptureFixture,
     operation: str,

@@ -1,4 +1,4 @@
-"""Writes before, during and after the execution of a plan: neither the rows nor the clustering get lost."""
+"""Writes before and during the execution of a plan: no row is lost, and the clustering completes where possible."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -40,7 +40,7 @@ def table(small_files: TableUnderTest, tmp_path: Path) -> TableUnderTest:
 
 
 def updated(table: TableUnderTest, *changes: Row) -> list[Row]:
-    """What the table must hold after an upsert of these rows."""
+    """The expected rows of the table after an upsert of these rows."""
     return sorted({**{row[0]: row for row in table.rows()}, **{row[0]: row for row in changes}}.values())
 
 
@@ -49,7 +49,7 @@ def files_by_partition(table: TableUnderTest) -> dict[str, int]:
 
 
 def hidden_plan(table: TableUnderTest) -> dict[Path, bytes]:
-    """Take the pending plan off the timeline for a moment, as if a writer had not seen it."""
+    """Remove the files of the pending plan, so that a writer does not find the plan, and return the files."""
     found = {
         path: path.read_bytes()
         for path in files_below(table.base_path / ".hoodie")
@@ -66,12 +66,12 @@ def is_clustering(path: Path) -> bool:
     return not completed and "commit.requested" not in path.name.replace("replacecommit", "")
 
 
-def put_back(files: dict[Path, bytes]) -> None:
+def restore_plan(files: dict[Path, bytes]) -> None:
     for path, content in files.items():
         path.write_bytes(content)
 
 
-def test_a_plan_gives_the_file_groups_up_that_a_write_changes(table: TableUnderTest) -> None:
+def test_a_write_releases_the_file_groups_that_it_changes_from_a_plan(table: TableUnderTest) -> None:
     plan = table.schedule().instant_time or ""
     change = ("a1", 2, "a", 2.0)
     expected = updated(table, change)
@@ -79,13 +79,15 @@ def test_a_plan_gives_the_file_groups_up_that_a_write_changes(table: TableUnderT
     assert table.rows() == expected
     executed = table.execute(plan)
     assert executed.outcome is Outcome.COMPLETED
-    assert executed.instant_time != plan, "another plan took its place"
+    assert executed.instant_time != plan, "the write did not replace the plan"
     assert table.rows() == expected
     assert files_by_partition(table) == {"a": BATCHES, "b": 1}
     assert table.leftovers() == set()
 
 
-def test_a_plan_all_of_whose_groups_are_changed_goes_and_says_to_whom(table: TableUnderTest) -> None:
+def test_a_write_that_changes_all_groups_of_a_plan_cancels_the_plan(
+    table: TableUnderTest,
+) -> None:
     plan = table.schedule().instant_time or ""
     written = table.write([("a1", 2, "a", 2.0), ("b1", 2, "b", 2.0)])
     executed = table.execute(plan)
@@ -103,7 +105,7 @@ def test_a_plan_all_of_whose_groups_are_changed_goes_and_says_to_whom(table: Tab
         ("delete", [("a1", 9, "a", 9.0)], {}),
     ],
 )
-def test_so_it_does_for_every_operation_that_replaces(
+def test_every_operation_that_changes_file_groups_completes_despite_a_plan(
     table: TableUnderTest, operation: str, rows: list[Row], options: dict[str, str]
 ) -> None:
     table.schedule()
@@ -115,7 +117,7 @@ def test_so_it_does_for_every_operation_that_replaces(
     assert table.leftovers() == set()
 
 
-def test_inserts_leave_a_plan_alone(table: TableUnderTest) -> None:
+def test_an_insert_does_not_change_a_plan(table: TableUnderTest) -> None:
     plan = table.schedule().instant_time or ""
     table.write([("new", 1, "a", 1.0)], "insert")
     expected = table.rows()
@@ -124,7 +126,9 @@ def test_inserts_leave_a_plan_alone(table: TableUnderTest) -> None:
     assert files_by_partition(table) == {"a": 2, "b": 1}
 
 
-def test_a_write_waits_for_a_plan_under_execution_and_lands_in_its_files(table: TableUnderTest) -> None:
+def test_a_write_waits_for_the_execution_of_a_plan_and_then_changes_the_clustered_files(
+    table: TableUnderTest,
+) -> None:
     table.schedule()
     change = ("a1", 2, "a", 2.0)
     expected = updated(table, change)
@@ -140,28 +144,30 @@ def test_a_write_waits_for_a_plan_under_execution_and_lands_in_its_files(table: 
     assert table.leftovers() == set()
 
 
-def test_a_write_does_not_wait_for_ever(table: TableUnderTest) -> None:
+def test_a_write_fails_if_the_execution_of_a_plan_lasts_too_long(table: TableUnderTest) -> None:
     table.schedule()
     with HeldUp(table), pytest.raises(PendingPlanError, match="did not end within 1 s"):
         table.write([("a1", 2, "a", 2.0)], options={"hoodie.airflow.clustering.wait.seconds": "1"})
     assert files_by_partition(table) == {"a": 1, "b": 1}
 
 
-def test_reject_fails_the_write_and_changes_nothing(table: TableUnderTest) -> None:
+def test_with_the_reject_strategy_the_write_fails_and_changes_nothing(table: TableUnderTest) -> None:
     plan = table.schedule().instant_time
     files = table.files()
     hudis = "org.apache.hudi.client.clustering.update.strategy.SparkRejectUpdateStrategy"
     with pytest.raises(
         PendingPlanError,
-        match=f"pending clustering {plan}, [0-9] min old, .*SparkRejectUpdateStrategy rejects it",
+        match=f"pending clustering {plan}, [0-9] min old, .*SparkRejectUpdateStrategy rejects the write",
     ):
         table.write([("a1", 2, "a", 2.0)], options={STRATEGY: hudis})
-    with pytest.raises(PendingPlanError, match="SparkAllowUpdateStrategy rejects it"):
+    with pytest.raises(PendingPlanError, match="SparkAllowUpdateStrategy rejects the write"):
         table.write([("a1", 2, "a", 2.0)], options={STRATEGY: "SparkAllowUpdateStrategy"})
     assert table.files() == files
 
 
-def test_allow_rolls_the_plan_back_even_under_execution(table: TableUnderTest) -> None:
+def test_with_the_allow_strategy_the_write_rolls_back_a_plan_that_is_being_executed(
+    table: TableUnderTest,
+) -> None:
     table.schedule()
     change = ("a1", 2, "a", 2.0)
     expected = updated(table, change)
@@ -177,14 +183,16 @@ def test_allow_rolls_the_plan_back_even_under_execution(table: TableUnderTest) -
     assert table.leftovers() == set()
 
 
-def test_groups_that_a_writer_changed_behind_our_back_are_given_up(table: TableUnderTest) -> None:
+def test_an_execution_drops_groups_that_a_write_changed_without_finding_the_plan(
+    table: TableUnderTest,
+) -> None:
     table.schedule()
     change = ("a1", 2, "a", 2.0)
     expected = updated(table, change)
     with HeldUp(table) as execution:
         plan = hidden_plan(table)
         table.write([change], options={"hoodie.cleaner.policy.failed.writes": "NEVER"})
-        put_back(plan)
+        restore_plan(plan)
     result = execution.result.result()
     assert result.report is not None
     assert [p.groups_given_up for p in result.report.plans] == [1]
@@ -193,14 +201,14 @@ def test_groups_that_a_writer_changed_behind_our_back_are_given_up(table: TableU
     assert table.leftovers() == set()
 
 
-def test_a_plan_that_lost_all_its_groups_at_the_commit_is_dropped(table: TableUnderTest) -> None:
+def test_an_execution_that_drops_all_groups_cancels_the_plan(table: TableUnderTest) -> None:
     plan = table.schedule().instant_time or ""
     changes = [("a1", 2, "a", 2.0), ("b1", 2, "b", 2.0)]
     expected = updated(table, *changes)
     with HeldUp(table) as execution:
         hidden = hidden_plan(table)
         table.write(changes, options={"hoodie.cleaner.policy.failed.writes": "NEVER"})
-        put_back(hidden)
+        restore_plan(hidden)
     result = execution.result.result()
     assert result.outcome is Outcome.NOTHING_TO_DO
     assert f"clustering {plan} was cancelled: other writers changed all" in result.reason
@@ -210,14 +218,14 @@ def test_a_plan_that_lost_all_its_groups_at_the_commit_is_dropped(table: TableUn
     assert table.leftovers() == set()
 
 
-def test_a_plan_that_is_dropped_does_not_keep_others_from_being_executed(table: TableUnderTest) -> None:
+def test_an_execution_that_cancels_one_plan_still_completes_the_other_plans(table: TableUnderTest) -> None:
     scheduled = table.schedule(options={"hoodie.airflow.clustering.groups.per.plan": "1"}).report
     assert scheduled is not None
     change = ("a1", 2, "a", 2.0)
     expected = updated(table, change)
     hidden = hidden_plan(table)
     table.write([change])
-    put_back(hidden)
+    restore_plan(hidden)
     done = table.execute()
     assert done.outcome is Outcome.COMPLETED
     assert done.report is not None
@@ -229,7 +237,7 @@ def test_a_plan_that_is_dropped_does_not_keep_others_from_being_executed(table: 
     assert table.leftovers() == set()
 
 
-def test_two_executions_of_one_plan_do_it_once(table: TableUnderTest) -> None:
+def test_of_two_executions_of_one_plan_only_one_writes(table: TableUnderTest) -> None:
     plan = table.schedule().instant_time or ""
     expected = table.rows()
     with HeldUp(table) as first, ThreadPoolExecutor(1) as pool:
@@ -246,11 +254,11 @@ def test_two_executions_of_one_plan_do_it_once(table: TableUnderTest) -> None:
 
 
 def later() -> FixedClock:
-    """When the lock and the heartbeat of a dead job have expired."""
+    """A clock ten minutes ahead, for which the lock and the heartbeat of a dead job have expired."""
     return FixedClock(SystemClock().now() + timedelta(minutes=10), step=timedelta(milliseconds=1))
 
 
-def test_a_plan_is_taken_over_from_an_execution_that_died(table: TableUnderTest) -> None:
+def test_a_second_execution_takes_over_the_plan_of_a_dead_execution(table: TableUnderTest) -> None:
     plan = table.schedule().instant_time or ""
     expected = table.rows()
     with HeldUp(table) as dead:
@@ -260,13 +268,13 @@ def test_a_plan_is_taken_over_from_an_execution_that_died(table: TableUnderTest)
         )
         taken = table.execute(plan, clock=later())
         assert taken.outcome is Outcome.COMPLETED
-    assert dead.result.exception() is None, "it finds the commit of the other one"
+    assert dead.result.exception() is None, "the first execution did not find the commit of the second one"
     assert dead.result.result().reused
     assert table.rows() == expected
     assert table.leftovers() == set()
 
 
-def test_what_a_failed_execution_wrote_is_removed_and_the_plan_waits_again(
+def test_a_failed_execution_removes_its_files_and_leaves_the_plan_pending(
     table: TableUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = table.schedule().instant_time or ""
@@ -283,7 +291,7 @@ def test_what_a_failed_execution_wrote_is_removed_and_the_plan_waits_again(
     assert table.rows() == expected
 
 
-def test_a_plan_leaves_file_groups_alone_that_a_running_write_changes(
+def test_a_plan_does_not_contain_file_groups_that_a_running_write_changes(
     spark: SparkSession, table: TableUnderTest
 ) -> None:
     from support.spark import held_up
@@ -299,7 +307,9 @@ def test_a_plan_leaves_file_groups_alone_that_a_running_write_changes(
     assert table.rows() == expected
 
 
-def test_a_metadata_table_listed_while_files_are_swept_stops_the_commit(table: TableUnderTest) -> None:
+def test_an_execution_does_not_commit_if_a_metadata_table_is_listed_meanwhile(
+    table: TableUnderTest,
+) -> None:
     plan = table.schedule().instant_time or ""
     expected, properties = table.rows(), table.base_path / ".hoodie" / "hoodie.properties"
     unlisted = properties.read_text()
@@ -307,7 +317,7 @@ def test_a_metadata_table_listed_while_files_are_swept_stops_the_commit(table: T
     class Listing(LocalStorage):
         def list_files(self, folder: str = "") -> Iterator[StoredObject]:
             if folder == f".hoodie/.temp/{plan}":
-                # What a Hudi writer with defaults, but without the lock, does at any time.
+                # A Hudi writer with default options and without the lock may do so at any time.
                 properties.write_text(f"{unlisted}hoodie.table.metadata.partitions=files\n")
             return super().list_files(folder)
 
@@ -322,7 +332,9 @@ def test_a_metadata_table_listed_while_files_are_swept_stops_the_commit(table: T
     assert table.leftovers() == set()
 
 
-def test_an_execution_without_a_heartbeat_is_left_alone_until_it_is_old(table: TableUnderTest) -> None:
+def test_an_execution_without_a_heartbeat_can_be_taken_over_only_when_it_has_expired(
+    table: TableUnderTest,
+) -> None:
     plan = table.schedule().instant_time or ""
     store = table.timeline_store()
     (pending,) = store.load().pending
@@ -333,7 +345,7 @@ def test_an_execution_without_a_heartbeat_is_left_alone_until_it_is_old(table: T
     assert taken.instant_time == plan
 
 
-def test_a_retry_of_the_same_request_takes_its_plan_back_at_once(table: TableUnderTest) -> None:
+def test_a_retry_of_the_same_request_takes_over_its_plan_immediately(table: TableUnderTest) -> None:
     plan = table.schedule().instant_time or ""
     with HeldUp(table, request_id="same") as dead:
         assert table.execute(plan, request_id="same").instant_time == plan

@@ -1,6 +1,6 @@
-"""Clustering jobs that stop at one of their changes of storage: readers see equal rows, and the next run finishes.
+"""Clustering jobs stop at one of their changes to the storage. Readers see the same rows; the next run completes.
 
-By default the tests try a sample of the changes, with ``TEST_DEPTH=all`` every change.
+By default the tests stop the jobs at a sample of the changes, and with ``TEST_DEPTH=all`` at every change.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ FAILURES = {
 def small_files(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], TableUnderTest]:
-    """Two partitions of two files each, by table version."""
+    """For a table version, a table of two partitions with two files each."""
 
     @cache
     def made(version: str) -> TableUnderTest:
@@ -46,7 +46,7 @@ def small_files(
 def stopped(
     job: str, start: TableUnderTest, folder: Path, act: Act, failure: str, *, at_least: int = 2, turn: int = 0
 ) -> Iterator[TableUnderTest]:
-    """The table as each failed run of the job left it."""
+    """Yield the table after each failed run of the job."""
     after, error = FAILURES[failure]
     for table in stopped_runs(
         start.copied_to, folder, act, after=after, error=error, at_least=at_least, turn=turn
@@ -56,7 +56,7 @@ def stopped(
 
 
 def check_ends_well(table: TableUnderTest, rows: list[Row], *files: int) -> None:
-    """Equal rows now, and after the execution of all that is pending; nothing is left behind."""
+    """Check that the rows are correct before and after the execution of pending plans, and that no leftovers stay."""
     assert table.rows() == rows
     table.execute(clock=later())
     assert table.rows() == rows
@@ -64,9 +64,12 @@ def check_ends_well(table: TableUnderTest, rows: list[Row], *files: int) -> None
     assert settled_leftovers(table) == set()
 
 
-@pytest.mark.parametrize(("version", "failure"), [("6", "killed after"), ("9", "failed after")])
-def test_execution(
-    small_files: Callable[[str], TableUnderTest], tmp_path: Path, version: str, failure: str
+@pytest.mark.parametrize(
+    ("version", "failure", "turn"),
+    [("6", "killed after", 0), ("9", "failed after", 1), ("9", "killed before", 2)],
+)
+def test_a_second_execution_completes_the_plan_of_a_stopped_execution(
+    small_files: Callable[[str], TableUnderTest], tmp_path: Path, version: str, failure: str, turn: int
 ) -> None:
     planned = small_files(version).copied_to(tmp_path / "planned")
     plan = planned.schedule().instant_time or ""
@@ -78,14 +81,16 @@ def test_execution(
         lambda t, s: t.execute(plan, storage=s),
         failure,
         at_least=8,
-        turn=int(version == "9"),
+        turn=turn,
     ):
         assert table.rows() == rows
         assert table.execute(plan, clock=later()).outcome is Outcome.COMPLETED
         check_ends_well(table, rows, 2)
 
 
-def test_scheduling(small_files: Callable[[str], TableUnderTest], tmp_path: Path) -> None:
+def test_a_stopped_scheduling_is_completed_by_the_same_request(
+    small_files: Callable[[str], TableUnderTest], tmp_path: Path
+) -> None:
     start = small_files("9")
     rows = start.rows()
     for table in stopped(
@@ -101,7 +106,9 @@ def test_scheduling(small_files: Callable[[str], TableUnderTest], tmp_path: Path
         check_ends_well(table, rows, 2)
 
 
-def test_cancelling(small_files: Callable[[str], TableUnderTest], tmp_path: Path) -> None:
+def test_a_stopped_cancellation_is_completed_by_a_second_one(
+    small_files: Callable[[str], TableUnderTest], tmp_path: Path
+) -> None:
     planned = small_files("6").copied_to(tmp_path / "planned")
     plan = planned.schedule().instant_time or ""
     rows = planned.rows()
@@ -112,7 +119,7 @@ def test_cancelling(small_files: Callable[[str], TableUnderTest], tmp_path: Path
         check_ends_well(table, rows, 4)
 
 
-def test_a_write_that_a_plan_gives_way_to(
+def test_a_stopped_write_that_releases_groups_of_a_plan_is_completed_by_the_same_request(
     small_files: Callable[[str], TableUnderTest], tmp_path: Path
 ) -> None:
     planned = small_files("9").copied_to(tmp_path / "planned")
@@ -126,6 +133,7 @@ def test_a_write_that_a_plan_gives_way_to(
         tmp_path,
         lambda t, s: t.write([change], request_id="same", storage=s),
         "killed before",
+        turn=1,
     ):
         assert table.rows() in (rows, expected)
         table.write([change], request_id="same", clock=later())

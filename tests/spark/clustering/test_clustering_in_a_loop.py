@@ -1,4 +1,7 @@
-"""Writers and clusterings on one table at the same time, again and again: the rows are those of a dictionary."""
+"""Writers and clusterings change one table repeatedly at the same time.
+
+At the end, the table contains exactly the rows that the writers recorded in dictionaries.
+"""
 
 import threading
 import time
@@ -20,21 +23,21 @@ OPTIMISTIC = {
     "hoodie__write__lock__provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
 }
 KEYS = 60
-PATIENCE_SECONDS = 120.0
-"""How much longer a slow machine may take until each writer has written twice and a clustering is completed."""
+EXTRA_SECONDS = 120.0
+"""Additional seconds for slow machines, until each writer has written twice and a clustering has completed."""
 
 
 class Writer:
-    """Updates and adds keys of its own, so that what the table must hold is known whatever happens beside it."""
+    """Updates and adds only its own keys, so that the expected rows do not depend on the other jobs."""
 
     def __init__(self, table: TableUnderTest, name: str, until: float) -> None:
         self._table, self._name, self._until = table, name, until
         self.rows: dict[str, Row] = {}
         self.writes = 0
-        self.wants_more: Callable[[], bool] = lambda: False
+        self.must_continue: Callable[[], bool] = lambda: False
 
     def run(self) -> None:
-        while time.monotonic() < self._until or self._has_patience():
+        while time.monotonic() < self._until or self._continues_after_the_deadline():
             self.writes += 1
             keys = {(self.writes * 7 + i) % KEYS for i in range(9)}
             batch: list[Row] = [
@@ -43,11 +46,11 @@ class Writer:
             self._write(batch, f"{self._name}-{self.writes}")
             self.rows.update({row[0]: row for row in batch})
 
-    def _has_patience(self) -> bool:
-        return self.wants_more() and time.monotonic() < self._until + PATIENCE_SECONDS
+    def _continues_after_the_deadline(self) -> bool:
+        return self.must_continue() and time.monotonic() < self._until + EXTRA_SECONDS
 
     def _write(self, batch: list[Row], request_id: str) -> None:
-        """As often as it takes: the other writer is in the same files."""
+        """Write the batch, and retry after each conflict: the other writer changes the same file groups."""
         while True:
             with suppress(CommitConflictError):
                 self._table.write(batch, request_id=request_id)
@@ -55,7 +58,9 @@ class Writer:
 
 
 @pytest.mark.parametrize("version", ["6", "9"])
-def test_rows_of_writers_beside_clusterings(spark: SparkSession, tmp_path: Path, version: str) -> None:
+def test_no_rows_are_lost_or_duplicated_if_clusterings_and_writers_run_concurrently(
+    spark: SparkSession, tmp_path: Path, version: str
+) -> None:
     options = {
         "hoodie__write__table__version": version,
         "hoodie__parquet__small__file__limit": "0",
@@ -68,7 +73,7 @@ def test_rows_of_writers_beside_clusterings(spark: SparkSession, tmp_path: Path,
     clusterings: list[str] = []
     stop = threading.Event()
     for writer in writers:
-        writer.wants_more = lambda: not clusterings or min(each.writes for each in writers) < 2
+        writer.must_continue = lambda: not clusterings or min(each.writes for each in writers) < 2
 
     def cluster() -> None:
         while not stop.is_set():
@@ -76,7 +81,7 @@ def test_rows_of_writers_beside_clusterings(spark: SparkSession, tmp_path: Path,
                 scheduled = table.schedule(sort_columns=("v",) if len(clusterings) % 2 else ())
                 done = table.execute()
             except (CommitConflictError, InvalidRequestError):
-                table.cancel(older_than_minutes=0)  # everything it planned was changed first
+                table.cancel(older_than_minutes=0)  # writers changed all file groups of the plan first
                 continue
             if scheduled.instant_time and done.instant_time:
                 clusterings.append(done.instant_time)
@@ -94,6 +99,6 @@ def test_rows_of_writers_beside_clusterings(spark: SparkSession, tmp_path: Path,
     for writer in writers:
         expected.update(writer.rows)
     assert table.rows() == sorted(expected.values())
-    assert clusterings, "no clustering got through"
+    assert clusterings, "no clustering completed"
     assert min(writer.writes for writer in writers) >= 2
     assert table.leftovers() == set()

@@ -1,4 +1,4 @@
-"""Clustering from plan to commit: rows equal, files fewer and in order, nothing left behind, nothing done twice."""
+"""Scheduling, execution and cancellation of clusterings: the rows, the files and the results are as expected."""
 
 import dataclasses
 import json
@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from hudi_table_services.contract.clustering import ClusteringPlanReport
 from hudi_table_services.contract.result import JobResult, Outcome
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY
+from hudi_table_services.services.registry import read_result
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
@@ -39,7 +40,7 @@ def with_small_files(spark: SparkSession, base_path: Path, version: str = "6") -
 
 @pytest.fixture(scope="module")
 def small_files(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> TableUnderTest:
-    """Two partitions of four files each, version 6; a test that changes the table works on a copy."""
+    """A table of version 6 with two partitions of four files each; tests that change the table use a copy."""
     return with_small_files(spark, tmp_path_factory.mktemp("clustering") / "t")
 
 
@@ -90,22 +91,22 @@ def test_small_files_become_one_per_partition_with_the_same_rows(
     assert len(table.rows()) == len(before) + 1
 
 
-def test_a_table_that_is_done_stays_done(table: TableUnderTest) -> None:
+def test_a_clustered_table_is_not_clustered_again_with_the_same_options(table: TableUnderTest) -> None:
     for options in ({}, {"sort_columns": ("v",)}):
         table.schedule(**options)
         table.execute()
         again = table.schedule(**options)
         assert again.outcome is Outcome.NOTHING_TO_DO
-        assert "as a clustering with these options left it" in again.reason
+        assert "already clustered with these options" in again.reason
     assert table.schedule(sort_columns=("ts",)).outcome is Outcome.COMPLETED
 
 
-def test_order_is_known_from_the_footer_once_the_clustering_is_archived(table: TableUnderTest) -> None:
+def test_the_footer_gives_the_layout_of_a_file_whose_clustering_is_archived(table: TableUnderTest) -> None:
     table.schedule(sort_columns=("v",))
     table.execute()
     kept = {path for files in table.live_files().values() for path in files}
     for path in set(table.base_path.glob("[ab]/*.parquet")) - kept:
-        path.unlink()  # cleaned, as Hudi demands before it archives
+        path.unlink()  # as a clean would do; Hudi archives only commits whose files have been cleaned
     archived = [
         p for p in (table.base_path / ".hoodie").iterdir() if "commit" in p.name or p.suffix == ".inflight"
     ]
@@ -118,7 +119,7 @@ def test_order_is_known_from_the_footer_once_the_clustering_is_archived(table: T
     assert sorted(group.partition_path for group in others.groups) == ["a", "b", "c"]
 
 
-def test_rows_are_sorted_nulls_first(table: TableUnderTest) -> None:
+def test_rows_are_sorted_with_nulls_first(table: TableUnderTest) -> None:
     before = table.rows()
     table.schedule(sort_columns=("v", "k"))
     result = table.execute()
@@ -132,7 +133,7 @@ def test_rows_are_sorted_nulls_first(table: TableUnderTest) -> None:
 
 @pytest.mark.parametrize("layout", ["linear", "zorder", "hilbert"])
 @pytest.mark.parametrize("memory", ["1048576", "536870912"])
-def test_every_layout_keeps_the_rows_in_memory_and_by_exchange(
+def test_no_layout_loses_rows_in_memory_or_through_an_exchange(
     spark: SparkSession, tmp_path: Path, layout: str, memory: str
 ) -> None:
     table = TableUnderTest(spark, tmp_path / "t", **NO_PADDING)
@@ -154,7 +155,7 @@ def test_every_layout_keeps_the_rows_in_memory_and_by_exchange(
     sizes = {
         "hoodie.airflow.clustering.size.tolerance": "0",
     }
-    # Below the limit, so that all three are planned.
+    # All three files are smaller than the limit, so the plan contains all of them.
     sizes["hoodie.clustering.plan.strategy.small.file.limit"] = str(largest + 1)
     sizes["hoodie.clustering.plan.strategy.target.file.max.bytes"] = str((largest * 3 + 1) // 2)
     plan = only_plan(table.schedule(sort_columns=("v", "ts"), layout=layout, options=sizes))
@@ -171,7 +172,7 @@ def test_every_layout_keeps_the_rows_in_memory_and_by_exchange(
     assert table.leftovers() == set()
 
 
-def test_a_value_that_fills_buckets_alone_is_streamed_and_files_stay_even(
+def test_rows_are_sorted_if_the_rows_of_one_value_exceed_the_task_memory(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table = TableUnderTest(spark, tmp_path / "t", **NO_PADDING)
@@ -186,7 +187,9 @@ def test_a_value_that_fills_buckets_alone_is_streamed_and_files_stay_even(
     assert values(path, "v") == sorted(v for _, _, _, v in before)
 
 
-def test_stitching_into_several_files_gives_each_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_clustering_without_sorting_gives_each_file_the_same_number_of_rows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     table = TableUnderTest(spark, tmp_path / "t", **NO_PADDING)
     for number, count in enumerate((5_000, 3_000, 4_000)):
         table.write([(f"{number}-{i:05d}", i, "a", float(i * 31 % 1009)) for i in range(count)], "insert")
@@ -207,7 +210,9 @@ def test_stitching_into_several_files_gives_each_the_same_rows(spark: SparkSessi
     assert [pq.ParquetFile(p).metadata.num_rows for p in table.live_files()["a"]] == [6_000, 6_000]
 
 
-def test_every_type_that_has_an_order_can_be_sorted_by(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_clustering_can_sort_by_columns_of_every_type_with_an_order(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     schema = (
         "k string, ts bigint, p string, n decimal(20,4), d date, t timestamp, b boolean, f float, x binary, s string, "
         "l array<int>"
@@ -241,7 +246,7 @@ def without_file(table: TableUnderTest) -> list[dict[str, object]]:
     return [{k: v for k, v in r.items() if k != "_hoodie_file_name"} for r in table.records()]
 
 
-def test_executing_twice_writes_once(table: TableUnderTest) -> None:
+def test_a_second_execution_of_a_plan_writes_nothing(table: TableUnderTest) -> None:
     plan = only_plan(table.schedule())
     first = table.execute(plan.instant_time)
     files = table.files()
@@ -251,7 +256,7 @@ def test_executing_twice_writes_once(table: TableUnderTest) -> None:
     assert table.execute().outcome is Outcome.NOTHING_TO_DO
 
 
-def test_the_same_request_schedules_once(table: TableUnderTest) -> None:
+def test_a_repeated_request_schedules_no_second_plan(table: TableUnderTest) -> None:
     first = table.schedule(request_id="same")
     again = table.schedule(request_id="same")
     assert (again.reused, again.instant_time) == (True, first.instant_time)
@@ -259,7 +264,7 @@ def test_the_same_request_schedules_once(table: TableUnderTest) -> None:
     assert only_plan(table.schedule(request_id="same")).state == "completed"
 
 
-def test_sub_plans_are_commits_of_their_own(table: TableUnderTest) -> None:
+def test_each_sub_plan_has_its_own_commit(table: TableUnderTest) -> None:
     before = table.rows()
     result = table.schedule(options={"hoodie.airflow.clustering.groups.per.plan": "1"})
     assert result.report is not None
@@ -295,18 +300,18 @@ def test_every_n_commits_counts_from_the_last_clustering(table: TableUnderTest) 
     assert counted.commit_count == 3
 
 
-def test_plans_that_wait_are_capped(table: TableUnderTest) -> None:
+def test_nothing_is_scheduled_if_the_maximum_number_of_plans_is_pending(table: TableUnderTest) -> None:
     for partition in ("a", "b"):
         assert table.schedule(partitions=(partition,)).outcome is Outcome.COMPLETED
     capped = table.schedule()
-    assert "2 plans pending, cap is 2" in capped.reason
+    assert "2 plans are pending" in capped.reason
     assert (
         table.schedule(options={"hoodie.airflow.clustering.max.pending.plans": "0"}).outcome
         is Outcome.NOTHING_TO_DO
     )
 
 
-def test_a_cancelled_plan_is_gone_and_says_so(table: TableUnderTest) -> None:
+def test_an_execution_of_a_cancelled_plan_reports_the_cancellation(table: TableUnderTest) -> None:
     before, plan = table.rows(), only_plan(table.schedule())
     assert table.cancel(plan.instant_time, preview=True).outcome is Outcome.PLANNED
     assert table.cancel(plan.instant_time).outcome is Outcome.COMPLETED
@@ -322,7 +327,7 @@ def test_a_cancelled_plan_is_gone_and_says_so(table: TableUnderTest) -> None:
     assert table.schedule().outcome is Outcome.COMPLETED
 
 
-def test_the_commit_names_its_request_and_the_schema(table: TableUnderTest) -> None:
+def test_the_commit_contains_the_request_id_and_the_schema(table: TableUnderTest) -> None:
     table.schedule()
     result = table.execute(request_id="mine")
     storage = LocalStorage(str(table.base_path))
@@ -338,7 +343,7 @@ def test_the_commit_names_its_request_and_the_schema(table: TableUnderTest) -> N
     }
 
 
-def test_columns_added_after_a_file_was_written_are_null_in_it(table: TableUnderTest) -> None:
+def test_a_column_that_is_newer_than_a_file_is_null_in_the_rows_of_the_file(table: TableUnderTest) -> None:
     table.write(
         [("wide", 9, "a", 1.0, "more")],
         "insert",
@@ -351,14 +356,14 @@ def test_columns_added_after_a_file_was_written_are_null_in_it(table: TableUnder
     assert extra.count(None) == len(extra) - 1
 
 
-def test_a_reader_of_the_old_files_reads_them_to_the_end(table: TableUnderTest) -> None:
+def test_a_reader_can_still_read_the_old_files_after_a_clustering(table: TableUnderTest) -> None:
     old = [pq.ParquetFile(path) for paths in table.live_files().values() for path in paths]
     table.schedule()
     table.execute()
     assert sum(file.read().num_rows for file in old) == len(table.rows())
 
 
-def test_the_result_survives_its_document(table: TableUnderTest) -> None:
+def test_a_result_equals_the_result_read_from_its_document(table: TableUnderTest) -> None:
     table.schedule(sort_columns=("v",))
     result = table.execute()
-    assert JobResult.from_json(result.to_json()) == dataclasses.replace(result)
+    assert read_result(result.to_json()) == dataclasses.replace(result)

@@ -1,4 +1,7 @@
-"""Memory of a clustering's worker goes by one option, whatever the size of the group (docs/clustering.md)."""
+"""One option limits the memory of a worker of a clustering, independently of the size of the group.
+
+See docs/clustering.md.
+"""
 
 import multiprocessing
 from collections.abc import Callable
@@ -39,7 +42,7 @@ MARGIN_MIB = 40
 
 
 def write_inputs(root: str, files: int) -> list[InputFile]:
-    """Base files of `FILE_ARROW_MIB` each, as a group reads them."""
+    """Write base files whose rows need `FILE_ARROW_MIB` of memory each, and return them as inputs of a group."""
     inputs = []
     for number in range(files):
         job = write_job(root, f"20260101{number:06d}000")
@@ -65,7 +68,7 @@ def clustering_job(root: str) -> RewriteJob:
 
 
 def exchange(job: RewriteJob, task: GroupTask) -> list[GroupOutcome]:
-    """What Spark spreads over several tasks, one after the other, as in a worker that is used again."""
+    """Run the steps of an exchange one after another in this process; Spark would run them in several tasks."""
     count = len(task.inputs)
     samples = [
         sample_file(job, file, count, is_measured(place, count)) for place, file in enumerate(task.inputs)
@@ -85,7 +88,7 @@ def in_memory(job: RewriteJob, task: GroupTask) -> list[GroupOutcome]:
 def peak_mib(
     root: str, inputs: list[InputFile], rewrite: Callable[[RewriteJob, GroupTask], list[GroupOutcome]]
 ) -> float:
-    """MiB that rewriting the files into as many others took, above the program itself."""
+    """MiB of memory that rewriting the files into the same number of files needs in addition to the program itself."""
     job = clustering_job(root)
     heartbeat = Heartbeat(job.storage, INSTANT_TIME, owner=job.attempt)
     heartbeat.start()
@@ -102,19 +105,19 @@ def peak_mib(
 def measured(
     root: Path, *sizes: int, rewrite: Callable[[RewriteJob, GroupTask], list[GroupOutcome]]
 ) -> list[float]:
-    """`peak_mib` of groups of so many files, each in a process that has done nothing else."""
+    """`peak_mib` of groups with these numbers of files, each measured in a new process."""
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawn, max_tasks_per_child=1) as fresh:
         inputs = fresh.submit(write_inputs, str(root), max(sizes)).result()
         return [fresh.submit(peak_mib, str(root), inputs[:size], rewrite).result() for size in sizes]
 
 
-def test_memory_of_an_exchange_does_not_grow_with_the_group(tmp_path: Path) -> None:
+def test_the_memory_of_an_exchange_does_not_grow_with_the_group(tmp_path: Path) -> None:
     double, eightfold = measured(tmp_path, 2, 8, rewrite=exchange)
     assert eightfold - double < TASK_MEMORY_MIB, (double, eightfold)
     assert max(double, eightfold) < 1.3 * TASK_MEMORY_MIB + 170 + MARGIN_MIB, (double, eightfold)
 
 
-def test_memory_of_a_group_that_is_sorted_at_once(tmp_path: Path) -> None:
+def test_the_memory_of_a_group_that_is_sorted_in_memory_is_limited(tmp_path: Path) -> None:
     (peak,) = measured(tmp_path, 1, rewrite=in_memory)
     assert peak < 2.5 * TASK_MEMORY_MIB + 170 + MARGIN_MIB, peak

@@ -1,4 +1,4 @@
-"""Dry runs of writes that meet a pending clustering: they report what the write would do, and change nothing."""
+"""Dry runs of writes that change file groups of a pending clustering report what the write would do with the plan."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def table(small_files: TableUnderTest, tmp_path: Path) -> TableUnderTest:
 
 
 @pytest.mark.parametrize(
-    ("operation", "options", "says"),
+    ("operation", "options", "message"),
     [
         ("upsert", {}, "would release 1 of its 2 groups to this write"),
         ("insert_overwrite", {}, "would release 1 of its 2 groups to this write"),
@@ -42,28 +42,28 @@ def table(small_files: TableUnderTest, tmp_path: Path) -> TableUnderTest:
         ("upsert", HUDIS_ALLOW, "would be rolled back"),
     ],
 )
-def test_a_dry_run_says_which_plans_would_give_way_and_changes_none(
-    table: TableUnderTest, operation: str, options: dict[str, str], says: str
+def test_a_dry_run_reports_which_groups_of_a_plan_the_write_would_release(
+    table: TableUnderTest, operation: str, options: dict[str, str], message: str
 ) -> None:
     plan = table.schedule().instant_time
     files = table.files()
     result = table.write([("a1", 2, "a", 2.0)], operation, options=options, dry_run=True)
     assert result.outcome is Outcome.PLANNED
-    assert f"The pending clustering {plan} {says}." in result.warnings
+    assert f"The pending clustering {plan} {message}." in result.warnings
     assert [partition.partition_path for partition in result.partitions] == ["a"]
     assert table.files() == files
 
 
-def test_a_dry_run_says_that_the_write_would_be_rejected(table: TableUnderTest) -> None:
+def test_a_dry_run_reports_that_the_write_would_be_rejected(table: TableUnderTest) -> None:
     plan = table.schedule().instant_time
-    with pytest.raises(PendingPlanError, match=f"pending clustering {plan}.*rejects it"):
+    with pytest.raises(PendingPlanError, match=f"pending clustering {plan}.*rejects the write"):
         table.write([("a1", 2, "a", 2.0)], options={STRATEGY: "SparkRejectUpdateStrategy"}, dry_run=True)
 
 
-def test_a_dry_run_does_not_wait_for_a_plan_under_execution(table: TableUnderTest) -> None:
+def test_a_dry_run_does_not_wait_for_the_execution_of_a_plan(table: TableUnderTest) -> None:
     plan = table.schedule().instant_time
     with HeldUp(table):
         (warning,) = table.write([("a1", 2, "a", 2.0)], dry_run=True).warnings
     assert warning.startswith(
-        f"The pending clustering {plan} is being executed: this write would wait for it"
+        f"The pending clustering {plan} is being executed: this write would wait up to "
     )

@@ -1,4 +1,4 @@
-"""A write whose commit was archived is still the write of its request."""
+"""A retry of a request finds its commit even if the commit has been archived."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from support.spark.writing import TableUnderTest
 
 
 @pytest.mark.parametrize("version", ["6", "9"])
-def test_a_request_that_was_archived_is_not_written_again(
+def test_a_request_whose_commit_was_archived_is_not_written_again(
     spark: SparkSession, tmp_path: Path, version: str
 ) -> None:
     table = TableUnderTest(spark, tmp_path / "t", hoodie__write__table__version=version)

@@ -1,4 +1,4 @@
-"""Requests that cannot be carried out: a clear error, and every file of the table as it was."""
+"""Requests that cannot be carried out fail with a clear error and change no file of the table."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,7 +44,7 @@ def properties_with(table: TableUnderTest, old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "rows", "says"),
+    ("schema", "rows", "message"),
     [
         ("ts bigint, p string, v double", [(1, "x", 1.0)], "no column 'k', which is the record key"),
         ("k string, ts bigint, v double", [("a", 1, 1.0)], "no column 'p', which is the partition"),
@@ -59,15 +59,17 @@ def properties_with(table: TableUnderTest, old: str, new: str) -> None:
     ],
     ids=["no key", "no partition", "no ordering", "column gone", "type changed", "delete flag"],
 )
-def test_columns_that_do_not_fit(table: TableUnderTest, schema: str, rows: list[Row], says: str) -> None:
+def test_a_source_whose_columns_do_not_fit_the_table_is_refused(
+    table: TableUnderTest, schema: str, rows: list[Row], message: str
+) -> None:
     before = contents(table)
-    with pytest.raises(InvalidRequestError, match=says):
+    with pytest.raises(InvalidRequestError, match=message):
         table.write(rows, schema=schema)
     assert contents(table) == before
 
 
 @pytest.mark.parametrize("key", [None, ""])
-def test_a_null_or_empty_key_in_a_table_that_exists(table: TableUnderTest, key: str | None) -> None:
+def test_a_null_or_empty_key_is_refused_in_an_existing_table(table: TableUnderTest, key: str | None) -> None:
     before = contents(table)
     with pytest.raises(InvalidDataError, match="k"):
         table.write([("a", 2, "x", 2.0), (key, 1, "x", 1.0)])
@@ -75,7 +77,7 @@ def test_a_null_or_empty_key_in_a_table_that_exists(table: TableUnderTest, key: 
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "message"),
     [
         ({"hoodie.parquet.max.file.sizes": "1"}, r"Did you mean hoodie\.parquet\.max\.file\.size\?"),
         (
@@ -83,20 +85,22 @@ def test_a_null_or_empty_key_in_a_table_that_exists(table: TableUnderTest, key: 
             r"hoodie\.parquet\.small\.file\.limit \(20\) is above",
         ),
         ({"hoodie.index.type": "RECORD_INDEX"}, r"hoodie\.index\.type=RECORD_INDEX"),
-        ({"hoodie.table.name": "other"}, "'t', and its option hoodie.table.name says 'other'"),
+        ({"hoodie.table.name": "other"}, "'t', but its option hoodie.table.name is 'other'"),
         ({"hoodie.datasource.write.precombine.field": "v"}, "precombine.field"),
     ],
     ids=["unknown", "contradiction", "index", "name", "ordering"],
 )
-def test_options_that_cannot_be_obeyed(table: TableUnderTest, options: Mapping[str, str], says: str) -> None:
+def test_invalid_and_contradictory_options_are_refused(
+    table: TableUnderTest, options: Mapping[str, str], message: str
+) -> None:
     before = contents(table)
-    with pytest.raises(InvalidRequestError, match=says):
+    with pytest.raises(InvalidRequestError, match=message):
         table.write(ROWS, options=options)
     assert contents(table) == before
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "error", "says"),
+    ("old", "new", "error", "message"),
     [
         ("hoodie.table.version=6", "hoodie.table.version=5", UnsupportedTableError, "version 5 can be read"),
         ("hoodie.table.version=6", "hoodie.table.version=7", UnsupportedTableError, "7"),
@@ -135,17 +139,17 @@ def test_options_that_cannot_be_obeyed(table: TableUnderTest, options: Mapping[s
         "cut short",
     ],
 )
-def test_tables_that_cannot_be_written(
-    table: TableUnderTest, old: str, new: str, error: type[HudiTableServiceError], says: str
+def test_unsupported_and_corrupt_tables_are_refused(
+    table: TableUnderTest, old: str, new: str, error: type[HudiTableServiceError], message: str
 ) -> None:
     properties_with(table, old, new)
     before = contents(table)
-    with pytest.raises(error, match=says):
+    with pytest.raises(error, match=message):
         table.write(ROWS)
     assert contents(table) == before
 
 
-def test_an_ordering_field_inside_another_column(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_ordering_field_inside_another_column_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     table = TableUnderTest(spark, tmp_path / "t")
     nested = [("a", "x", (1,))]
     with pytest.raises(UnsupportedTableError, match="m.ts"):
@@ -153,7 +157,7 @@ def test_an_ordering_field_inside_another_column(spark: SparkSession, tmp_path: 
     assert table.files() == set()
 
 
-def test_a_table_of_another_name(table: TableUnderTest, spark: SparkSession) -> None:
+def test_a_request_with_another_table_name_is_refused(table: TableUnderTest, spark: SparkSession) -> None:
     before = contents(table)
     request = UpsertRequest(base_path=str(table.base_path), table_name="other", record_key=("k",))
     with pytest.raises(InvalidRequestError, match="called 't', the request says 'other'"):
@@ -162,7 +166,7 @@ def test_a_table_of_another_name(table: TableUnderTest, spark: SparkSession) -> 
 
 
 @pytest.mark.parametrize("size", [0, 100], ids=["no bytes", "cut short"])
-def test_a_completed_instant_that_lost_bytes(table: TableUnderTest, size: int) -> None:
+def test_a_table_with_a_truncated_completed_instant_is_refused(table: TableUnderTest, size: int) -> None:
     (instant,) = (table.base_path / ".hoodie").glob("*.commit")
     instant.write_bytes(instant.read_bytes()[:size])
     before = contents(table)
@@ -172,7 +176,7 @@ def test_a_completed_instant_that_lost_bytes(table: TableUnderTest, size: int) -
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder without files", "not parquet", "bad query"])
-def test_a_source_that_cannot_be_read(
+def test_the_error_about_an_unreadable_source_names_the_source(
     table: TableUnderTest, spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     source = tmp_path / "landing"

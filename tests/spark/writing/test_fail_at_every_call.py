@@ -1,7 +1,7 @@
-"""Storage that fails once, at any call of a job with Spark: readers see old or new rows, and the next run finishes.
+"""The storage fails once, at one of the calls of a job with Spark. Readers see old or new rows; the next run completes.
 
-``TEST_DEPTH=all`` tries every call (twelve minutes). By default each test tries a few calls, ``FAIL_EVERY`` apart, and
-begins where no other test begins. Spark's tasks have storages of their own, whose calls do not fail here.
+``TEST_DEPTH=all`` tries every call (twelve minutes). By default each test tries every ``FAIL_EVERY``-th call, and each
+test begins with another call. Only calls in the driver fail, because Spark's tasks use other storage objects.
 """
 
 import shutil
@@ -36,7 +36,7 @@ Act = Callable[[TableUnderTest, Storage | None, Clock | None], JobResult]
 
 @dataclass(frozen=True)
 class Job:
-    """A job that is let fail, with the rows that it leaves when it does not."""
+    """A job that the test lets fail, and the rows of the table after the job succeeds."""
 
     act: Act
     new: list[Row]
@@ -64,7 +64,7 @@ Start = Callable[[str, str], TableUnderTest]
 
 @pytest.fixture(scope="module")
 def start(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Start:
-    """Two partitions of two files each, and a plan of clustering if that is the job; by job and table version."""
+    """For a job and a table version: two partitions of two files each, and a plan if the job is a clustering."""
 
     @cache
     def made(is_planned: bool, version: str) -> TableUnderTest:
@@ -80,7 +80,7 @@ def start(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Star
 
 
 def our_rows(table: TableUnderTest) -> list[Row]:
-    """All rows of the files that the engine itself would read."""
+    """All rows of the files that the engine finds."""
     files = [file for live in table.live_files().values() for file in live]
     found = [row for file in files for row in pq.read_table(file, partitioning=None).to_pylist()]
     return sorted((r["k"], r["ts"], r["p"], r["v"]) for r in found)
@@ -89,7 +89,9 @@ def our_rows(table: TableUnderTest) -> list[Row]:
 @pytest.mark.parametrize("version", ["6", "9"])
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("name", JOBS)
-def test_one_failure(start: Start, tmp_path: Path, name: str, after: bool, version: str) -> None:
+def test_a_second_run_completes_a_job_after_one_failed_call(
+    start: Start, tmp_path: Path, name: str, after: bool, version: str
+) -> None:
     job, origin = JOBS[name], start(name, version)
     number = 4 * list(JOBS).index(name) + 2 * after + (version == "9")
     first, points = 1 + number * EVERY // 16, 0
@@ -109,11 +111,11 @@ def test_one_failure(start: Start, tmp_path: Path, name: str, after: bool, versi
         assert raised is None or raised.retryable, where
         check_repaired(job, table, where)
         shutil.rmtree(table.base_path)
-    assert points, "the job makes fewer calls than one expects"
+    assert points, "the job makes fewer calls than expected"
 
 
 def check_repaired(job: Job, table: TableUnderTest, where: str) -> None:
-    """Old or new rows for both readers; after the next run of the same request the new ones, and nothing else."""
+    """Check that both readers see old or new rows, and that the next run of the request completes the job."""
     seen = our_rows(table)
     assert seen in (OLD, job.new), where
     assert table.rows() == seen, where

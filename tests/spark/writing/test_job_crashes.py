@@ -1,7 +1,7 @@
-"""A write that stops or fails at one of its changes of storage: readers see the old table or the new one.
+"""A write stops or fails at one of its changes to the storage. Readers see the old or the new rows.
 
-And the next run of the same request finishes, whatever the first one left. By default the tests try a sample of the
-changes, with ``TEST_DEPTH=all`` every change.
+The next run of the same request completes the write. By default the tests stop the write at a sample of the changes,
+and with ``TEST_DEPTH=all`` at every change.
 """
 
 import errno
@@ -41,7 +41,7 @@ def write_batch(table: TableUnderTest, storage: FaultyStorage) -> JobResult:
 
 
 def check_repaired(table: TableUnderTest, old: list[Row], new: list[Row]) -> None:
-    """Readers see old or new rows, and the same request ends with the new ones, no rows twice, and nothing else."""
+    """Check that readers see old or new rows, and that the same request completes the write without leftover files."""
     found = rows(table)
     assert found in (old, new)
     result = table.write(BATCH, request_id="same", clock=later())
@@ -58,23 +58,27 @@ def old_table(spark: SparkSession, tmp_path: Path, request: pytest.FixtureReques
     return table
 
 
-def test_a_killed_upsert(old_table: TableUnderTest, tmp_path: Path) -> None:
+def test_a_second_run_completes_a_killed_upsert(old_table: TableUnderTest, tmp_path: Path) -> None:
     seen = []
     turn = int(old_table.options["hoodie.write.table.version"] == "9")
     for table in stopped_runs(old_table.copied_to, tmp_path, write_batch, at_least=10, turn=turn):
         seen.append(table.rows() == NEW)
         check_repaired(table, OLD, NEW)
-    assert seen == sorted(seen), "new rows went away again"
+    assert seen == sorted(seen), "readers saw new rows, and later old ones again"
     assert set(seen) == {False, True}
 
 
-def test_a_killed_first_write(spark: SparkSession, tmp_path: Path) -> None:
-    for table in stopped_runs(lambda place: TableUnderTest(spark, place), tmp_path, write_batch, at_least=15):
+def test_a_second_run_completes_a_killed_first_write(spark: SparkSession, tmp_path: Path) -> None:
+    for table in stopped_runs(
+        lambda place: TableUnderTest(spark, place), tmp_path, write_batch, at_least=15, turn=2
+    ):
         check_repaired(table, [], sorted(BATCH))
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["not done", "done but reported as failed"])
-def test_storage_that_fails_once(spark: SparkSession, tmp_path: Path, after: bool) -> None:
+def test_a_second_run_completes_an_upsert_after_one_error_of_the_storage(
+    spark: SparkSession, tmp_path: Path, after: bool
+) -> None:
     old = TableUnderTest(spark, tmp_path / "old", hoodie__write__table__version="9")
     old.write(OLD)
     fails = partial(StorageError, "Cannot do this now.")
@@ -85,7 +89,7 @@ def test_storage_that_fails_once(spark: SparkSession, tmp_path: Path, after: boo
 
 
 def failing_to_write_data(base_path: Path, number: int) -> LocalStorage:
-    """Storage on which data files begin and then fail with an error of the operating system."""
+    """Storage that creates data files and then raises an error of the operating system."""
 
     class Failing(LocalStorage):  # a local class, because workers cannot import this module
         def open_writer(self, path: str):  # type: ignore[no-untyped-def]
@@ -99,18 +103,18 @@ def failing_to_write_data(base_path: Path, number: int) -> LocalStorage:
 
 
 @pytest.mark.parametrize(
-    ("number", "error", "says"),
+    ("number", "error", "message"),
     [
         (errno.ENOSPC, ExecutionFailedError, "No space left"),
         (errno.EACCES, StoragePermissionError, "Permission denied"),
     ],
     ids=["no space left", "permission denied"],
 )
-def test_storage_that_takes_no_data(
-    old_table: TableUnderTest, number: int, error: type[HudiTableServiceError], says: str
+def test_an_upsert_that_cannot_write_data_files_leaves_no_files(
+    old_table: TableUnderTest, number: int, error: type[HudiTableServiceError], message: str
 ) -> None:
     before = old_table.files()
-    with pytest.raises(error, match=says):
+    with pytest.raises(error, match=message):
         old_table.write(BATCH, request_id="same", storage=failing_to_write_data(old_table.base_path, number))
     assert old_table.rows() == OLD
     assert settled_leftovers(old_table) == set()

@@ -1,4 +1,4 @@
-"""Tasks that run on after their commit was decided: Spark cannot stop them at once, so they stop themselves."""
+"""Tasks that still run after the end of their commit: Spark cannot stop them immediately, so they stop themselves."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,7 @@ def data_and_markers(root: Path) -> list[str]:
     return [path.name for path in files_below(root) if ".parquet" in path.name]
 
 
-def test_a_task_that_begins_too_late_leaves_nothing(tmp_path: Path) -> None:
+def test_a_task_that_begins_after_the_end_of_its_commit_writes_no_files(tmp_path: Path) -> None:
     job = write_job(str(tmp_path), TIME)
     task = insert_task(job, 1)
     delete_heartbeat(job.storage, TIME)
@@ -30,7 +30,7 @@ def test_a_task_that_begins_too_late_leaves_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / ".hoodie" / ".temp").exists()
 
 
-def test_a_task_that_ends_too_late_leaves_nothing(tmp_path: Path) -> None:
+def test_a_task_that_ends_after_the_end_of_its_commit_removes_its_files(tmp_path: Path) -> None:
     class EndsCommitMeanwhile(LocalStorage):
         def open_writer(self, path: str):  # type: ignore[no-untyped-def]
             delete_heartbeat(self, TIME)
@@ -45,7 +45,7 @@ def test_a_task_that_ends_too_late_leaves_nothing(tmp_path: Path) -> None:
     assert data_and_markers(tmp_path) == []
 
 
-def test_a_task_that_fails_too_late_leaves_nothing(tmp_path: Path) -> None:
+def test_a_task_that_fails_after_the_end_of_its_commit_removes_its_files(tmp_path: Path) -> None:
     class FailsAfterTheRollback(LocalStorage):
         def open_writer(self, path: str):  # type: ignore[no-untyped-def]
             delete_heartbeat(self, TIME)
@@ -62,7 +62,7 @@ def test_a_task_that_fails_too_late_leaves_nothing(tmp_path: Path) -> None:
     assert data_and_markers(tmp_path) == []
 
 
-def test_what_counts_is_kept_when_the_rest_is_swept(tmp_path: Path) -> None:
+def test_a_sweep_keeps_the_files_of_the_commit_and_removes_those_of_retried_tasks(tmp_path: Path) -> None:
     job = write_job(str(tmp_path), TIME)
     task = insert_task(job, 1)
     counts = write_file_group(job, task).stat.path

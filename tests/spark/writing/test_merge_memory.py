@@ -1,4 +1,4 @@
-"""A merge streams: memory of a worker does not grow with the base file."""
+"""A merge streams the base file, so the memory of a worker does not grow with the size of the file."""
 
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
@@ -17,13 +17,13 @@ from support.spark.memory import peak_memory_bytes
 
 
 def write_base_file(root: str, batch_count: int) -> str:
-    """The name of a base file of so many batches of rows."""
+    """Write a base file with this number of batches of rows, and return its name."""
     job = write_job(root, "20260101000000000")
     return write_file_group(job, insert_task(job, batch_count)).stat.path.removeprefix("p/")
 
 
 def merge(root: str, base_name: str) -> tuple[int, int]:
-    """Update the first thousand rows of the base file; its rows, and the most memory this process ever had."""
+    """Update the first thousand rows of the base file; return its number of rows and the peak memory of the process."""
     job = write_job(root, "20260102000000000")
     hits = pa.array(np.arange(1000, dtype=np.int64))
     kinds = pa.array(np.full(1000, Change.UPDATE, dtype=np.int8))
@@ -40,7 +40,7 @@ def merge(root: str, base_name: str) -> tuple[int, int]:
     return stat.num_writes, peak_memory_bytes()
 
 
-def test_memory_of_a_merge_does_not_grow_with_the_base_file(tmp_path: Path) -> None:
+def test_the_memory_of_a_merge_does_not_grow_with_the_base_file(tmp_path: Path) -> None:
     spawn = multiprocessing.get_context("spawn")
     peaks = {}
     for batch_count in (8, 64):

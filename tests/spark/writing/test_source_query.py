@@ -1,4 +1,4 @@
-"""The SQL of a request is one query: it can look at the source and change nothing."""
+"""The SQL of a request must be one query, which can read the source and change nothing."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +36,7 @@ def query(spark: SparkSession, source: str, sql: str) -> list[tuple[str, ...]]:
         "FROM source SELECT k, v ORDER BY k",
     ],
 )
-def test_queries_are_taken_as_they_are(spark: SparkSession, source: str, sql: str) -> None:
+def test_every_form_of_query_reads_the_source(spark: SparkSession, source: str, sql: str) -> None:
     assert query(spark, source, sql) == [("a", "1"), ("b", "2")]
 
 
@@ -53,7 +53,7 @@ def test_queries_are_taken_as_they_are(spark: SparkSession, source: str, sql: st
         "",
     ],
 )
-def test_statements_are_refused_and_do_nothing(
+def test_statements_other_than_one_query_are_refused_and_change_nothing(
     spark: SparkSession, source: str, tmp_path: Path, sql: str
 ) -> None:
     before = spark.conf.get("spark.sql.shuffle.partitions")

@@ -1,4 +1,4 @@
-"""Any sequence of writes against a dictionary: Hypothesis draws the operations, hudi-rs says what the table holds."""
+"""Random sequences of writes give the rows of a dictionary. Hypothesis draws the writes; hudi-rs reads the table."""
 
 import itertools
 from pathlib import Path
@@ -18,7 +18,7 @@ TO_DELETE = "hoodie.datasource.write.partitions.to.delete"
 
 
 class TableMachine(RuleBasedStateMachine):
-    """A key always lies in the same partition, so that key and partition change together nowhere."""
+    """A table and the dictionary of its expected rows. A key always has the same partition."""
 
     def __init__(self, spark: SparkSession, folder: Path, numbers: "itertools.count[int]") -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class TableMachine(RuleBasedStateMachine):
             self._folder,
             hoodie__write__table__version=version,
             hoodie__index__type=index,
-            # Files of some twenty rows: padding, full files and new ones all happen.
+            # A file contains about twenty rows, so writes pad small files, fill files and create new files.
             hoodie__parquet__max__file__size="4000",
             hoodie__parquet__small__file__limit="3900",
         )
@@ -114,7 +114,9 @@ class TableMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize("examples", [5])
-def test_any_sequence_of_writes(spark: SparkSession, tmp_path: Path, examples: int) -> None:
+def test_any_sequence_of_writes_gives_the_rows_of_a_dictionary(
+    spark: SparkSession, tmp_path: Path, examples: int
+) -> None:
     numbers = itertools.count()
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         lambda: TableMachine(spark, tmp_path, numbers),

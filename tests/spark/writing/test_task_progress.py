@@ -1,4 +1,4 @@
-"""Progress that a job reports while Spark works."""
+"""Progress that a job reports while Spark runs its tasks."""
 
 import logging
 import time
@@ -16,7 +16,7 @@ def reported(caplog: pytest.LogCaptureFixture) -> list[JobProgress]:
     return [getattr(record, PROGRESS_FIELD) for record in caplog.records if hasattr(record, PROGRESS_FIELD)]
 
 
-def test_it_says_how_far_it_is(
+def test_a_job_reports_its_finished_tasks_rows_and_bytes(
     spark: SparkSession, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -45,7 +45,7 @@ def test_it_says_how_far_it_is(
     assert middle.text.endswith(" left")
 
 
-def test_what_is_left_goes_by_the_weights(spark: SparkSession) -> None:
+def test_the_remaining_time_depends_on_the_weights_of_the_tasks(spark: SparkSession) -> None:
     counts = TaskCounts.of(spark)
     assert counts is not None
     phase = Phase("Write", [1, 1, 8], counts)
@@ -64,11 +64,11 @@ def test_what_is_left_goes_by_the_weights(spark: SparkSession) -> None:
     ("seconds", "words"),
     [(12.4, "12 s"), (60.0, "1 min 0 s"), (3_725.0, "1 h 2 min")],
 )
-def test_durations(seconds: float, words: str) -> None:
+def test_the_progress_text_contains_the_remaining_time(seconds: float, words: str) -> None:
     progress = JobProgress(phase="Write", done=1, total=2, remaining_s=seconds)
     assert progress.text == f"Write: 1 of 2 done, about {words} left"
 
 
-def test_the_document_lies_beside_the_result() -> None:
+def test_the_progress_document_is_in_the_folder_of_the_result_document() -> None:
     assert progress_path("s3://lake/results/flights.json") == "s3://lake/results/flights.progress.json"
     assert progress_path("/results/flights") == "/results/flights.progress.json"

@@ -1,4 +1,4 @@
-"""Two jobs on one table at once: rows of both, or a conflict by name and nothing lost."""
+"""Two jobs write to one table at the same time: the table gets the rows of both, or one job reports a conflict."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +26,7 @@ def table(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -
     return table
 
 
-def test_writers_of_different_file_groups_both_commit(table: TableUnderTest) -> None:
+def test_two_writers_of_different_file_groups_both_commit(table: TableUnderTest) -> None:
     with HeldUp(table, [("a", 2, "x", 2.0)], "first") as first:
         table.write([("b", 2, "y", 2.0)], options=OPTIMISTIC, request_id="second")
     assert first.result.result().rows.updated == 1
@@ -34,7 +34,7 @@ def test_writers_of_different_file_groups_both_commit(table: TableUnderTest) -> 
     assert table.leftovers() == set()
 
 
-def test_of_writers_of_one_file_group_the_later_one_tries_again(
+def test_of_two_writers_of_one_file_group_the_later_one_retries(
     table: TableUnderTest, caplog: pytest.LogCaptureFixture
 ) -> None:
     with HeldUp(table, [("a", 2, "x", 2.0), ("new", 2, "x", 2.0)], "first") as first:
@@ -46,7 +46,9 @@ def test_of_writers_of_one_file_group_the_later_one_tries_again(
     assert table.leftovers() == set()
 
 
-def test_of_two_writers_of_one_file_group_the_later_one_fails(table: TableUnderTest) -> None:
+def test_of_two_writers_of_one_file_group_the_later_one_fails_if_retries_are_off(
+    table: TableUnderTest,
+) -> None:
     with HeldUp(table, [("a", 2, "x", 2.0), ("new", 2, "x", 2.0)], "first", NO_RETRY) as first:
         table.write([("a", 3, "x", 3.0)], options=OPTIMISTIC, request_id="second")
     with pytest.raises(FileGroupConflictError, match="x"):
@@ -58,7 +60,7 @@ def test_of_two_writers_of_one_file_group_the_later_one_fails(table: TableUnderT
     assert table.rows() == [("a", 3, "x", 3.0), ("b", 1, "y", 1.0), ("new", 2, "x", 2.0)]
 
 
-def test_a_living_writer_is_not_rolled_back(table: TableUnderTest) -> None:
+def test_a_write_does_not_roll_back_a_running_write(table: TableUnderTest) -> None:
     with HeldUp(table, [("a", 2, "x", 2.0)], "first") as first:
         pending = {name for name in table.files() if "inflight" in name}
         table.write([("b", 2, "y", 2.0)], options=OPTIMISTIC, request_id="second")
@@ -66,7 +68,7 @@ def test_a_living_writer_is_not_rolled_back(table: TableUnderTest) -> None:
     assert first.result.exception() is None
 
 
-def test_of_two_writers_that_create_a_table_the_later_one_writes_into_it(
+def test_if_two_writers_create_a_table_the_later_one_writes_to_the_table_of_the_first(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table = TableUnderTest(spark, tmp_path / "new")
@@ -92,11 +94,11 @@ def test_of_two_writers_that_create_a_table_the_later_one_writes_into_it(
 
 
 def overtaken(base_path: Path, before_merging: Step, after_the_try: Step = lambda: None) -> LocalStorage:
-    """A storage whose writer others come before.
+    """Storage of a writer that runs steps of other jobs during the write.
 
     Args:
-        before_merging: it has found its rows, and is about to read the file that it merges them with.
-        after_the_try: its first try is over, and all of it undone.
+        before_merging: step to run after the writer has found its rows and before it reads the files to merge.
+        after_the_try: step to run after the writer has undone its first try.
     """
 
     class Overtaken(LocalStorage):
@@ -108,7 +110,7 @@ def overtaken(base_path: Path, before_merging: Step, after_the_try: Step = lambd
                 Overtaken.steps.pop()()
 
         def read(self, path: str) -> bytes:
-            # The next look at the table, once heartbeat and lock of the first try are gone.
+            # The writer reads the properties again after it has removed the heartbeat and the lock of its first try.
             is_over = len(Overtaken.steps) == 1 and not files_below(base_path / ".hoodie/.heartbeat")
             if is_over and path.endswith("hoodie.properties") and not self.exists(".hoodie/lock"):
                 Overtaken.steps.pop()()
@@ -131,7 +133,7 @@ def keep_one_version(table: TableUnderTest) -> None:
     )
 
 
-def test_files_that_a_clean_removed_under_a_writer_are_a_conflict(
+def test_a_write_retries_if_a_clean_removed_the_files_that_it_reads(
     table: TableUnderTest, caplog: pytest.LogCaptureFixture
 ) -> None:
     def meanwhile() -> None:
@@ -146,8 +148,10 @@ def test_files_that_a_clean_removed_under_a_writer_are_a_conflict(
 
 
 @pytest.mark.parametrize("versions", [1, 2])
-def test_a_file_that_was_lost_under_a_writer_is_no_conflict(table: TableUnderTest, versions: int) -> None:
-    """Also where an older file of the group is still there."""
+def test_a_write_fails_without_a_retry_if_a_file_of_the_table_is_missing(
+    table: TableUnderTest, versions: int
+) -> None:
+    """The error is the same if an older file of the file group still exists."""
     for number in range(1, versions):
         table.write([("a", 1 + number, "x", 1.0)])
     (lost,) = table.live_files()["x"]
@@ -170,7 +174,7 @@ def test_an_attempt_without_its_staged_rows_reports_that_another_attempt_committ
     assert table.leftovers() == set()
 
 
-def test_a_try_that_is_planned_anew_finds_what_another_attempt_of_the_request_wrote(
+def test_a_retry_after_a_conflict_finds_the_commit_of_another_attempt_of_the_request(
     table: TableUnderTest, caplog: pytest.LogCaptureFixture
 ) -> None:
     elsewhere = {"hoodie.airflow.staging.path": ".hoodie/.aux/elsewhere"}

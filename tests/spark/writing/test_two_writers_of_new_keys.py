@@ -1,4 +1,4 @@
-"""Two jobs that add rows at once share no file group; still no key of an upsert is there twice."""
+"""Two jobs insert rows at the same time into different file groups. Upserts still create no duplicate keys."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ RETRIED = "Trying again"
 
 @pytest.fixture(params=["6", "9"])
 def table(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> TableUnderTest:
-    # Without padding of small files: otherwise both would add to the file that is there.
+    # Without this option, both writers would pad the existing file.
     options = {
         "hoodie__write__table__version": request.param,
         "hoodie__parquet__small__file__limit": "0",
@@ -26,7 +26,7 @@ def table(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -
 
 
 @pytest.mark.parametrize("partition", ["x", "new"])
-def test_of_two_that_add_a_key_the_later_one_updates_it(
+def test_of_two_upserts_that_insert_the_same_key_the_later_one_retries_and_updates_the_row(
     table: TableUnderTest, partition: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with HeldUp(table, [("k", 2, partition, 2.0), ("own", 2, partition, 2.0)], "first") as first:
@@ -39,7 +39,9 @@ def test_of_two_that_add_a_key_the_later_one_updates_it(
     assert table.leftovers() == set()
 
 
-def test_of_two_writers_that_add_a_key_the_later_one_fails(table: TableUnderTest) -> None:
+def test_of_two_upserts_that_insert_the_same_key_the_later_one_fails_if_retries_are_off(
+    table: TableUnderTest,
+) -> None:
     with HeldUp(table, [("k", 2, "x", 2.0)], "first", NO_RETRY) as first:
         other = table.write([("k", 1, "x", 1.0), ("l", 1, "x", 1.0)])
     expected = rf"added 1 rows .* in commit {other.instant_time} or later"
@@ -49,18 +51,22 @@ def test_of_two_writers_that_add_a_key_the_later_one_fails(table: TableUnderTest
     assert table.leftovers() == set()
 
 
-def test_two_that_add_different_keys_both_commit_at_once(
+def test_two_upserts_that_insert_different_keys_both_commit_without_a_retry(
     table: TableUnderTest, caplog: pytest.LogCaptureFixture
 ) -> None:
     with HeldUp(table, [("k", 2, "x", 2.0)], "first", NO_RETRY) as first:
-        table.write([("l", 1, "x", 1.0), ("k", 1, "y", 1.0)])  # a key counts within its partition
+        table.write(
+            [("l", 1, "x", 1.0), ("k", 1, "y", 1.0)]
+        )  # the same key in another partition is no conflict
     first.result.result()
     assert RETRIED not in caplog.text
     assert table.rows() == [*OLD, ("k", 1, "y", 1.0), ("k", 2, "x", 2.0), ("l", 1, "x", 1.0)]
 
 
 @pytest.mark.parametrize("index", ["GLOBAL_SIMPLE", "GLOBAL_BLOOM"])
-def test_under_a_global_index_a_key_counts_in_the_whole_table(table: TableUnderTest, index: str) -> None:
+def test_with_a_global_index_the_same_key_in_two_partitions_is_a_conflict(
+    table: TableUnderTest, index: str
+) -> None:
     options = {"hoodie.index.type": index}
     with HeldUp(table, [("k", 2, "x", 2.0)], "first", options) as first:
         table.write([("k", 1, "y", 1.0)], options=options)
@@ -68,21 +74,25 @@ def test_under_a_global_index_a_key_counts_in_the_whole_table(table: TableUnderT
     assert table.rows() == [*OLD, ("k", 2, "x", 2.0)]
 
 
-def test_an_upsert_finds_the_row_of_an_insert(table: TableUnderTest) -> None:
+def test_an_upsert_finds_the_row_of_a_concurrent_insert(table: TableUnderTest) -> None:
     with HeldUp(table, [("k", 2, "x", 2.0)], "first") as first:
         table.write([("k", 1, "x", 1.0)], "insert")
     assert first.result.result().rows.updated == 1
     assert table.rows() == [*OLD, ("k", 2, "x", 2.0)]
 
 
-def test_an_insert_adds_its_rows_beside_any_others(table: TableUnderTest) -> None:
+def test_an_insert_adds_its_row_although_a_concurrent_upsert_inserted_the_same_key(
+    table: TableUnderTest,
+) -> None:
     with HeldUp(table, [("k", 2, "x", 2.0)], "first", NO_RETRY, operation="insert") as first:
         table.write([("k", 1, "x", 1.0)])
     assert first.result.exception() is None
     assert table.rows() == [*OLD, ("k", 1, "x", 1.0), ("k", 2, "x", 2.0)]
 
 
-def test_an_insert_that_drops_known_keys_drops_that_of_the_other(table: TableUnderTest) -> None:
+def test_an_insert_that_drops_existing_keys_also_drops_the_key_of_a_concurrent_upsert(
+    table: TableUnderTest,
+) -> None:
     options = {"hoodie.datasource.insert.dup.policy": "drop"}
     with HeldUp(table, [("k", 2, "x", 2.0), ("l", 2, "x", 2.0)], "first", options, "insert") as first:
         table.write([("k", 1, "x", 1.0)])
@@ -91,7 +101,7 @@ def test_an_insert_that_drops_known_keys_drops_that_of_the_other(table: TableUnd
 
 
 @pytest.mark.parametrize("operation", ["insert_overwrite", "insert_overwrite_table"])
-def test_of_two_that_overwrite_an_empty_partition_the_later_one_stays(
+def test_of_two_overwrites_of_an_empty_partition_the_rows_of_the_later_one_stay(
     table: TableUnderTest, operation: str
 ) -> None:
     with HeldUp(table, [("k", 2, "new", 2.0)], "first", operation=operation) as first:
@@ -101,14 +111,16 @@ def test_of_two_that_overwrite_an_empty_partition_the_later_one_stays(
     assert table.rows() == [*kept, ("k", 2, "new", 2.0)]
 
 
-def test_an_overwrite_replaces_the_row_of_an_upsert_with_a_key_of_its_own(table: TableUnderTest) -> None:
+def test_an_overwrite_replaces_the_row_of_a_concurrent_upsert_with_the_same_key(
+    table: TableUnderTest,
+) -> None:
     with HeldUp(table, [("k", 2, "new", 2.0)], "first", operation="insert_overwrite") as first:
         table.write([("k", 1, "new", 1.0)])
     assert first.result.exception() is None
     assert table.rows() == [*OLD, ("k", 2, "new", 2.0)]
 
 
-def test_rows_of_an_upsert_beside_an_overwrite_stay_where_no_key_is_the_same(table: TableUnderTest) -> None:
+def test_rows_of_an_upsert_stay_if_a_concurrent_overwrite_has_other_keys(table: TableUnderTest) -> None:
     with HeldUp(table, [("k", 2, "new", 2.0)], "first", NO_RETRY, operation="insert_overwrite") as first:
         table.write([("l", 1, "new", 1.0)])
     assert first.result.exception() is None
@@ -116,8 +128,10 @@ def test_rows_of_an_upsert_beside_an_overwrite_stay_where_no_key_is_the_same(tab
 
 
 @pytest.mark.parametrize("operation", ["insert_overwrite", "insert_overwrite_table"])
-def test_overwrites_of_different_empty_partitions(table: TableUnderTest, operation: str) -> None:
-    """Two partitions get along; the whole table takes everything with it, and so begins anew."""
+def test_concurrent_overwrites_of_different_empty_partitions_both_commit(
+    table: TableUnderTest, operation: str
+) -> None:
+    """Overwrites of two partitions do not conflict; an overwrite of the table also replaces the other partition."""
     with HeldUp(table, [("k", 2, "new", 2.0)], "first", operation=operation) as first:
         table.write([("l", 1, "other", 1.0)], "insert_overwrite")
     assert first.result.exception() is None
@@ -125,15 +139,15 @@ def test_overwrites_of_different_empty_partitions(table: TableUnderTest, operati
     assert table.rows() == sorted([*kept, ("k", 2, "new", 2.0)])
 
 
-def test_an_overwrite_asks_no_other_partition_about_its_keys(table: TableUnderTest) -> None:
+def test_an_overwrite_does_not_search_other_partitions_for_its_keys(table: TableUnderTest) -> None:
     options = {"hoodie.index.type": "GLOBAL_SIMPLE", **NO_RETRY}
     with HeldUp(table, [("b", 2, "new", 2.0)], "first", options, "insert_overwrite") as first:
-        table.write([("l", 1, "y", 1.0)])  # where b has been for long
+        table.write([("l", 1, "y", 1.0)])  # partition y has contained the key b since OLD
     assert first.result.exception() is None
     assert table.rows() == [*OLD, ("b", 2, "new", 2.0), ("l", 1, "y", 1.0)]
 
 
-def test_a_row_that_was_put_into_an_old_file_is_found(table: TableUnderTest) -> None:
+def test_an_upsert_finds_a_concurrently_inserted_row_in_an_existing_file(table: TableUnderTest) -> None:
     pads = {"hoodie.parquet.small.file.limit": "104857600"}
     with HeldUp(table, [("k", 2, "x", 2.0)], "first") as first:
         table.write([("k", 1, "x", 1.0)], options=pads)
@@ -142,7 +156,7 @@ def test_a_row_that_was_put_into_an_old_file_is_found(table: TableUnderTest) -> 
     assert table.rows() == [*OLD, ("k", 2, "x", 2.0)]
 
 
-def test_a_row_that_a_clustering_moved_since_is_found(table: TableUnderTest) -> None:
+def test_an_upsert_finds_a_concurrently_inserted_row_that_a_clustering_moved(table: TableUnderTest) -> None:
     with HeldUp(table, [("k", 2, "x", 2.0)], "first") as first:
         table.write([("k", 1, "x", 1.0)])
         table.schedule()
@@ -152,7 +166,7 @@ def test_a_row_that_a_clustering_moved_since_is_found(table: TableUnderTest) -> 
     assert table.rows() == [*OLD, ("k", 2, "x", 2.0)]
 
 
-def test_a_key_that_an_insert_drops_is_not_looked_for_again(table: TableUnderTest) -> None:
+def test_an_insert_that_dropped_a_key_does_not_search_for_the_key_again(table: TableUnderTest) -> None:
     options = {"hoodie.datasource.insert.dup.policy": "drop", **NO_RETRY}
     with HeldUp(table, [("a", 2, "x", 2.0), ("k", 2, "x", 2.0)], "first", options, "insert") as first:
         table.write([("a", 3, "x", 3.0), ("l", 3, "x", 3.0)])
@@ -160,7 +174,9 @@ def test_a_key_that_an_insert_drops_is_not_looked_for_again(table: TableUnderTes
     assert table.rows() == [("a", 3, "x", 3.0), OLD[1], ("k", 2, "x", 2.0), ("l", 3, "x", 3.0)]
 
 
-def test_a_table_without_partitions(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_upsert_finds_a_concurrently_inserted_row_in_a_table_without_partitions(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     table = TableUnderTest(spark, tmp_path / "flat", hoodie__parquet__small__file__limit="0")
     table.is_partitioned = False
     table.write(OLD)

@@ -1,4 +1,4 @@
-"""The write job on a real Spark session; hudi-rs says what the table holds."""
+"""The write job in a real Spark session; hudi-rs reads the tables."""
 
 import random
 from pathlib import Path
@@ -34,7 +34,7 @@ def v6(spark: SparkSession, tmp_path: Path) -> TableUnderTest:
     return TableUnderTest(spark, tmp_path / "t")
 
 
-def test_upserts_deletes_and_a_repeated_request_give_the_rows_of_a_dictionary(table: TableUnderTest) -> None:
+def test_upserts_deletes_and_a_repeated_request_give_the_expected_rows(table: TableUnderTest) -> None:
     table.write(some_rows(range(40)))
     result = table.write(some_rows(range(20, 60), ts=2, factor=2.0))
     assert (result.rows.inserted, result.rows.updated) == (20, 20)
@@ -44,14 +44,16 @@ def test_upserts_deletes_and_a_repeated_request_give_the_rows_of_a_dictionary(ta
     assert table.rows() == sorted(some_rows(range(4, 20)) + some_rows(range(20, 60), ts=2, factor=2.0))
 
 
-def test_the_larger_ordering_value_wins_and_a_tie_goes_to_the_later_commit(table: TableUnderTest) -> None:
+def test_a_row_replaces_a_stored_row_with_a_smaller_or_equal_ordering_value(table: TableUnderTest) -> None:
     table.write([("a", 5, "x", 1.0), ("b", 5, "x", 1.0), ("c", 5, "x", 1.0)])
     result = table.write([("a", 4, "x", 2.0), ("b", 5, "x", 2.0), ("c", 6, "x", 2.0)])
     assert result.rows.older_than_stored == 1
     assert table.rows() == [("a", 5, "x", 1.0), ("b", 5, "x", 2.0), ("c", 6, "x", 2.0)]
 
 
-def test_of_rows_with_one_key_in_a_batch_the_largest_ordering_value_survives(v6: TableUnderTest) -> None:
+def test_if_a_batch_contains_a_key_twice_the_row_with_the_largest_ordering_value_is_written(
+    v6: TableUnderTest,
+) -> None:
     result = v6.write([("a", 1, "x", 1.0), ("a", 3, "x", 3.0), ("a", 2, "x", 2.0), ("a", 1, "y", 9.0)])
     assert result.rows.superseded == 2
     assert v6.rows() == [("a", 1, "y", 9.0), ("a", 3, "x", 3.0)]
@@ -64,14 +66,14 @@ def test_inserts_pad_small_files_and_keep_duplicates(v6: TableUnderTest) -> None
     assert v6.rows() == sorted(some_rows(range(10)) * 2)
 
 
-def test_bulk_insert_opens_new_file_groups_only(v6: TableUnderTest) -> None:
+def test_bulk_insert_writes_only_new_file_groups(v6: TableUnderTest) -> None:
     v6.write(some_rows(range(10)), "bulk_insert")
     result = v6.write(some_rows(range(10, 20)), "bulk_insert")
     assert all(p.opened and not p.padded for p in result.partitions)
     assert v6.rows() == sorted(some_rows(range(20)))
 
 
-def test_insert_drops_or_refuses_existing_keys_by_policy(v6: TableUnderTest) -> None:
+def test_the_duplicate_policy_of_an_insert_drops_or_refuses_existing_keys(v6: TableUnderTest) -> None:
     policy = "hoodie.datasource.insert.dup.policy"
     v6.write(some_rows(range(4)), "insert")
     dropped = v6.write(some_rows(range(2, 6), ts=2), "insert", options={policy: "drop"})
@@ -83,7 +85,7 @@ def test_insert_drops_or_refuses_existing_keys_by_policy(v6: TableUnderTest) -> 
     assert v6.rows() == expected
 
 
-def test_overwrite_replaces_touched_partitions_or_the_table(table: TableUnderTest) -> None:
+def test_an_overwrite_replaces_the_partitions_of_its_rows_or_the_whole_table(table: TableUnderTest) -> None:
     table.write(some_rows(range(6)))
     table.write([("n", 1, "a", 7.0)], "insert_overwrite")
     kept = [row for row in some_rows(range(6)) if row[2] == "b"]
@@ -92,7 +94,7 @@ def test_overwrite_replaces_touched_partitions_or_the_table(table: TableUnderTes
     assert table.rows() == [("m", 1, "c", 8.0)]
 
 
-def test_delete_partition_takes_patterns(table: TableUnderTest) -> None:
+def test_delete_partition_accepts_patterns(table: TableUnderTest) -> None:
     table.write([("a", 1, "x1", 1.0), ("b", 1, "x2", 1.0), ("c", 1, "y", 1.0)])
     option = {"hoodie.datasource.write.partitions.to.delete": "x*"}
     result = table.write([], "delete_partition", options=option)
@@ -111,7 +113,7 @@ def test_delete_partition_needs_no_rows(spark: SparkSession, table: TableUnderTe
     assert table.rows() == [("b", 1, "y", 1.0)]
 
 
-def test_an_overwrite_of_the_table_by_no_rows_empties_it(table: TableUnderTest) -> None:
+def test_an_overwrite_of_the_table_without_rows_removes_all_rows(table: TableUnderTest) -> None:
     table.write(some_rows(range(6)))
     assert table.write([], "insert_overwrite").outcome is Outcome.NOTHING_TO_DO
     assert len(table.rows()) == 6
@@ -122,14 +124,16 @@ def test_an_overwrite_of_the_table_by_no_rows_empties_it(table: TableUnderTest) 
     assert table.rows() == some_rows(range(2))
 
 
-def test_a_global_index_adds_no_second_row_where_a_key_lies_in_two_partitions(v6: TableUnderTest) -> None:
+def test_an_upsert_with_a_global_index_leaves_one_row_of_a_key_that_two_partitions_contain(
+    v6: TableUnderTest,
+) -> None:
     v6.write([("a", 1, "x", 1.0), ("a", 1, "y", 1.0)])
     result = v6.write([("a", 2, "y", 2.0)], options={"hoodie.index.type": "GLOBAL_SIMPLE"})
     assert v6.rows() == [("a", 2, "y", 2.0)]
     assert (result.rows.updated, result.rows.deleted, result.rows.inserted) == (1, 1, 0)
 
 
-def test_deletes_do_not_count_as_growth(v6: TableUnderTest) -> None:
+def test_a_delete_is_not_expected_to_enlarge_files(v6: TableUnderTest) -> None:
     v6.write(some_rows(range(200)))
     planned = v6.write(some_rows(range(100), ts=2), "delete", dry_run=True)
     for change in (c for p in planned.partitions for c in p.rewritten):
@@ -149,7 +153,7 @@ def test_a_global_index_moves_a_row_or_updates_it_in_place(
     assert places == {"a": "y" if moves == "true" else "x", "b": "x"}
 
 
-def test_the_bloom_index_finds_the_same_rows(v6: TableUnderTest) -> None:
+def test_the_bloom_index_finds_all_stored_keys(v6: TableUnderTest) -> None:
     options = {"hoodie.index.type": "BLOOM", "hoodie.parquet.small.file.limit": "0"}
     for start in (0, 20, 40):
         v6.write(some_rows(range(start, start + 20)), options=options)
@@ -157,7 +161,7 @@ def test_the_bloom_index_finds_the_same_rows(v6: TableUnderTest) -> None:
     assert (result.rows.updated, result.rows.inserted) == (40, 0)
 
 
-def test_quotas_are_exact_where_a_batch_fills_several_files(v6: TableUnderTest) -> None:
+def test_a_batch_that_fills_several_files_loses_no_rows(v6: TableUnderTest) -> None:
     rows = [(f"key-{i:06d}", 1, "x", random.Random(i).random()) for i in range(3000)]
     options = {"hoodie.parquet.max.file.size": "30000", "hoodie.parquet.small.file.limit": "25000"}
     result = v6.write(rows, options=options)
@@ -167,7 +171,7 @@ def test_quotas_are_exact_where_a_batch_fills_several_files(v6: TableUnderTest) 
     assert v6.rows() == sorted(rows)
 
 
-def test_untouched_rows_keep_commit_time_and_sequence_number(v6: TableUnderTest) -> None:
+def test_rows_that_a_write_does_not_change_keep_commit_time_and_sequence_number(v6: TableUnderTest) -> None:
     v6.write([("a", 1, "x", 1.0), ("b", 1, "x", 1.0)])
     before = {r["k"]: r for r in v6.records()}
     v6.write([("a", 2, "x", 2.0)])
@@ -195,7 +199,7 @@ def test_a_dry_run_and_an_empty_source_write_nothing(v6: TableUnderTest) -> None
     assert v6.files() == before
 
 
-def test_nothing_is_left_behind_by_a_commit(v6: TableUnderTest) -> None:
+def test_a_commit_leaves_no_temporary_files(v6: TableUnderTest) -> None:
     v6.write(some_rows(range(10)))
     leftovers = [
         f for f in v6.files() if ".temp/" in f or "staging/" in f or ".heartbeat/" in f or f.endswith("lock")
@@ -204,13 +208,13 @@ def test_nothing_is_left_behind_by_a_commit(v6: TableUnderTest) -> None:
 
 
 @pytest.mark.parametrize("key", [None, ""])
-def test_a_null_or_empty_key_is_refused_and_leaves_no_table(v6: TableUnderTest, key: str | None) -> None:
+def test_a_null_or_empty_key_is_refused_and_no_table_is_created(v6: TableUnderTest, key: str | None) -> None:
     with pytest.raises(InvalidDataError, match="key"):
         v6.write([("a", 1, "x", 1.0), (key, 1, "x", 1.0)])  # type: ignore[list-item]
     assert v6.files() == set()
 
 
-def test_bad_tables_are_refused_by_name_before_anything_is_written(v6: TableUnderTest) -> None:
+def test_a_folder_with_other_files_is_refused_and_the_error_names_a_file(v6: TableUnderTest) -> None:
     v6.base_path.mkdir()
     (v6.base_path / "notes.txt").write_text("mine")
     with pytest.raises(InvalidRequestError, match=r"notes\.txt"):
@@ -218,7 +222,7 @@ def test_bad_tables_are_refused_by_name_before_anything_is_written(v6: TableUnde
     assert v6.files() == {"notes.txt"}
 
 
-def test_a_zero_byte_completed_instant_is_an_error(v6: TableUnderTest) -> None:
+def test_a_table_with_an_empty_completed_instant_is_refused(v6: TableUnderTest) -> None:
     v6.write(some_rows(range(2)))
     (instant,) = (v6.base_path / ".hoodie").glob("*.commit")
     instant.write_bytes(b"")
@@ -226,7 +230,7 @@ def test_a_zero_byte_completed_instant_is_an_error(v6: TableUnderTest) -> None:
         v6.write(some_rows(range(2)))
 
 
-def test_an_active_metadata_table_is_refused_unless_switched_off(v6: TableUnderTest) -> None:
+def test_an_active_metadata_table_is_refused_unless_an_option_switches_it_off(v6: TableUnderTest) -> None:
     v6.write(some_rows(range(4)))
     properties = v6.base_path / ".hoodie" / "hoodie.properties"
     properties.write_text(properties.read_text() + "hoodie.table.metadata.partitions=files\n")
@@ -238,7 +242,7 @@ def test_an_active_metadata_table_is_refused_unless_switched_off(v6: TableUnderT
 
 
 @pytest.mark.parametrize("name", ["with space", "50%", "a%20b", "übung"])
-def test_base_paths_may_hold_spaces_percent_signs_and_unicode(
+def test_base_paths_may_contain_spaces_percent_signs_and_unicode(
     spark: SparkSession, tmp_path: Path, name: str
 ) -> None:
     table = TableUnderTest(spark, tmp_path / name)

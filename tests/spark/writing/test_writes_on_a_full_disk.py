@@ -1,4 +1,4 @@
-"""A write on a real file system that has space for nothing, for some of it, or for nearly all of it."""
+"""A write to a real file system with space for none, some or all of its files."""
 
 import os
 import subprocess
@@ -19,13 +19,13 @@ from support.spark.writing import Row, TableUnderTest
 OLD: list[Row] = [(f"k{i}", 1, "ab"[i % 2], 1.0) for i in range(8)]
 BATCH: list[Row] = [(f"k{i}", 2, "ab"[i % 2], 2.0) for i in range(4, 12)]
 LEVELS = (0, 1, 3, 6, 40)
-"""Pages that are left; staged rows, markers and the commit are of a page or two."""
+"""Numbers of free pages. Each file of staged rows, each marker and the commit need one or two pages."""
 NEW = sorted({row[0]: row for row in OLD + BATCH}.values())
 
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[SmallDisk]:
-    """Mounted for all processes, since Spark's workers are none of this one's."""
+    """A small file system, mounted for all processes because Spark's workers are not child processes of the test."""
     if os.geteuid() != 0:
         pytest.skip("no right to mount: run as root, or under unshare --map-root-user --mount")
     folder = tmp_path / "disk"
@@ -37,12 +37,15 @@ def disk(tmp_path: Path) -> Iterator[SmallDisk]:
 
 
 def later() -> FixedClock:
-    """When the lock and the heartbeat of a dead job have expired."""
+    """A clock ten minutes ahead, for which the lock and the heartbeat of a dead job have expired."""
     return FixedClock(SystemClock().now() + timedelta(minutes=10), step=timedelta(milliseconds=1))
 
 
 def settled(table: TableUnderTest) -> set[str]:
-    """Tasks of a failed Spark job run on for a moment: data they remove themselves, staged rows the next run does."""
+    """Wait until the tasks of the failed Spark job have ended, and return the leftover files.
+
+    The tasks remove their data files themselves; the next run removes their staged rows.
+    """
     deadline = time.monotonic() + 20
     while table.leftovers() and time.monotonic() < deadline:
         assert table.write(BATCH, request_id="same", clock=later()).reused
@@ -50,7 +53,9 @@ def settled(table: TableUnderTest) -> set[str]:
     return table.leftovers()
 
 
-def test_an_upsert(spark: SparkSession, disk: SmallDisk) -> None:
+def test_an_upsert_fails_on_a_full_disk_and_a_second_run_completes_it(
+    spark: SparkSession, disk: SmallDisk
+) -> None:
     old = TableUnderTest(spark, disk.folder / "old", hoodie__write__table__version="9")
     old.write(OLD)
     errors = 0

@@ -1,4 +1,4 @@
-"""Names that Airflow 3.1 and 3.3 define in different modules. Import this module inside of tests."""
+"""Names that Airflow 3.1 and 3.3 define in different modules. Import this module inside of test functions."""
 
 import pytest
 
@@ -17,7 +17,7 @@ except ImportError:
 __all__ = ["LOOKS_UP_CONNECTIONS_ANYWHERE", "DagBag", "TaskDeferralTimeout", "sync_bag_to_db"]
 
 LOOKS_UP_CONNECTIONS_ANYWHERE = tuple(map(int, __version__.split(".")[:2])) >= (3, 2)
-"""Whether connections are looked up outside of supervised tasks, too; Airflow 3.1 does so only inside of them."""
+"""Whether Airflow also finds connections outside of supervised tasks; Airflow 3.1 finds them only inside of tasks."""
 
 
 def serialized(dag: object) -> dict:
@@ -32,8 +32,8 @@ def serialized(dag: object) -> dict:
 def load_operator_links(monkeypatch: pytest.MonkeyPatch) -> None:
     """Deserialize tasks with their links, as the API server does.
 
-    Airflow stores this choice in a class attribute. Its scheduler and the clearing of tasks disable the attribute for
-    the whole process.
+    A class attribute of Airflow decides whether links are deserialized. The scheduler and the clearing of tasks set
+    the attribute to False for the whole process.
     """
     from airflow.serialization import serialized_objects
 

@@ -48,7 +48,7 @@ def logged_in(url: str, password: str, profile: Path) -> "Iterator[BrowserContex
 
 
 def keep(page: "Page", name: str, *, is_wanted: bool) -> None:
-    """Save a screenshot for the docs."""
+    """Save a screenshot for the documentation if it is wanted."""
     if is_wanted:
         folder = REPOSITORY / "docs" / "images"
         folder.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Clusterings on the timelines of small tables, as a scheduler and an executor write them; no rows are rewritten."""
+"""Clusterings on the timelines of small tables, as jobs schedule and complete them; no rows are rewritten."""
 
 from collections.abc import Sequence
 from datetime import datetime, timezone
@@ -11,8 +11,7 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import ClusteringGroup, ClusteringPlan, ClusteringSlice
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.clustering_history import GAVE_WAY_KEY, PREDECESSOR_KEY
@@ -50,7 +49,7 @@ def cancel(table: SmallTable, *instants: Instant) -> None:
 
 
 def release(table: SmallTable, plan: Instant, *, request_id: str = "", releases_all: bool = False) -> Instant:
-    """Release file groups of a plan to a write; return the replacing plan, or the write if no group is left."""
+    """Release file groups of a plan for a write; return the plan that replaces it, or the write if no group is left."""
     cancel(table, plan)
     if not releases_all:
         successor = schedule(table, request_id=request_id, instead_of=plan.requested_time)
@@ -59,7 +58,7 @@ def release(table: SmallTable, plan: Instant, *, request_id: str = "", releases_
 
 
 def complete(table: SmallTable, *instants: Instant, request_id: str = "") -> None:
-    """Complete clusterings as an execution with this request id does."""
+    """Complete clusterings in the same way as an execution with this request id."""
     metadata = CommitMetadata(
         operation_type=WriteOperation.CLUSTER,
         partition_to_write_stats={},

@@ -1,4 +1,4 @@
-"""Programs that replace spark-submit in tests of the task's reaction to the end of a job."""
+"""Programs that replace spark-submit in tests of how a task reacts to the end of a job."""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ base_path = request["base_path"]
 
 def commit(**more):
     from hudi_table_services.storage.stores.local import LocalStorage
-    from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+    from hudi_table_services.model.write_stat import REQUEST_ID_KEY
     from hudi_table_services.model.file_group import FileGroupId
     from support.small_tables import SmallTable
     table = SmallTable.__new__(SmallTable)

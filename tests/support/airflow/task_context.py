@@ -1,4 +1,4 @@
-"""The part of a task instance and its context that the operators read."""
+"""The part of a task instance and of the task context that the operators read."""
 
 import json
 from typing import Any
@@ -25,7 +25,7 @@ def context(**fields: Any) -> Any:
 
 
 class StateStore(dict[str, Any]):
-    """An in-memory store of a task's state, as Airflow's."""
+    """A store of a task's state in memory, with the interface of Airflow's store."""
 
     def set(self, key: str, value: Any) -> None:
         self[key] = json.loads(json.dumps(value))

@@ -1,4 +1,4 @@
-"""Tasks of the executor run without Spark: a job, staged rows for it."""
+"""Write tasks that a test runs without Spark: their job, and staged rows for them."""
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +33,7 @@ def write_job(root: str, instant_time: str) -> WriteJob:
 
 
 def staged(job: WriteJob, name: str, batch_count: int, **columns: pa.Array) -> StagedFileWriter:
-    """Random rows with keys in order; further columns are added to each batch."""
+    """Stage random rows with ascending keys. Each batch also contains the given columns."""
     schema = pa.schema([*job.data_schema, pa.field(KEY_COLUMN, pa.string())])
     for column, values in columns.items():
         schema = schema.append(pa.field(column, values.type))
@@ -49,6 +49,6 @@ def staged(job: WriteJob, name: str, batch_count: int, **columns: pa.Array) -> S
 
 
 def insert_task(job: WriteJob, batch_count: int) -> WriteTask:
-    """A new file group of so many batches of rows."""
+    """A task that writes this number of staged batches into a new file group."""
     runs = tuple(StagedRows(b, 0, b.row_count) for b in staged(job, "in", batch_count).batches)
     return WriteTask(number=0, partition_path="p", file_id="f-0", current=None, inserts=runs)

@@ -19,10 +19,10 @@ NO_RETRY = {"hoodie.write.num.retries.on.conflict.failures": "0"}
 
 
 class HeldUpJob:
-    """A job that has written its files and waits before it commits.
+    """A job that runs in a thread, writes its files, and waits before it commits until the block ends.
 
     Args:
-        job: runs on the storage it is given.
+        job: a function that runs the job on the given storage.
     """
 
     def __init__(self, table: TableUnderTest, job: Callable[[LocalStorage], JobResult]) -> None:
@@ -41,7 +41,7 @@ class HeldUpJob:
 
 
 class HeldUp(HeldUpJob):
-    """A first writer."""
+    """A write that waits before its commit while another job acts."""
 
     def __init__(
         self,
@@ -65,7 +65,8 @@ def _storage_that_waits(
 ) -> LocalStorage:
     class Waiting(LocalStorage):
         def create(self, path: str, data: bytes) -> None:
-            # The second lock is the one under which the commit is checked and completed.
+            # The job takes the lock twice: first to begin, then to check and complete the commit. Markers exist only
+            # the second time.
             is_lock = path == ".hoodie/lock"
             if is_lock and markers(base_path):
                 has_written.set()

@@ -1,4 +1,4 @@
-"""After a job died: the clock of the next one, and the files that its tasks leave for a moment."""
+"""After a job has died: a clock for the next job, and the files that the dead job left."""
 
 import time
 from datetime import timedelta
@@ -9,12 +9,15 @@ from support.spark.writing import TableUnderTest
 
 
 def later() -> FixedClock:
-    """When the lock and the heartbeat of a dead job have expired."""
+    """A clock ten minutes ahead, when the lock and the heartbeat of a dead job have expired."""
     return FixedClock(SystemClock().now() + timedelta(minutes=10), step=timedelta(milliseconds=1))
 
 
 def settled_leftovers(table: TableUnderTest) -> set[str]:
-    """Tasks of a failed Spark job run on for a moment; what they wrote they remove themselves."""
+    """Return the leftovers after the tasks have ended.
+
+    Tasks of a failed Spark job continue for a short time, and then remove the files that they wrote.
+    """
     deadline = time.monotonic() + 10
     while table.leftovers() and time.monotonic() < deadline:
         time.sleep(0.1)

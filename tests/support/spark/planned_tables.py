@@ -1,4 +1,4 @@
-"""Tables whose files are worth a clustering, and an execution that waits while another job acts."""
+"""Tables with small files to cluster, and an execution that waits while another job acts."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ STRATEGY = "hoodie.clustering.updates.strategy"
 def in_small_files(
     spark: SparkSession, base_path: Path, version: str, batches: int = BATCHES
 ) -> TableUnderTest:
-    """Partitions a and b with as many files of one row each, with the keys a0, a1 and so on, b0, b1 and so on."""
+    """A table whose partitions a and b contain `batches` files of one row each. Keys: a0, a1, b0, b1 and so on."""
     options = {"hoodie__write__table__version": version, "hoodie__parquet__small__file__limit": "0"}
     table = TableUnderTest(spark, base_path, **options)
     for number in range(batches):
@@ -23,7 +23,7 @@ def in_small_files(
 
 
 class HeldUp(HeldUpJob):
-    """An execution of the table's plans."""
+    """An execution of the table's plans that waits before its commit while another job acts."""
 
     def __init__(self, table: TableUnderTest, **fields: object) -> None:
         super().__init__(table, lambda storage: table.execute(storage=storage, **fields))

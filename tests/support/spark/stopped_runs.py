@@ -1,4 +1,4 @@
-"""Stop a job at its changes of storage, one change per run: at all of them, or at a sample (see `support.depth`)."""
+"""Run a job repeatedly, and stop each run at another change of storage: at all changes, or at a sample (`depth`)."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +11,8 @@ from support.faulty_storage import Crash, FaultyStorage
 from support.spark.writing import TableUnderTest
 
 STEP = 3
+FEW_CHANGES = 9
+"""A job with no more changes, such as a cancellation, is stopped at each of them."""
 COMPLETED = (".commit", ".replacecommit")
 
 Act = Callable[[TableUnderTest, FaultyStorage], JobResult]
@@ -29,14 +31,14 @@ def stopped_runs(
     """Yield the table as each stopped run left it.
 
     Args:
-        start: makes the table of one run in this folder.
-        folder: of the tables.
-        act: the job, on the storage that fails.
-        after: fail once the change is done, instead of before.
-        error: what the storage raises.
-        at_least: how many changes the job makes, or more.
-        turn: which of the changes between the first and the last one a sample takes; tests of the same job take
-            turns, so that together they have them all.
+        start: creates the table of one run in the given folder.
+        folder: the folder that contains the tables of all runs.
+        act: runs the job on the storage that fails.
+        after: fail after the change is done instead of before.
+        error: creates the error that the storage raises.
+        at_least: the minimum number of changes that the job must make.
+        turn: 0, 1 or 2: selects which third of the changes a sample contains. Tests of one job that use all three turns
+            stop the job at every change; a single test stops the job at about half of them.
     """
     changes = _changes(start(folder / "whole"), act)
     assert len(changes) >= at_least, changes
@@ -49,12 +51,17 @@ def stopped_runs(
             yield table
         else:
             assert storage.changes >= fail_at, "the job makes fewer changes than before"
-            yield table  # the job could do without this change
+            yield table  # the job succeeded although this change failed
 
 
 def sample(changes: list[str], turn: int) -> list[int]:
-    """Numbers of the first and the last change, of the commit and the one after it, and of every third change."""
+    """Numbers of the first and the last change, of the commit, of the change after the commit, and of every third.
+
+    The sample contains all numbers if there are few changes.
+    """
     last = len(changes)
+    if last <= FEW_CHANGES:
+        return list(range(1, last + 1))
     commits = [number for number, change in enumerate(changes, start=1) if change.endswith(COMPLETED)]
     around = {number + i for number in commits for i in (0, 1)}
     every_third = {number for number in range(1, last + 1) if number % STEP == turn % STEP}
@@ -62,7 +69,7 @@ def sample(changes: list[str], turn: int) -> list[int]:
 
 
 def _changes(table: TableUnderTest, act: Act) -> list[str]:
-    """What the job changes when nothing stops it."""
+    """Operation and path of each change that the job makes if no change fails."""
     storage = FaultyStorage(LocalStorage(str(table.base_path)))
     act(table, storage)
     return storage.log

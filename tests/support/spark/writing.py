@@ -1,4 +1,4 @@
-"""A table under test: writes through the job, reads through hudi-rs, and a dictionary that knows what must be there."""
+"""A table under test: the jobs of this project write it, and hudi-rs reads it."""
 
 import itertools
 import shutil
@@ -31,7 +31,7 @@ from judges.hudi_rs import read_snapshot
 from judges.table_files import files_below
 
 Row = tuple[str, int, str, float | None]
-"""Key, ordering value, partition, payload."""
+"""Record key, ordering value, partition path and payload."""
 
 SCHEMA = "k string, ts bigint, p string, v double"
 COMPLETED = (".commit", ".replacecommit")
@@ -39,7 +39,7 @@ _numbers = itertools.count(1)
 
 
 class TableUnderTest:
-    """One table of rows like `Row`, partitioned by `p` unless said otherwise."""
+    """One table of rows like `Row`, partitioned by `p` unless a test sets `is_partitioned` to False."""
 
     def __init__(self, spark: SparkSession, base_path: Path, **options: str) -> None:
         self._spark = spark
@@ -75,13 +75,13 @@ class TableUnderTest:
         return upsert(self._spark, request, frame, storage=storage, clock=clock)
 
     def schedule(self, **fields: object) -> JobResult:
-        """Put a clustering plan on the timeline; storage and clock as for `write`."""
+        """Schedule a clustering; the fields may contain a storage and a clock for the job."""
         own = {name: fields.pop(name) for name in ("storage", "clock") if name in fields}
         request = ScheduleClusteringRequest(base_path=str(self.base_path), **fields)
         return schedule_clustering(request, **own)
 
     def execute(self, *instants: str, **fields: object) -> JobResult:
-        """Execute these plans, or all that are pending."""
+        """Execute these plans, or all pending plans if none is given."""
         own = {name: fields.pop(name) for name in ("storage", "clock") if name in fields}
         request = ExecuteClusteringRequest(base_path=str(self.base_path), instants=instants, **fields)
         return execute_clustering(self._spark, request, **own)
@@ -103,7 +103,7 @@ class TableUnderTest:
         }
 
     def rows(self) -> list[Row]:
-        """All rows as hudi-rs reads them, sorted, duplicates included."""
+        """All rows that hudi-rs reads, sorted, including duplicates."""
         table = read_snapshot(self.base_path)
         return sorted((r["k"], r["ts"], r["p"], r["v"]) for r in table.to_pylist())
 
@@ -116,16 +116,16 @@ class TableUnderTest:
         return {str(path.relative_to(self.base_path)) for path in files_below(self.base_path)}
 
     def copied_to(self, base_path: Path) -> "TableUnderTest":
-        """The same table at another place."""
+        """Copy the table to another base path."""
         shutil.copytree(self.base_path, base_path)
         copy = TableUnderTest(self._spark, base_path)
         copy.options, copy.is_partitioned = self.options, self.is_partitioned
         return copy
 
     def leftovers(self) -> set[str]:
-        """What only a running write may keep: staged rows, markers, heartbeats, uncommitted data.
+        """Files that only a running write may have: staged rows, markers, heartbeats and uncommitted data files.
 
-        Not the lock: that of a dead writer goes when the next one wants it.
+        The lock is not one of them, because the next writer takes over the lock of a dead writer.
         """
         own = (".hoodie/.temp/", ".hoodie/.aux/staging/", ".hoodie/.heartbeat/")
         committed = {p.name for p in files_below(self.base_path / ".hoodie") if p.name.endswith(COMPLETED)}

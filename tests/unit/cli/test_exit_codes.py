@@ -1,4 +1,4 @@
-"""Each error ends the job with its own exit code, and with a document that says the same in words."""
+"""The class of an error determines the exit code of the job; the result document contains the same error in words."""
 
 from pathlib import Path
 from typing import NoReturn
@@ -8,6 +8,7 @@ import pytest
 from hudi_table_services import cli, errors
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.services.registry import read_result
 from hudi_table_services.services.writing import UPSERT
 
 EXIT_CODES = {
@@ -41,7 +42,7 @@ EXIT_CODES = {
 def end_with(
     error: BaseException, result_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[int, JobResult]:
-    """A job in which this error comes up as soon as Spark is needed."""
+    """Run a job in which the start of the Spark session raises this error; return exit code and result."""
 
     def raising(application_name: str) -> NoReturn:
         raise error
@@ -49,16 +50,16 @@ def end_with(
     monkeypatch.setattr(cli, "spark_session", raising)
     flags = ["--base-path=/t", "--source-path=/s", "--request-id=r", f"--result-path={result_path}"]
     exit_code = cli.main(UPSERT, flags)
-    return exit_code, JobResult.from_json(result_path.read_text(encoding="utf-8"))
+    return exit_code, read_result(result_path.read_text(encoding="utf-8"))
 
 
-def test_no_error_class_is_forgotten() -> None:
+def test_every_error_class_has_an_expected_exit_code() -> None:
     classes = {name for name, value in vars(errors).items() if isinstance(value, type)}
     assert classes - {"HudiTableServiceError"} == EXIT_CODES.keys()
 
 
 @pytest.mark.parametrize("kind", EXIT_CODES)
-def test_exit_code_and_document_of(
+def test_an_error_gives_its_exit_code_and_a_result_document(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     error: HudiTableServiceError = getattr(errors, kind)("It went wrong.", hint="Mend it.")
@@ -77,7 +78,7 @@ def test_exit_code_and_document_of(
     assert captured.out == ""
 
 
-def test_an_unexpected_error_ends_with_70_and_its_traceback(
+def test_an_unexpected_error_gives_exit_code_70_and_a_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     exit_code, result = end_with(ZeroDivisionError("by zero"), tmp_path / "r.json", monkeypatch)

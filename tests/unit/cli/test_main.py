@@ -1,4 +1,4 @@
-"""What the command line answers before any Spark is needed: message, exit code, document."""
+"""Message, exit code and result document of commands that end before Spark starts."""
 
 import json
 import logging
@@ -10,18 +10,19 @@ import pytest
 from hudi_table_services import cli
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.services.registry import read_result
 from hudi_table_services.services.writing import UPSERT
 
 
 @pytest.fixture(autouse=True)
-def _logging_as_before() -> Iterator[None]:
+def _restore_logging() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     yield
     root.handlers[:], root.level = handlers, level
 
 
-def test_print_request_refuses_what_the_job_would(capsys: pytest.CaptureFixture[str]) -> None:
+def test_print_request_refuses_the_same_options_as_the_job(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         cli.main(UPSERT, ["--base-path=/t", "--option", "hoodie.parquet.max.filesize=1", "--print-request"])
         == 64
@@ -29,14 +30,14 @@ def test_print_request_refuses_what_the_job_would(capsys: pytest.CaptureFixture[
     assert "Did you mean" in capsys.readouterr().err
 
 
-def test_print_request_gives_the_document_of_the_flags(capsys: pytest.CaptureFixture[str]) -> None:
+def test_print_request_prints_the_request_of_the_flags(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(UPSERT, ["--base-path=/t", "--request-id=r", "--dry-run", "--print-request"]) == 0
     printed = UpsertRequest.from_json(capsys.readouterr().out)
     assert printed == UpsertRequest(base_path="/t", request_id="r", dry_run=True)
 
 
 @pytest.mark.parametrize("spelling", ["{path}", "file://{uri}"])
-def test_a_printed_request_can_be_handed_in_again(
+def test_a_printed_request_can_be_used_as_a_request_document(
     spelling: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     document = tmp_path / "100 % ü.json"
@@ -46,7 +47,7 @@ def test_a_printed_request_can_be_handed_in_again(
     assert json.loads(capsys.readouterr().out) == json.loads(document.read_text(encoding="utf-8"))
 
 
-def test_a_document_in_the_working_folder_needs_no_folder(
+def test_the_name_of_a_request_document_is_relative_to_the_working_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -55,7 +56,7 @@ def test_a_document_in_the_working_folder_needs_no_folder(
     assert '"request_id": "r"' in capsys.readouterr().out
 
 
-def test_a_bad_flag_is_one_message_and_exit_code_64(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bad_flag_gives_one_message_and_exit_code_64(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(UPSERT, ["--basepath=/t"]) == 64
     captured = capsys.readouterr()
     assert captured.err == "InvalidRequestError: Unrecognized arguments: --basepath=/t. See --help.\n"
@@ -70,7 +71,7 @@ def test_a_bad_flag_is_one_message_and_exit_code_64(capsys: pytest.CaptureFixtur
         (b"{}", "contract_version None"),
     ],
 )
-def test_a_bad_document_is_one_message_and_exit_code_64(
+def test_a_bad_request_document_gives_a_message_and_exit_code_64(
     content: bytes | None, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     document = tmp_path / "request.json"
@@ -87,7 +88,7 @@ def test_a_bad_document_is_one_message_and_exit_code_64(
         ([], "Operation upsert needs rows."),
     ],
 )
-def test_a_refused_request_says_so_in_the_document_too(
+def test_the_error_of_a_refused_request_is_also_in_the_result_document(
     flags: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     result_path = tmp_path / "results" / "r.json"
@@ -96,26 +97,26 @@ def test_a_refused_request_says_so_in_the_document_too(
     captured = capsys.readouterr()
     assert message in captured.err
     assert captured.out == ""
-    result = JobResult.from_json(result_path.read_text(encoding="utf-8"))
+    result = read_result(result_path.read_text(encoding="utf-8"))
     assert (result.outcome, result.request_id) == (Outcome.FAILED, "r")
     assert result.error is not None
     assert result.error.kind == "InvalidRequestError"
     assert not (tmp_path / "t").exists()
 
 
-def test_a_result_path_that_is_a_folder_is_refused_first(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_result_path_that_is_a_folder_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(UPSERT, ["--base-path=/t", "--source-path=/s", "--result-path=/results/"]) == 64
     assert "'/results/' is a folder, not a file" in capsys.readouterr().err
 
 
-def test_a_result_of_an_earlier_run_is_never_left_for_this_one(tmp_path: Path) -> None:
+def test_the_result_of_an_earlier_run_is_deleted_at_the_start(tmp_path: Path) -> None:
     result_path = tmp_path / "r.json"
     result_path.write_text("old", encoding="utf-8")
     cli._result_document(UpsertRequest(base_path="/t", result_path=str(result_path)))
     assert not result_path.exists()
 
 
-def test_a_result_that_cannot_be_written_fails_a_job_that_was_done(
+def test_a_completed_job_fails_if_its_result_cannot_be_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("not a folder", encoding="utf-8")
@@ -123,5 +124,5 @@ def test_a_result_that_cannot_be_written_fails_a_job_that_was_done(
     done = JobResult(request_id="r", outcome=Outcome.COMPLETED)
     assert cli._report(document, done, 0) == 74
     captured = capsys.readouterr()
-    assert JobResult.from_json(captured.out) == done
+    assert read_result(captured.out) == done
     assert "'r.json'" in captured.err

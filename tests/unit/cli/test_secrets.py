@@ -1,4 +1,4 @@
-"""What the jobs are given to reach storage shows nowhere: not in logs, results, errors, nor in the table's files."""
+"""Credentials for storage never appear in logs, results or errors, or in the files of the table."""
 
 import json
 import logging
@@ -47,7 +47,7 @@ JOBS: list[tuple[Script[Any], dict[str, Any]]] = [
 
 
 @pytest.fixture(autouse=True)
-def _logging_as_before() -> Iterator[None]:
+def _restore_logging() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     yield
@@ -71,7 +71,7 @@ class RecordedJobs:
         try:
             return cli.main(script, [f"--request={document}"])
         finally:
-            document.unlink()  # the only place where the secret may be
+            document.unlink()  # only this file may contain the secret
 
     def assert_no_secret(self) -> None:
         captured = self._capfd.readouterr()
@@ -88,7 +88,9 @@ def recorded(
 
 
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda version: version.name)
-def test_jobs_that_do_their_work(recorded: RecordedJobs, tmp_path: Path, version: TableVersion) -> None:
+def test_jobs_that_succeed_reveal_no_secret(
+    recorded: RecordedJobs, tmp_path: Path, version: TableVersion
+) -> None:
     clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=2), step=timedelta(minutes=1))
     table = SmallTable(LocalStorage(str(tmp_path / "t")), version, clock)
     last = [table.commit(FileGroupId("a", "f1")) for _ in range(6)][-1].requested_time
@@ -111,7 +113,7 @@ def test_jobs_that_do_their_work(recorded: RecordedJobs, tmp_path: Path, version
     ],
     ids=["no table", "no such setting", "endpoint", "endpoint with a password"],
 )
-def test_jobs_that_fail(
+def test_jobs_that_fail_reveal_no_secret(
     recorded: RecordedJobs,
     tmp_path: Path,
     job: tuple[Script[Any], dict[str, Any]],

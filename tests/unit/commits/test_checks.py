@@ -1,4 +1,4 @@
-"""Each check refuses in its own case, and lets every other change pass."""
+"""Each check before a commit refuses the change that it is responsible for, and accepts all other changes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -7,19 +7,19 @@ from uuid import uuid4
 import pytest
 
 from hudi_table_services.commits.checks import (
-    Again,
-    FilesThere,
+    ComparisonNeeded,
+    FilesExist,
     NoConflict,
-    NoNewKeyTwice,
+    NoDuplicateNewKey,
     NoSecondWrite,
     NotCancelled,
-    NothingArchivedMeanwhile,
+    NothingArchivedSince,
     NothingUndone,
     SameSchema,
-    SomethingLeft,
-    StillOurs,
+    SomeGroupsUnchanged,
+    refuse_taken_over,
 )
-from hudi_table_services.commits.door import complete
+from hudi_table_services.commits.commit_point import complete
 from hudi_table_services.commits.table_now import Conditions, TableNow, read_table_now
 from hudi_table_services.errors import (
     CommitConflictError,
@@ -35,12 +35,11 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation
 from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.planning.recovery.rollback_plan import plan_rollback
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.locks.lock import FileSystemLock, table_lock
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.table_store import update_properties
@@ -64,10 +63,10 @@ def access_to(table: SmallTable) -> TableAccess:
     return TableAccess(storage=table.storage, clock=table.clock, config=table.config)
 
 
-def after(table: SmallTable, meanwhile: Callable[[], object] = lambda: None) -> TableNow:
-    """The table as the checks of a job see it that planned before `meanwhile`."""
+def after(table: SmallTable, others_act: Callable[[], object] = lambda: None) -> TableNow:
+    """Read the table for the checks of a job that planned before `others_act` changed the table."""
     planned_with = load_snapshot(table.storage)
-    meanwhile()
+    others_act()
     return read_table_now(access_to(table), planned_with)
 
 
@@ -77,7 +76,7 @@ def roll_back(table: SmallTable, instant: Instant) -> None:
         table.timeline_store.remove(replace(instant, action=action))
 
 
-def test_a_table_of_another_version_is_not_read(table: SmallTable) -> None:
+def test_a_change_of_the_table_version_is_refused(table: SmallTable) -> None:
     access = access_to(table)
     other = TableVersion.V9 if table.version is TableVersion.V6 else TableVersion.V6
     planned_with = load_snapshot(table.storage)
@@ -86,49 +85,53 @@ def test_a_table_of_another_version_is_not_read(table: SmallTable) -> None:
         "hoodie.timeline.layout.version": str(int(other.layout)),
     }
     update_properties(table.storage, properties, table.clock)
+    # A half-finished upgrade: the new timeline has a file name of the old layout, so it cannot be loaded.
+    left = table.timeline_store.load().completed[0]
+    name = table.timeline_store.path_of(left).rpartition("/")[2]
+    table.storage.write(f"{other.layout.timeline_folder}/{name}", b"{}")
     with pytest.raises(UnsupportedTableError, match=f"from version {int(table.version)} to {int(other)}"):
         read_table_now(access, planned_with)
 
 
-def test_own_instants_are_no_changes(table: SmallTable) -> None:
+def test_own_instants_are_not_reported_as_changes(table: SmallTable) -> None:
     planned_with = load_snapshot(table.storage)
     own = table.commit(GROUP)
     now = read_table_now(access_to(table), planned_with, own_times={own.requested_time})
     assert now.changes == ()
 
 
-def test_noted_changes_stay_when_archival_removes_their_files(table: SmallTable) -> None:
+def test_noted_changes_are_kept_after_archival_of_their_instants(table: SmallTable) -> None:
     noted = after(table, lambda: table.commit(GROUP)).changes
     now = read_table_now(access_to(table), load_snapshot(table.storage), noted=noted)
     assert now.changes == noted
 
 
-def test_each_change_counts_once(table: SmallTable) -> None:
+def test_a_noted_change_is_not_reported_twice(table: SmallTable) -> None:
     planned_with = load_snapshot(table.storage)
     table.commit(GROUP)
     noted = read_table_now(access_to(table), planned_with).changes
     assert len(read_table_now(access_to(table), planned_with, noted=noted).changes) == 1
 
 
-def test_same_schema(table: SmallTable) -> None:
+def test_the_check_same_schema_refuses_another_schema(table: SmallTable) -> None:
     SameSchema().refuse(after(table, lambda: table.commit(GROUP)))
-    with pytest.raises(CommitConflictError, match="added added to it"):
+    with pytest.raises(CommitConflictError, match="added the columns added"):
         SameSchema().refuse(after(table, lambda: table.commit(GROUP, schema=WIDER)))
 
 
-def test_no_second_write(table: SmallTable) -> None:
+def test_the_check_no_second_write_refuses_a_second_commit_of_the_request(table: SmallTable) -> None:
     now = after(table, lambda: table.commit(GROUP, extra={REQUEST_ID_KEY: "mine"}))
     NoSecondWrite("another").refuse(now)
     with pytest.raises(CommitConflictError, match="Another attempt of request mine completed"):
         NoSecondWrite("mine").refuse(now)
 
 
-def test_nothing_archived_meanwhile() -> None:
+def test_the_check_nothing_archived_since_refuses_writes_that_may_be_archived() -> None:
     history = History(TableVersion.V6)
     table = history.table
     pending = table.begin()
     since = table.timeline_store.load()
-    NothingArchivedMeanwhile(since).refuse(after(table))
+    NothingArchivedSince(since).refuse(after(table))
     metadata = CommitMetadata(
         operation_type=WriteOperation.UPSERT, partition_to_write_stats={}, extra_metadata={}
     )
@@ -137,17 +140,17 @@ def test_nothing_archived_meanwhile() -> None:
         table.commit(GROUP)
     history.archive()
     with pytest.raises(FileGroupConflictError, match="may be archived already"):
-        NothingArchivedMeanwhile(since).refuse(after(table))
+        NothingArchivedSince(since).refuse(after(table))
 
 
-def test_nothing_undone(table: SmallTable) -> None:
+def test_the_check_nothing_undone_refuses_an_undone_commit(table: SmallTable) -> None:
     newest = table.commit(GROUP)
     NothingUndone().refuse(after(table, lambda: table.commit(GROUP)))
     with pytest.raises(FileGroupConflictError, match=f"rolled back .* {newest.requested_time}"):
         NothingUndone().refuse(after(table, lambda: roll_back(table, newest)))
 
 
-def test_no_conflict(table: SmallTable) -> None:
+def test_the_check_no_conflict_refuses_a_change_of_the_same_file_group(table: SmallTable) -> None:
     now = after(table, lambda: table.commit(GROUP))
     NoConflict(frozenset({OTHER_GROUP}), ConflictStrategy.SIMPLE).refuse(now)
     with pytest.raises(FileGroupConflictError, match="f0-0"):
@@ -155,7 +158,7 @@ def test_no_conflict(table: SmallTable) -> None:
 
 
 class Comparison:
-    """Notes which changes it compared; refuses them if it is created so."""
+    """Records which changes it compared; with `finds_rows` it refuses them."""
 
     def __init__(self, *, finds_rows: bool = False) -> None:
         self.compared: list[ConcurrentChange] = []
@@ -170,42 +173,44 @@ class Comparison:
             raise FileGroupConflictError("The key is there already.")
 
 
-def test_no_new_key_twice_asks_for_another_round_and_reads_nothing(table: SmallTable) -> None:
+def test_the_check_no_duplicate_new_key_requests_a_comparison_and_compares_nothing(table: SmallTable) -> None:
     comparison = Comparison()
     now = after(table, lambda: table.commit(GROUP))
-    with pytest.raises(Again) as again:
-        NoNewKeyTwice(comparison).refuse(now)
-    assert [change.instant for change in again.value.changes] == [now.changes[0].instant]
+    with pytest.raises(ComparisonNeeded) as needed:
+        NoDuplicateNewKey(comparison).refuse(now)
+    assert [change.instant for change in needed.value.changes] == [now.changes[0].instant]
     assert comparison.compared == []
 
 
-def test_no_new_key_twice_passes_what_was_compared_and_what_does_not_concern_it(table: SmallTable) -> None:
+def test_the_check_no_duplicate_new_key_accepts_compared_and_unrelated_changes(
+    table: SmallTable,
+) -> None:
     now = after(table, lambda: table.commit(GROUP))
-    NoNewKeyTwice(Comparison(), compared=frozenset({now.changes[0].instant})).refuse(now)
-    NoNewKeyTwice(Comparison()).refuse(after(table, lambda: table.commit(OTHER_GROUP)))
+    NoDuplicateNewKey(Comparison(), compared=frozenset({now.changes[0].instant})).refuse(now)
+    NoDuplicateNewKey(Comparison()).refuse(after(table, lambda: table.commit(OTHER_GROUP)))
 
 
-def test_no_new_key_twice_compares_under_the_lock_in_the_last_round(table: SmallTable) -> None:
+def test_the_check_no_duplicate_new_key_can_compare_under_the_lock(table: SmallTable) -> None:
     now = after(table, lambda: table.commit(GROUP))
     comparison = Comparison()
-    NoNewKeyTwice(comparison, compares_under_lock=True).refuse(now)
+    NoDuplicateNewKey(comparison, compares_under_lock=True).refuse(now)
     assert len(comparison.compared) == 1
     with pytest.raises(FileGroupConflictError, match="there already"):
-        NoNewKeyTwice(Comparison(finds_rows=True), compares_under_lock=True).refuse(now)
+        NoDuplicateNewKey(Comparison(finds_rows=True), compares_under_lock=True).refuse(now)
 
 
-def test_still_ours(table: SmallTable) -> None:
-    check, now = StillOurs("20260101000000000", "mine/1"), after(table)
-    with pytest.raises(InstantVanishedError, match="took clustering 20260101000000000 over"):
-        check.refuse(now)
-    table.storage.write(heartbeat_path("20260101000000000"), b"mine/1")
-    check.refuse(now)
-    table.storage.write(heartbeat_path("20260101000000000"), b"others/1")
+def test_an_attempt_without_its_own_heartbeat_is_refused(table: SmallTable) -> None:
+    access, time = access_to(table), "20260101000000000"
+    with pytest.raises(InstantVanishedError, match=f"took clustering {time} over"):
+        refuse_taken_over(access, time, "mine/1")
+    table.storage.write(heartbeat_path(time), b"mine/1")
+    refuse_taken_over(access, time, "mine/1")
+    table.storage.write(heartbeat_path(time), b"others/1")
     with pytest.raises(InstantVanishedError):
-        check.refuse(now)
+        refuse_taken_over(access, time, "mine/1")
 
 
-def test_not_cancelled(table: SmallTable) -> None:
+def test_the_check_not_cancelled_refuses_after_the_request_of_a_rollback(table: SmallTable) -> None:
     pending = table.begin()
     NotCancelled(pending).refuse(after(table))
     plan = encode_rollback_plan(plan_rollback(pending, (), table.storage.base_path))
@@ -214,7 +219,13 @@ def test_not_cancelled(table: SmallTable) -> None:
         NotCancelled(pending).refuse(after(table))
 
 
-def test_something_left(table: SmallTable) -> None:
+def test_a_rollback_without_a_plan_cancels_nothing_and_a_check_leaves_it(table: SmallTable) -> None:
+    pending, abandoned = table.begin(), table.begin(Action.ROLLBACK)
+    NotCancelled(pending).refuse(after(table))
+    assert abandoned in table.timeline_store.load().pending
+
+
+def test_the_check_some_groups_unchanged_refuses_if_no_group_remains(table: SmallTable) -> None:
     metadata = CommitMetadata(
         operation_type=WriteOperation.CLUSTER,
         partition_to_write_stats={},
@@ -222,15 +233,15 @@ def test_something_left(table: SmallTable) -> None:
         extra_metadata={},
     )
     now = after(table)
-    SomethingLeft("1", metadata).refuse(now)
+    SomeGroupsUnchanged("1", metadata).refuse(now)
     with pytest.raises(FileGroupConflictError, match="every file group of clustering 1"):
-        SomethingLeft("1", replace(metadata, partition_to_replace_file_ids={})).refuse(now)
+        SomeGroupsUnchanged("1", replace(metadata, partition_to_replace_file_ids={})).refuse(now)
 
 
-def test_files_there(table: SmallTable) -> None:
+def test_the_check_files_exist_refuses_if_a_file_is_missing(table: SmallTable) -> None:
     path = table.add_file("a", "new.parquet")
     called: list[str] = []
-    check = FilesThere("1", (path,), when_missing=lambda: called.append(path))
+    check = FilesExist("1", (path,), when_missing=lambda: called.append(path))
     check.refuse(after(table))
     assert called == []
     table.storage.delete(path)
@@ -239,21 +250,21 @@ def test_files_there(table: SmallTable) -> None:
     assert called == [path]
 
 
-class Refusing:
-    """A check that notes that it was asked, and refuses."""
+class RecordingCheck:
+    """A check that records its call; with `refuses` it raises an error."""
 
-    def __init__(self, name: str, asked: list[str], *, refuses: bool) -> None:
-        self._name, self._asked, self._refuses = name, asked, refuses
+    def __init__(self, name: str, called_checks: list[str], *, refuses: bool) -> None:
+        self._name, self._called_checks, self._refuses = name, called_checks, refuses
 
     def refuse(self, now: TableNow) -> None:
-        self._asked.append(self._name)
+        self._called_checks.append(self._name)
         if self._refuses:
             raise FileGroupConflictError(self._name)
 
 
-def test_a_change_that_a_check_refuses_stays_pending(table: SmallTable) -> None:
+def test_an_instant_that_a_check_refuses_stays_pending(table: SmallTable) -> None:
     pending, steps = table.begin(), list[str]()
-    checks = [Refusing(name, steps, refuses=name == "second") for name in ("first", "second", "third")]
+    checks = [RecordingCheck(name, steps, refuses=name == "second") for name in ("first", "second", "third")]
     with FileSystemLock(table.storage) as lock, pytest.raises(FileGroupConflictError, match="second"):
         complete(
             access_to(table),
@@ -267,7 +278,7 @@ def test_a_change_that_a_check_refuses_stays_pending(table: SmallTable) -> None:
     assert pending in table.timeline_store.load().pending
 
 
-def test_the_lock_is_verified_after_everything_that_takes_long(table: SmallTable) -> None:
+def test_the_lock_is_verified_after_all_slow_steps(table: SmallTable) -> None:
     pending = table.begin()
     lock = table_lock(table.storage, LockOptions())
 
@@ -279,13 +290,13 @@ def test_the_lock_is_verified_after_everything_that_takes_long(table: SmallTable
     assert pending in table.timeline_store.load().pending
 
 
-def test_a_table_without_changes_passes_every_check_of_a_write(table: SmallTable) -> None:
+def test_every_check_of_a_write_accepts_an_unchanged_table(table: SmallTable) -> None:
     checks = (
         NoSecondWrite("mine"),
         SameSchema(),
-        NothingArchivedMeanwhile(Timeline()),
+        NothingArchivedSince(Timeline()),
         NothingUndone(),
         NoConflict(frozenset({GROUP}), ConflictStrategy.SIMPLE),
-        NoNewKeyTwice(Comparison()),
+        NoDuplicateNewKey(Comparison()),
     )
     Conditions(after(table), checks).refuse()

@@ -1,5 +1,6 @@
-"""One execution of a plan, without rows: readers never see rows twice, whatever other jobs do with the instant."""
+"""Executions of a clustering plan without rows: readers never see rows twice, even if other jobs change the instant."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from uuid import uuid4
 
@@ -11,6 +12,7 @@ from hudi_table_services.contract.clustering import ScheduleClusteringRequest
 from hudi_table_services.errors import ExecutionFailedError, InstantVanishedError
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.table_service_plans import encode_rollback_plan
+from hudi_table_services.jobs.clustering.cancel import finish_cancellations
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, InstantState
@@ -18,10 +20,13 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.options.writing_values import FailedWritesPolicy
 from hudi_table_services.planning.recovery.rollback_plan import plan_rollback
-from hudi_table_services.storage.locks.lock import FileSystemLock
+from hudi_table_services.storage.locks.heartbeat import heartbeat_path, read_heartbeat_owner
+from hudi_table_services.storage.locks.lock import FileSystemLock, TableLock
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.storage.table_store import update_properties
+from hudi_table_services.tables.clustering_history import ClusteringHistory
 from hudi_table_services.tables.table import TableAccess
 from support.small_tables import SmallTable, base_file_name
 
@@ -30,8 +35,19 @@ OLD = {"a": ("a0-0", "a1-0")}
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 
 
+class CountedLock(FileSystemLock):
+    """Counts how often it was acquired."""
+
+    acquired = 0
+
+    def __enter__(self) -> "CountedLock":
+        super().__enter__()
+        self.acquired += 1
+        return self
+
+
 class Planned:
-    """A table of two files with a plan that merges them into one."""
+    """A table of two files, with a pending plan that merges the files into one."""
 
     def __init__(self, version: TableVersion) -> None:
         self.table = SmallTable(MemoryStorage(uuid4().hex), version)
@@ -43,13 +59,16 @@ class Planned:
             storage=self.table.storage, clock=self.table.clock, config=self.table.config
         )
 
-    def attempt(self) -> ClusteringAttempt:
-        return ClusteringAttempt(
-            self.access, self.plan, FileSystemLock(self.table.storage), request_id="mine"
-        )
+    def attempt(self, lock: TableLock | None = None) -> ClusteringAttempt:
+        lock = lock or FileSystemLock(self.table.storage)
+        return ClusteringAttempt(self.access, self.plan, lock, request_id="mine")
+
+    def take_over(self) -> None:
+        """Write the heartbeat of another attempt that executes the plan now."""
+        self.table.storage.write(heartbeat_path(self.plan.requested_time), b"others/1")
 
     def write(self, file_id: str) -> str:
-        """Write a marker, then the file, as a task does."""
+        """Write a marker and then the file, in the same order as a task."""
         path = f"a/{base_file_name(file_id, self.plan.requested_time)}"
         self.mark(path)
         self.table.storage.write(path, b"PAR1")
@@ -69,15 +88,15 @@ class Planned:
         attempt.complete(load_snapshot(self.table.storage), lambda _: metadata)
 
     def begin_rollback(self) -> None:
-        """Leave what a cancellation leaves that died after requesting its rollback."""
+        """Simulate a cancellation that died after it had requested its rollback."""
         plan = plan_rollback(self.plan, (), self.table.storage.base_path)
         self.table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
 
-    def clear_as_the_next_write_does(self) -> None:
+    def clear_pending_writes_like_the_next_write(self) -> None:
         lock = FileSystemLock(self.table.storage)
         clear_pending_writes(self.access, lock, "other", FailedWritesPolicy.LAZY)
 
-    def seen(self) -> list[str]:
+    def visible_file_ids(self) -> list[str]:
         return [s.file_group_id.file_id for s in load_snapshot(self.table.storage).all_slices]
 
     def files(self) -> list[str]:
@@ -90,15 +109,29 @@ def planned(version: TableVersion) -> Planned:
 
 
 @VERSIONS
-def test_a_plan_that_is_being_cancelled_is_not_taken(planned: Planned) -> None:
+def test_a_plan_with_a_pending_cancellation_is_not_executed(planned: Planned) -> None:
     planned.begin_rollback()
     with pytest.raises(InstantVanishedError, match="was begun and has not been finished"), planned.attempt():
         pass
-    assert planned.seen() == list(OLD["a"])
+    assert planned.visible_file_ids() == list(OLD["a"])
 
 
 @VERSIONS
-def test_a_plan_whose_cancellation_begins_meanwhile_is_not_completed(planned: Planned) -> None:
+@pytest.mark.parametrize("kind", ["without a plan", "overtaken"])
+def test_a_removed_rollback_does_not_keep_a_plan_from_being_executed(planned: Planned, kind: str) -> None:
+    table = planned.table
+    content = b""
+    if kind == "overtaken":
+        first = table.timeline_store.load().completed_writes[0]
+        content = encode_rollback_plan(plan_rollback(first, (), table.storage.base_path))
+        table.commit(FileGroupId("b", "f9-0"))
+    table.timeline_store.request(Action.ROLLBACK, content)
+    finish_cancellations(planned.access, FileSystemLock(table.storage), "mine", 60)
+    assert table.timeline_store.load().pending == (planned.plan,)
+
+
+@VERSIONS
+def test_a_plan_is_not_completed_if_a_cancellation_begins_during_its_execution(planned: Planned) -> None:
     def execute() -> None:
         with planned.attempt() as attempt:
             path = planned.write("new-0")
@@ -107,24 +140,24 @@ def test_a_plan_whose_cancellation_begins_meanwhile_is_not_completed(planned: Pl
 
     with pytest.raises(InstantVanishedError, match="was begun and has not been finished"):
         execute()
-    planned.clear_as_the_next_write_does()
-    assert planned.seen() == list(OLD["a"])
+    planned.clear_pending_writes_like_the_next_write()
+    assert planned.visible_file_ids() == list(OLD["a"])
     assert len(planned.files()) == 2
 
 
 @VERSIONS
-def test_a_completed_clustering_is_not_undone_by_a_rollback_that_was_begun_before(planned: Planned) -> None:
-    """Hudi may begin such a rollback, since it ignores heartbeats of this project."""
+def test_a_pending_rollback_does_not_undo_a_completed_clustering(planned: Planned) -> None:
+    """Hudi may begin a rollback of a running clustering, because Hudi ignores heartbeats of this project."""
     with planned.attempt() as attempt:
         planned.complete(attempt, planned.write("new-0"))
     planned.begin_rollback()
-    planned.clear_as_the_next_write_does()
-    assert planned.seen() == ["new-0"]
+    planned.clear_pending_writes_like_the_next_write()
+    assert planned.visible_file_ids() == ["new-0"]
 
 
 @VERSIONS
-def test_a_leftover_without_a_marker_does_not_become_data(planned: Planned) -> None:
-    """Its task was killed after the first execution had been cleared, before it could remove the file."""
+def test_a_leftover_file_without_a_marker_does_not_become_part_of_the_table(planned: Planned) -> None:
+    """The task wrote the file after its execution had failed, and was killed before it could remove the file."""
     stray = f"a/{base_file_name('zombie-0', planned.plan.requested_time)}"
     with suppress(ExecutionFailedError), planned.attempt():
         planned.mark(stray)
@@ -132,13 +165,13 @@ def test_a_leftover_without_a_marker_does_not_become_data(planned: Planned) -> N
     planned.table.storage.write(stray, b"half a file")
     with planned.attempt() as attempt:
         planned.complete(attempt, planned.write("new-0"))
-    assert planned.seen() == ["new-0"]
+    assert planned.visible_file_ids() == ["new-0"]
     assert stray not in planned.files()
 
 
 @VERSIONS
-def test_files_of_another_executor_of_the_same_plan_are_left_alone(planned: Planned) -> None:
-    """Hudi executes plans without reading heartbeats, and deletes files that it considers leftovers."""
+def test_files_of_another_execution_of_the_same_plan_are_kept(planned: Planned) -> None:
+    """Hudi executes plans without reading heartbeats, and deletes files that Hudi considers leftovers."""
 
     def execute() -> None:
         with planned.attempt() as attempt:
@@ -150,5 +183,50 @@ def test_files_of_another_executor_of_the_same_plan_are_left_alone(planned: Plan
     with pytest.raises(InstantVanishedError, match="is gone: another job removed it"):
         execute()
     assert any("theirs-0" in path for path in planned.files())
+    (pending,) = planned.table.timeline_store.load().pending
+    assert pending.state is InstantState.INFLIGHT
+
+
+@pytest.mark.parametrize("version", [TableVersion.V9], ids=lambda v: v.name)
+def test_an_attempt_that_lost_its_plan_says_so_whatever_else_happened_to_the_table(planned: Planned) -> None:
+    def execute() -> None:
+        with planned.attempt() as attempt:
+            path = planned.write("new-0")
+            planned.take_over()
+            update_properties(planned.table.storage, {"hoodie.table.version": "8"}, planned.table.clock)
+            planned.complete(attempt, path)
+
+    with pytest.raises(InstantVanishedError, match="Another attempt took clustering .* over"):
+        execute()
+
+
+def lose_at_the_commit(planned: Planned, attempt: ClusteringAttempt) -> None:
+    planned.complete(attempt, planned.write("new-0"))
+
+
+def lose_when_dropping_the_plan(planned: Planned, attempt: ClusteringAttempt) -> None:
+    (clustering,) = ClusteringHistory.load(
+        planned.table.timeline_store, planned.table.timeline_store.load()
+    ).pending
+    attempt.drop_if_outdated(clustering.plan)
+
+
+@VERSIONS
+@pytest.mark.parametrize("lose", [lose_at_the_commit, lose_when_dropping_the_plan])
+def test_an_attempt_that_lost_its_plan_only_stops_its_heartbeat(
+    planned: Planned, lose: Callable[[Planned, ClusteringAttempt], None]
+) -> None:
+    """It does not wait for the lock a second time: the other attempt may hold the lock for long."""
+    lock = CountedLock(planned.table.storage)
+
+    def execute() -> None:
+        with planned.attempt(lock) as attempt:
+            planned.take_over()
+            lose(planned, attempt)
+
+    with pytest.raises(InstantVanishedError, match="Another attempt took clustering .* over"):
+        execute()
+    assert lock.acquired == 2  # to start the plan, and to find out that it is lost
+    assert read_heartbeat_owner(planned.table.storage, planned.plan.requested_time) == "others/1"
     (pending,) = planned.table.timeline_store.load().pending
     assert pending.state is InstantState.INFLIGHT

@@ -1,4 +1,4 @@
-"""Storage calls of a commit under the table lock: few, and as many for a large write as for a small one."""
+"""A commit makes few storage calls under the table lock; their number does not depend on the size of the write."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -34,28 +34,28 @@ COUNTED = {
 MOST_CALLS = 20
 
 
-class Counting(MemoryStorage):
+class CountingStorage(MemoryStorage):
     """Counts the calls that reach the storage."""
 
     calls: ClassVar[Counter[str]] = Counter()
 
     def __getattribute__(self, name: str) -> Any:
         if name in COUNTED:
-            Counting.calls[name] += 1
+            CountingStorage.calls[name] += 1
         return super().__getattribute__(name)
 
 
-class Measured:
-    """A table lock that counts the calls made under it, each time."""
+class CountingLock:
+    """A table lock that counts the storage calls of each block in which the lock is held."""
 
     def __init__(self, lock: TableLock) -> None:
         self._lock = lock
         self._before: Counter[str] = Counter()
         self.under_lock: list[Counter[str]] = []
 
-    def __enter__(self) -> "Measured":
+    def __enter__(self) -> "CountingLock":
         self._lock.__enter__()
-        self._before = Counter(Counting.calls)
+        self._before = Counter(CountingStorage.calls)
         return self
 
     def __exit__(
@@ -64,7 +64,7 @@ class Measured:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.under_lock.append(Counting.calls - self._before)
+        self.under_lock.append(CountingStorage.calls - self._before)
         self._lock.__exit__(error_type, error, traceback)
 
     def verify(self) -> None:
@@ -80,9 +80,9 @@ def commit_updates(
     lock: TableLock,
     files: int,
     strategy: ConflictStrategy = ConflictStrategy.SIMPLE,
-    meanwhile: Callable[[], object] = lambda: None,
+    others_act: Callable[[], object] = lambda: None,
 ) -> None:
-    """Rewrite this many file groups of the table."""
+    """Commit a write that rewrites this number of file groups."""
     access = TableAccess(storage=table.storage, clock=table.clock, config=table.config)
     snapshot = load_snapshot(table.storage)
     with CommitAttempt(access, snapshot, Action.COMMIT, lock, "r", strategy) as attempt:
@@ -100,35 +100,35 @@ def commit_updates(
             extra_metadata={"schema": SCHEMA},
         )
         attempt.start(metadata)
-        meanwhile()
+        others_act()
         attempt.complete(metadata)
 
 
 def table_of(files: int, version: TableVersion) -> SmallTable:
-    table = SmallTable(Counting(uuid4().hex), version)
+    table = SmallTable(CountingStorage(uuid4().hex), version)
     table.commit(*(group(number) for number in range(files)))
     return table
 
 
 @pytest.mark.parametrize("provider", [FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER])
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
-def test_storage_calls_under_the_lock_do_not_grow_with_the_write(
+def test_the_number_of_storage_calls_under_the_lock_does_not_grow_with_the_write(
     version: TableVersion, provider: str
 ) -> None:
     counts: list[list[Counter[str]]] = []
     for files in (3, 300):
         table = table_of(files, version)
-        lock = Measured(table_lock(table.storage, LockOptions(provider=provider)))
+        lock = CountingLock(table_lock(table.storage, LockOptions(provider=provider)))
         commit_updates(table, lock, files)
         counts.append(lock.under_lock)
     small, large = counts
     assert small == large
-    assert len(small) == 2  # the instant is chosen under the lock, and the commit is completed under it
+    assert len(small) == 2  # one block chooses the instant time, the other completes the commit
     assert all(sum(calls.values()) <= MOST_CALLS for calls in small), small
 
 
-class TakenAway(Measured):
-    """Another writer takes the lock over while the attempt checks for conflicts."""
+class LostLock(CountingLock):
+    """A lock that another writer takes over while the attempt checks for conflicts."""
 
     def __init__(self, lock: TableLock, table: SmallTable) -> None:
         super().__init__(lock)
@@ -142,10 +142,10 @@ class TakenAway(Measured):
 
 
 @pytest.mark.parametrize("provider", [FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER])
-def test_an_attempt_that_lost_the_lock_commits_nothing(provider: str) -> None:
+def test_an_attempt_that_loses_the_lock_commits_nothing(provider: str) -> None:
     table = table_of(2, TableVersion.V6)
     before = load_snapshot(table.storage).timeline.completed_writes
-    lock = TakenAway(
+    lock = LostLock(
         table_lock(table.storage, LockOptions(provider=provider, retries=0, client_retries=0)), table
     )
     with pytest.raises(LockNotAcquiredError, match="taken over by another writer"):
@@ -164,21 +164,21 @@ def plan_clustering(table: SmallTable) -> None:
 
 
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
-def test_a_plan_scheduled_meanwhile_prevents_a_commit_unless_writers_are_preferred(
+def test_a_plan_scheduled_during_a_write_prevents_the_commit_unless_writers_are_preferred(
     version: TableVersion,
 ) -> None:
     table = table_of(2, version)
     lock = table_lock(table.storage, LockOptions())
     before = len(load_snapshot(table.storage).timeline.completed_writes)
     with pytest.raises(FileGroupConflictError, match="is going to replace"):
-        commit_updates(table, lock, 2, meanwhile=lambda: plan_clustering(table))
+        commit_updates(table, lock, 2, others_act=lambda: plan_clustering(table))
     assert len(load_snapshot(table.storage).timeline.completed_writes) == before
-    commit_updates(table, lock, 2, ConflictStrategy.PREFER_WRITER, meanwhile=lambda: plan_clustering(table))
+    commit_updates(table, lock, 2, ConflictStrategy.PREFER_WRITER, others_act=lambda: plan_clustering(table))
     assert len(load_snapshot(table.storage).timeline.completed_writes) == before + 1
 
 
-class Noting(MemoryStorage):
-    """Notes changes of the timeline, and whether the lock was held at each."""
+class RecordingStorage(MemoryStorage):
+    """A storage that records changes of the timeline, and whether the lock was held at each change."""
 
     changes: ClassVar[list[tuple[str, bool]]] = []
 
@@ -192,7 +192,7 @@ class Noting(MemoryStorage):
 
     def _note(self, path: str) -> None:
         if ".rollback" in path or path.endswith(".commit.requested"):
-            Noting.changes.append((path, self.exists(".hoodie/lock")))
+            RecordingStorage.changes.append((path, self.exists(".hoodie/lock")))
 
 
 class JobFailedError(Exception):
@@ -205,23 +205,25 @@ def fail() -> None:
 
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 def test_a_failed_attempt_is_rolled_back_under_the_lock(version: TableVersion) -> None:
-    table = SmallTable(Noting(uuid4().hex), version)
+    table = SmallTable(RecordingStorage(uuid4().hex), version)
     table.commit(group(0), group(1))
-    Noting.changes.clear()
+    RecordingStorage.changes.clear()
     with pytest.raises(JobFailedError):
-        commit_updates(table, table_lock(table.storage, LockOptions()), 2, meanwhile=fail)
+        commit_updates(table, table_lock(table.storage, LockOptions()), 2, others_act=fail)
     assert not table.timeline_store.load().pending
-    assert len(Noting.changes) == 5  # requested twice, the rollback begun and completed, the attempt removed
-    assert [path for path, is_locked in Noting.changes if not is_locked] == []
+    assert (
+        len(RecordingStorage.changes) == 5
+    )  # two requests, start and completion of the rollback, deletion of the write
+    assert [path for path, is_locked in RecordingStorage.changes if not is_locked] == []
     assert not table.storage.exists(".hoodie/lock")
 
 
-def test_an_attempt_that_did_not_get_the_lock_is_left_to_the_next_job() -> None:
+def test_the_next_job_rolls_back_an_attempt_that_did_not_get_the_lock() -> None:
     table = table_of(2, TableVersion.V9)
     lock = table_lock(table.storage, LockOptions(retries=1, retry_wait_ms=1, client_retries=0))
     hudis = b'{"lockThreadName":"main"}'
     with pytest.raises(LockNotAcquiredError, match="main"):
-        commit_updates(table, lock, 2, meanwhile=lambda: table.storage.create(".hoodie/lock", hudis))
+        commit_updates(table, lock, 2, others_act=lambda: table.storage.create(".hoodie/lock", hudis))
     (pending,) = table.timeline_store.load().pending
     assert pending.action is Action.COMMIT
     table.storage.delete(".hoodie/lock")

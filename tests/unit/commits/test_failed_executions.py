@@ -1,4 +1,4 @@
-"""Executions of several plans of which some fail: one error reports all of them, retryable if one of them is."""
+"""Executions in which some plans fail: one error reports all failures, and is retryable if one failure is retryable."""
 
 from dataclasses import dataclass
 from uuid import uuid4
@@ -17,6 +17,7 @@ from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
+from hudi_table_services.services.registry import read_result
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from support.small_tables import SmallTable
 
@@ -32,7 +33,7 @@ def groups(partition: str) -> list[FileGroupId]:
 
 @dataclass
 class Plans:
-    """A table with a plan for each of its partitions; the first plan sorts by a column that does not exist any more."""
+    """A table with a plan for each of its partitions; the first plan sorts by a column that no longer exists."""
 
     table: SmallTable
     unsortable: str
@@ -63,7 +64,7 @@ class Plans:
         return made
 
     def block(self) -> None:
-        """A running write that rewrites the files of one plan, and may still fail."""
+        """Begin a write that is going to rewrite a file of the plan `blocked`."""
         store, group = self.table.timeline_store, groups("b")[0]
         stat = WriteStat(file_id=group.file_id, partition_path=group.partition_path, path="")
         profile = CommitMetadata(
@@ -83,11 +84,11 @@ def _schedule(table: SmallTable, partition: str, sort_columns: tuple[str, ...] =
 
 
 def failure(table: SmallTable, *instants: str) -> tuple[HudiTableServiceError, JobResult]:
-    """The error of an execution that fails before it needs Spark, and its result document."""
+    """Run an execution that fails before Spark starts; return its error and its result document."""
     request = ExecuteClusteringRequest(base_path="/t", instants=instants)
     with pytest.raises(HudiTableServiceError) as failed:
         execute_clustering(None, request, storage=table.storage, clock=table.clock)  # type: ignore[arg-type]
-    return failed.value, JobResult.from_json(JobResult.failed(request, failed.value).to_json())
+    return failed.value, read_result(JobResult.failed(request, failed.value).to_json())
 
 
 def states(result: JobResult) -> dict[str, str]:
@@ -95,18 +96,21 @@ def states(result: JobResult) -> dict[str, str]:
     return {plan.instant_time: plan.state for plan in result.report.plans}
 
 
-def test_a_retryable_failure_decides_and_the_document_reports_every_plan() -> None:
+def test_a_retryable_failure_is_raised_and_the_result_reports_every_plan() -> None:
     plans = Plans.make()
     plans.block()
     error, result = failure(plans.table, plans.unsortable, plans.blocked, plans.outdated, plans.completed)
     assert isinstance(error, FileGroupConflictError)
-    assert error.hint == "Nothing was committed; run the job again when they have ended."
+    assert error.hint == "Nothing was committed; run the job again when the other writers have ended."
     assert (
         f"Clustering {plans.unsortable} failed: Clustering {plans.unsortable} sorts by 'x'" in error.message
     )
     assert f"Clustering {plans.blocked} failed: Other writers changed or are" in error.message
     assert f"Completed nevertheless: {plans.completed}." in error.message
-    assert f"Cancelled, since other writers changed all of their groups: {plans.outdated}." in error.message
+    assert (
+        f"Cancelled, because other writers changed all groups of each plan: {plans.outdated}."
+        in error.message
+    )
     assert result.outcome is Outcome.FAILED
     assert result.error is not None
     assert (result.error.kind, result.error.retryable) == ("FileGroupConflictError", True)
@@ -120,7 +124,7 @@ def test_a_retryable_failure_decides_and_the_document_reports_every_plan() -> No
     assert "sorts by 'x'" in result.report.plans[0].error
 
 
-def test_without_a_retryable_failure_the_first_one_decides() -> None:
+def test_the_first_failure_is_raised_if_none_is_retryable() -> None:
     plans = Plans.make()
     error, result = failure(plans.table, plans.completed, plans.unsortable)
     assert isinstance(error, InvalidRequestError)
@@ -132,5 +136,5 @@ def test_without_a_retryable_failure_the_first_one_decides() -> None:
 def test_the_failure_of_a_single_plan_keeps_its_message() -> None:
     plans = Plans.make()
     error, result = failure(plans.table, plans.unsortable)
-    assert error.message == f"Clustering {plans.unsortable} sorts by 'x', no column of the table."
+    assert error.message == f"Clustering {plans.unsortable} sorts by 'x', which the table does not have."
     assert states(result) == {plans.unsortable: "failed"}

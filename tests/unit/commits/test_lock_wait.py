@@ -1,4 +1,4 @@
-"""The result of a job contains how long it waited for the table lock."""
+"""The result of a job contains the time for which the job waited for the table lock."""
 
 import threading
 
@@ -13,19 +13,19 @@ from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.storage.locks.lock import FileSystemLock
-from support.archived_tables import FEW, History
+from support.archived_tables import SMALL_LIMITS, History
 
 HELD_S = 0.4
 SOON_AGAIN = {"hoodie.write.lock.wait_time_ms_between_retry": "20"}
 
 
-def test_a_job_that_waited_reports_how_long() -> None:
+def test_a_job_that_waited_reports_its_waiting_time() -> None:
     history = History()
     history.commits(5, FileGroupId("a", "f1"))
     request = ArchiveRequest(
-        base_path=history.storage.uri, options={**FEW, **SOON_AGAIN}, min_commits=2, max_commits=4
+        base_path=history.storage.uri, options={**SMALL_LIMITS, **SOON_AGAIN}, min_commits=2, max_commits=4
     )
-    history.archive(preview=True)  # what it imports takes longer than the lock is held below
+    history.archive(preview=True)  # imports modules, so that the measured run requests the lock in time
     others = FileSystemLock(history.storage)
     others.__enter__()
     release = threading.Timer(HELD_S, others.__exit__, (None, None, None))
@@ -36,23 +36,23 @@ def test_a_job_that_waited_reports_how_long() -> None:
     assert HELD_S / 2 < result.timings_s[LOCK_WAIT] < HELD_S + 10
 
 
-def test_a_job_that_did_not_wait_reports_that() -> None:
+def test_a_job_that_did_not_wait_reports_almost_no_waiting_time() -> None:
     history = History()
     history.commits(5, FileGroupId("a", "f1"))
     assert history.archive().timings_s[LOCK_WAIT] < HELD_S / 2
 
 
-def test_waiting_without_success_counts_and_every_wait_is_added() -> None:
+def test_all_waiting_times_are_added_including_those_without_success() -> None:
     history, watch = History(), Stopwatch()
-    impatient = LockOptions(retries=2, retry_wait_ms=50, client_retries=0)
-    lock = MeasuredLock(FileSystemLock(history.storage, impatient), watch)
+    two_retries = LockOptions(retries=2, retry_wait_ms=50, client_retries=0)
+    lock = MeasuredLock(FileSystemLock(history.storage, two_retries), watch)
     with lock as held:
         held.verify()
         before = watch.seconds[LOCK_WAIT]
-        second = MeasuredLock(FileSystemLock(history.storage, impatient), watch)
+        second = MeasuredLock(FileSystemLock(history.storage, two_retries), watch)
         with pytest.raises(LockNotAcquiredError), second:
             pass
     assert watch.seconds[LOCK_WAIT] - before >= 0.1
-    with lock:  # a lock may be entered again
+    with lock:  # a job may take the same lock object again
         assert history.storage.exists(".hoodie/lock")
     assert not history.storage.exists(".hoodie/lock")

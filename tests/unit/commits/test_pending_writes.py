@@ -1,4 +1,4 @@
-"""Traces of finished writes: which files a job may delete, and which it may not."""
+"""Leftovers of finished writes: which files a job deletes, and which files it keeps."""
 
 from uuid import uuid4
 
@@ -12,11 +12,10 @@ from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation
 from hudi_table_services.storage.locks.heartbeat import has_heartbeat, heartbeat_path
 from hudi_table_services.storage.locks.lock import FileSystemLock
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.tables.table import TableAccess
@@ -36,13 +35,13 @@ def access(table: SmallTable) -> TableAccess:
 
 
 def marked_file(table: SmallTable, instant_time: str, file_id: str = "late-0") -> str:
-    """Write a marker and its file, as a task of an abandoned job does."""
+    """Write a marker and its file, in the same way as a task of an abandoned job."""
     name = base_file_name(file_id, instant_time, token="7-7-7")
     MarkerStore(table.storage, instant_time).mark(f"city=a/{name}", MarkerKind.CREATE)
     return table.add_file("city=a", name)
 
 
-def test_uncounted_files_of_a_completed_write_are_deleted(table: SmallTable) -> None:
+def test_marked_files_that_a_completed_write_does_not_contain_are_deleted(table: SmallTable) -> None:
     instant = table.commit(FileGroupId("city=a", "a-0"))
     late = marked_file(table, instant.requested_time, "a-0")
     remove_traces_of_finished_writes(access(table))
@@ -53,7 +52,7 @@ def test_uncounted_files_of_a_completed_write_are_deleted(table: SmallTable) -> 
     assert list(table.storage.list_files(".hoodie/.temp")) == []
 
 
-def test_every_late_file_of_a_write_that_was_rolled_back_is_deleted(table: SmallTable) -> None:
+def test_files_that_a_rolled_back_write_creates_late_are_deleted(table: SmallTable) -> None:
     pending = table.begin()
     rollback_instant(access(table), pending)
     late = marked_file(table, pending.requested_time)
@@ -63,14 +62,14 @@ def test_every_late_file_of_a_write_that_was_rolled_back_is_deleted(table: Small
 
 
 def test_no_file_of_a_write_that_is_not_on_the_timeline_is_deleted(table: SmallTable) -> None:
-    """It may be archived: then its files are part of the table."""
+    """The write may be archived, so its files may be part of the table."""
     late = marked_file(table, "20200101000000000")
     table.commit(FileGroupId("city=a", "a-0"))
     remove_traces_of_finished_writes(access(table))
     assert table.storage.exists(late)
 
 
-def test_all_files_of_a_pending_write_stay(table: SmallTable) -> None:
+def test_all_files_of_a_pending_write_are_kept(table: SmallTable) -> None:
     pending = table.begin()
     file = marked_file(table, pending.requested_time)
     remove_traces_of_finished_writes(access(table))
@@ -78,7 +77,7 @@ def test_all_files_of_a_pending_write_stay(table: SmallTable) -> None:
     assert list(table.storage.list_files(".hoodie/.temp")) != []
 
 
-def test_dead_heartbeats_without_a_write_are_deleted(table: SmallTable) -> None:
+def test_expired_heartbeats_without_a_write_are_deleted(table: SmallTable) -> None:
     table.storage.write(heartbeat_path("20200101000000000"), b"")
     long_after = TableAccess(
         storage=table.storage, clock=FixedClock(FixedClock().moment.replace(year=2100)), config=table.config
@@ -110,7 +109,7 @@ def test_files_written_after_another_writer_rolled_the_attempt_back_are_deleted(
     assert list(table.storage.list_files(".hoodie/.heartbeat")) == []
 
 
-def test_a_request_that_another_attempt_completed_meanwhile_is_not_written_again(table: SmallTable) -> None:
+def test_a_request_is_not_written_twice_if_another_attempt_completes_first(table: SmallTable) -> None:
     def write() -> None:
         with attempt_of(table, "same") as attempt:
             attempt.start(EMPTY)
@@ -122,7 +121,7 @@ def test_a_request_that_another_attempt_completed_meanwhile_is_not_written_again
     assert [i.action for i in table.timeline_store.load().completed_writes] == [Action.COMMIT]
 
 
-def test_a_schema_that_changed_meanwhile_is_a_conflict(table: SmallTable) -> None:
+def test_a_schema_change_by_another_writer_is_a_conflict(table: SmallTable) -> None:
     wide = '{"type":"record","name":"r","fields":[{"name":"c","type":["null","long"],"default":null}]}'
     table.commit(FileGroupId("city=a", "a-0"))
 
@@ -132,5 +131,5 @@ def test_a_schema_that_changed_meanwhile_is_a_conflict(table: SmallTable) -> Non
             table.commit(FileGroupId("city=b", "b-0"), schema=wide)
             attempt.complete(EMPTY)
 
-    with pytest.raises(CommitConflictError, match="added c to it"):
+    with pytest.raises(CommitConflictError, match="added the columns c"):
         write()

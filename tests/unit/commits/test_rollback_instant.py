@@ -1,4 +1,4 @@
-"""Undoing a dead write on storage, step by step, and what is left alone."""
+"""The rollback of a dead write: its steps on storage, and the instants that it does not touch."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -43,7 +43,7 @@ def access(table: SmallTable) -> TableAccess:
 
 
 def dead_write(table: SmallTable, *, marked: bool = True) -> tuple[Instant, list[str]]:
-    """A write that died after one data file, with a second one only announced."""
+    """A write that died after its first data file; the second file has a marker but does not exist."""
     pending = table.begin()
     markers = MarkerStore(table.storage, pending.requested_time)
     paths = [f"city={c}/{base_file_name('n-0', pending.requested_time)}" for c in "ab"]
@@ -60,7 +60,7 @@ def clustering_content() -> bytes:
     return encode_requested_replace(ClusteringPlan(groups=(group,)))
 
 
-def test_all_files_of_a_dead_write_are_deleted_and_the_timeline_records_it(table: SmallTable) -> None:
+def test_a_rollback_deletes_all_files_of_a_dead_write_and_is_on_the_timeline(table: SmallTable) -> None:
     before = load_snapshot(table.storage)
     dead, paths = dead_write(table)
     done = rollback_instant(access(table), dead)
@@ -77,7 +77,7 @@ def test_all_files_of_a_dead_write_are_deleted_and_the_timeline_records_it(table
     assert load_snapshot(table.storage).file_slices == before.file_slices
 
 
-def test_the_plan_is_on_the_timeline_in_hudis_form(table: SmallTable) -> None:
+def test_the_timeline_contains_the_plan_of_the_rollback(table: SmallTable) -> None:
     dead, paths = dead_write(table)
     done = rollback_instant(access(table), dead)
     assert done is not None
@@ -85,7 +85,7 @@ def test_the_plan_is_on_the_timeline_in_hudis_form(table: SmallTable) -> None:
     assert plan == plan_rollback(dead, paths, table.storage.base_path)
 
 
-def test_an_inflight_write_without_markers_is_found_by_listing(table: SmallTable) -> None:
+def test_files_of_an_inflight_write_without_markers_are_found_by_listing(table: SmallTable) -> None:
     dead, (written, _) = dead_write(table, marked=False)
     done = rollback_instant(access(table), dead)
     assert done is not None
@@ -94,7 +94,7 @@ def test_an_inflight_write_without_markers_is_found_by_listing(table: SmallTable
     assert request.file_id == ""
 
 
-def test_markers_of_hudis_timeline_server_lead_to_its_files(table: SmallTable) -> None:
+def test_files_in_markers_of_hudis_timeline_server_are_deleted(table: SmallTable) -> None:
     dead, (written, _) = dead_write(table, marked=False)
     folder = f".hoodie/.temp/{dead.requested_time}"
     table.storage.create(f"{folder}/MARKERS.type", b"TIMELINE_SERVER_BASED")
@@ -105,19 +105,19 @@ def test_markers_of_hudis_timeline_server_lead_to_its_files(table: SmallTable) -
     assert list(table.storage.list_files(folder)) == []
 
 
-def test_a_write_that_was_only_requested_is_undone_without_listing(table: SmallTable) -> None:
+def test_a_write_that_was_only_requested_is_rolled_back(table: SmallTable) -> None:
     requested = table.timeline_store.request(Action.COMMIT)
     assert rollback_instant(access(table), requested) is not None
     assert table.timeline_store.load().pending == ()
 
 
-def test_a_dead_overwrite_is_undone(table: SmallTable) -> None:
+def test_a_dead_overwrite_is_rolled_back(table: SmallTable) -> None:
     pending = table.begin(Action.REPLACE_COMMIT, encode_requested_replace(None))
     assert rollback_instant(access(table), pending) is not None
     assert table.timeline_store.load().pending == ()
 
 
-def test_a_completed_write_is_left_alone(table: SmallTable) -> None:
+def test_a_completed_write_is_not_rolled_back(table: SmallTable) -> None:
     completed = table.commit(A)
     pending = Instant(
         requested_time=completed.requested_time, action=Action.COMMIT, state=InstantState.INFLIGHT
@@ -126,7 +126,7 @@ def test_a_completed_write_is_left_alone(table: SmallTable) -> None:
     assert completed in table.timeline_store.load()
 
 
-def test_pending_plans_of_table_services_are_left_alone(table: SmallTable) -> None:
+def test_pending_plans_of_table_services_are_not_rolled_back(table: SmallTable) -> None:
     is_new = table.version.layout.has_completion_time_in_names
     clustering = table.begin(Action.CLUSTERING if is_new else Action.REPLACE_COMMIT, clustering_content())
     compaction = table.begin(Action.COMPACTION, b"plan")
@@ -135,7 +135,7 @@ def test_pending_plans_of_table_services_are_left_alone(table: SmallTable) -> No
         assert instant in table.timeline_store.load()
 
 
-def test_a_rollback_that_died_is_finished_with_its_stored_plan(table: SmallTable) -> None:
+def test_a_dead_rollback_is_completed_with_its_stored_plan(table: SmallTable) -> None:
     dead, (written, _) = dead_write(table)
     plan = encode_rollback_plan(plan_rollback(dead, [written], table.storage.base_path))
     begun = table.begin(Action.ROLLBACK, plan)
@@ -145,7 +145,7 @@ def test_a_rollback_that_died_is_finished_with_its_stored_plan(table: SmallTable
     assert table.timeline_store.load().pending == ()
 
 
-def test_a_rollback_that_died_late_is_finished_too(table: SmallTable) -> None:
+def test_a_rollback_that_died_after_its_deletions_is_completed(table: SmallTable) -> None:
     dead, (written, _) = dead_write(table)
     plan = encode_rollback_plan(plan_rollback(dead, [written], table.storage.base_path))
     begun = table.begin(Action.ROLLBACK, plan)
@@ -156,7 +156,7 @@ def test_a_rollback_that_died_late_is_finished_too(table: SmallTable) -> None:
     assert list(table.storage.list_files(".hoodie/.temp")) == []
 
 
-def test_a_rollback_of_a_clustering_is_left_to_the_service(table: SmallTable) -> None:
+def test_a_write_does_not_complete_the_rollback_of_a_clustering(table: SmallTable) -> None:
     is_new = table.version.layout.has_completion_time_in_names
     clustering = table.begin(Action.CLUSTERING if is_new else Action.REPLACE_COMMIT, clustering_content())
     begun = table.begin(Action.ROLLBACK, encode_rollback_plan(plan_rollback(clustering, [], "/t")))
@@ -170,14 +170,14 @@ def test_a_rollback_without_a_plan_is_removed(table: SmallTable) -> None:
     assert table.timeline_store.load().pending == ()
 
 
-def test_a_pending_restore_prevents_finishing_rollbacks(table: SmallTable) -> None:
+def test_rollbacks_are_not_completed_while_a_restore_is_pending(table: SmallTable) -> None:
     table.begin(Action.RESTORE, b"plan")
     with pytest.raises(UnsupportedTableError, match="Restore"):
         finish_pending_rollbacks(access(table), table.timeline_store.load())
 
 
 @pytest.mark.parametrize("was_listed_at_start", [True, False])
-def test_a_metadata_table_that_contains_the_dead_write_does_not_become_stale(
+def test_a_metadata_table_with_the_dead_write_is_switched_off_or_the_rollback_fails(
     table: SmallTable, was_listed_at_start: bool
 ) -> None:
     dead, _ = dead_write(table)
@@ -194,7 +194,7 @@ def test_a_metadata_table_that_contains_the_dead_write_does_not_become_stale(
             rollback_instant(opened, dead)
 
 
-def test_a_metadata_table_without_the_dead_write_stays(table: SmallTable) -> None:
+def test_a_metadata_table_without_the_dead_write_is_kept(table: SmallTable) -> None:
     dead, _ = dead_write(table)
     listed = update_properties(table.storage, {"hoodie.table.metadata.partitions": "files"}, table.clock)
     opened = TableAccess(storage=table.storage, clock=table.clock, config=listed)
@@ -202,8 +202,8 @@ def test_a_metadata_table_without_the_dead_write_stays(table: SmallTable) -> Non
     assert read_table_config(table.storage).metadata_partitions == ("files",)
 
 
-class _Beside(MemoryStorage):
-    """While data files are deleted, another job carries out the pending rollback."""
+class _RollbackDuringDeletion(MemoryStorage):
+    """A storage on which another job executes the pending rollback before data files are deleted."""
 
     other: ClassVar[Callable[[], object]]
 
@@ -213,19 +213,21 @@ class _Beside(MemoryStorage):
         return dict(super().delete_files(paths))
 
 
-def test_two_jobs_may_finish_the_same_rollback(table: SmallTable) -> None:
-    """A writer may lose its lock while it undoes its own attempt, so that the next job undoes it, too."""
+def test_two_jobs_may_complete_the_same_rollback(table: SmallTable) -> None:
+    """A writer may lose its lock while it rolls back its own attempt; then the next job executes the same rollback."""
     dead, (written, _) = dead_write(table)
     plan = encode_rollback_plan(plan_rollback(dead, [written], table.storage.base_path))
     begun = table.begin(Action.ROLLBACK, plan)
     others: list[Instant] = []
-    _Beside.other = lambda: others.extend(
+    _RollbackDuringDeletion.other = lambda: others.extend(
         finish_pending_rollbacks(access(table), table.timeline_store.load())
     )
-    beside = TableAccess(
-        storage=_Beside(table.storage.uri.removeprefix("memory://")), clock=table.clock, config=table.config
+    during_deletion = TableAccess(
+        storage=_RollbackDuringDeletion(table.storage.uri.removeprefix("memory://")),
+        clock=table.clock,
+        config=table.config,
     )
-    done = rollback_instant(beside, dead)
+    done = rollback_instant(during_deletion, dead)
     assert done is not None
     assert [done.identity] == [each.identity for each in others] == [begun.identity]
     rollbacks = [i for i in table.timeline_store.load() if i.action is Action.ROLLBACK]

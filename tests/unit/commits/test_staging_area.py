@@ -1,4 +1,4 @@
-"""The folder of staged rows: what the end of a job deletes, what the start of the next one, and what no job."""
+"""The folder of staged rows: which files a job deletes at its end and at its start, and which files it keeps."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -25,13 +25,13 @@ def area(storage: Storage, owner: str = "", *, days: float = 0, is_first_write: 
 
 
 def abandon(storage: Storage, owner: str) -> str:
-    """Stage a row in a job that is killed: its folder is never removed."""
+    """Stage a row as a job that is killed before it removes its folder."""
     path = f"{area(storage, owner).__enter__().folder}/rows.arrow"
     storage.create(path, b"1")
     return path
 
 
-def test_a_refused_first_write_leaves_nothing(storage: Storage, tmp_path: Path) -> None:
+def test_a_refused_first_write_leaves_no_files(storage: Storage, tmp_path: Path) -> None:
     with area(storage, "me", is_first_write=True) as staging:
         storage.create(f"{staging.folder}/rows.arrow", b"1")
     assert list((tmp_path / "table").rglob("*")) == []
@@ -40,14 +40,14 @@ def test_a_refused_first_write_leaves_nothing(storage: Storage, tmp_path: Path) 
 @pytest.mark.parametrize(
     "name", ["hoodie.properties", "hoodie.properties.backup", "20260101000000000.commit"]
 )
-def test_files_of_a_table_that_another_writer_created_meanwhile_stay(storage: Storage, name: str) -> None:
+def test_the_files_of_a_table_that_another_writer_created_are_kept(storage: Storage, name: str) -> None:
     with area(storage, is_first_write=True) as staging:
         storage.create(f"{staging.folder}/rows.arrow", b"1")
         storage.create(f".hoodie/{name}", b"1")
     assert [stored.path for stored in storage.list_files()] == [f".hoodie/{name}"]
 
 
-def test_a_retry_of_a_killed_request_deletes_its_staged_rows_at_once(storage: Storage) -> None:
+def test_a_retry_deletes_the_staged_rows_of_its_killed_attempt_immediately(storage: Storage) -> None:
     abandon(storage, "killed")
     others = abandon(storage, "another attempt")
     with area(storage, "killed"):

@@ -1,4 +1,4 @@
-"""Undone commits stay undone: in the archive, for writers that had begun, and for clusterings in between."""
+"""Undone commits stay undone: in the archive, for running writers, and for clusterings that completed later."""
 
 from datetime import datetime, timedelta, timezone
 
@@ -19,9 +19,8 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import InstantReference, RestorePlan
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.request_lookup import find_completed_anywhere
 from hudi_table_services.tables.table import TableAccess
@@ -38,20 +37,20 @@ def later(days: int = 1) -> FixedClock:
     return FixedClock(datetime.now(timezone.utc) + timedelta(days=days), timedelta(milliseconds=1))
 
 
-def save(table: SmallTable, instant: Instant) -> str:
+def save_commit(table: SmallTable, instant: Instant) -> str:
     request = CreateSavepointRequest(base_path="/t", instant=instant.requested_time)
     create_savepoint(request, storage=table.storage, clock=table.clock)
     return instant.requested_time
 
 
-def go_back(table: SmallTable, savepoint: str, **more: str) -> None:
+def restore_to(table: SmallTable, savepoint: str, **more: str) -> None:
     request = RestoreRequest(base_path="/t", savepoint=savepoint, **more)
     restore(request, storage=table.storage, clock=later())
 
 
 @VERSIONS
-def test_an_undone_request_is_not_found_in_the_archive(version: TableVersion) -> None:
-    """An archival dies after writing the archive; then the commits that are still active are undone."""
+def test_the_archive_does_not_return_undone_commits(version: TableVersion) -> None:
+    """An archival dies after it has written the archive. Then a rollback undoes commits that are still active."""
     history = History(version)
     history.commits(1, A)
     undone = history.commits(4, B, extra={REQUEST_ID_KEY: "again"})
@@ -68,12 +67,12 @@ def test_an_undone_request_is_not_found_in_the_archive(version: TableVersion) ->
     assert not {each.identity for each in archived} & {i.identity for i in undone}
 
 
-def test_a_clustering_that_completed_after_the_savepoint_is_undone_with_later_writes() -> None:
-    """Version 6 records no completion time; the replaced file groups are in the savepoint."""
+def test_a_restore_undoes_a_clustering_that_completed_after_the_savepoint() -> None:
+    """Version 6 records no completion time, but the savepoint contains the file groups that the clustering replaced."""
     table = a_table(TableVersion.V6)
     table.commit(A)
     plan = planned(table)
-    saved = save(table, table.commit(B))
+    saved = save_commit(table, table.commit(B))
     before = state(table)[1]
     started = table.timeline_store.start(plan)
     path = table.add_file("a", base_file_name("f3", plan.requested_time))
@@ -92,12 +91,14 @@ def test_a_clustering_that_completed_after_the_savepoint_is_undone_with_later_wr
         storage=table.storage,
         clock=later(),
     )
-    go_back(table, saved)
+    restore_to(table, saved)
     assert state(table)[1] == before
 
 
 @VERSIONS
-def test_no_savepoint_before_a_clean_by_versions(version: TableVersion) -> None:
+def test_a_commit_whose_files_a_clean_by_versions_may_have_deleted_gets_no_savepoint(
+    version: TableVersion,
+) -> None:
     table = a_table(version)
     done = [table.commit(A), *(updated(table, A) for _ in range(4))]
     clean(
@@ -105,14 +106,14 @@ def test_no_savepoint_before_a_clean_by_versions(version: TableVersion) -> None:
         storage=table.storage,
         clock=later(),
     )
-    with pytest.raises(InvalidRequestError, match="may be gone"):
-        save(table, done[1])
-    assert save(table, done[-1])
+    with pytest.raises(InvalidRequestError, match="may be deleted"):
+        save_commit(table, done[1])
+    assert save_commit(table, done[-1])
 
 
 @VERSIONS
-def test_a_commit_that_others_built_upon_meanwhile_is_not_undone(version: TableVersion) -> None:
-    """By a writer that takes no lock, or another lock."""
+def test_a_commit_is_not_undone_if_another_writer_updated_its_files(version: TableVersion) -> None:
+    """The other writer uses no lock, or a different lock."""
     table = a_table(version)
     table.commit(A)
     instant = updated(table, A)
@@ -126,10 +127,10 @@ def test_a_commit_that_others_built_upon_meanwhile_is_not_undone(version: TableV
 
 
 @VERSIONS
-def test_writes_on_a_half_restored_table_are_undone_with_the_rest(version: TableVersion) -> None:
-    """Hudi's writers do not check for an unfinished restore, and merge with commits that it has yet to undo."""
+def test_a_restore_also_undoes_writes_that_began_while_it_was_pending(version: TableVersion) -> None:
+    """Hudi's writers ignore a pending restore; they may update files of commits that the restore is going to undo."""
     table = a_table(version)
-    saved = save(table, table.commit(A))
+    saved = save_commit(table, table.commit(A))
     before = state(table)
     updated(table, A)
     updated(table, A)
@@ -142,28 +143,28 @@ def test_writes_on_a_half_restored_table_are_undone_with_the_rest(version: Table
     access = TableAccess(storage=table.storage, clock=table.clock, config=table.config)
     undo_in_place(access, state(table)[0][-1])
     updated(table, A)
-    go_back(table, saved, request_id="mine")
+    restore_to(table, saved, request_id="mine")
     assert state(table) == before
     restores = [i for i in table.timeline_store.load().completed if i.action is Action.RESTORE]
     found = [decode_restore_metadata(table.timeline_store.read(i)).instants_rolled_back for i in restores]
     assert [len(times) for times in found] == [2, 1]
     newest = updated(table, A)
-    go_back(table, saved, request_id="mine")
+    restore_to(table, saved, request_id="mine")
     assert state(table)[0][-1] == newest
 
 
 @VERSIONS
 @pytest.mark.parametrize("kind", [Action.ROLLBACK, Action.RESTORE], ids=lambda a: a.value)
-def test_a_writer_notices_that_the_commit_it_builds_on_was_undone(
+def test_a_running_writer_finds_that_a_commit_of_its_snapshot_was_undone(
     version: TableVersion, kind: Action
 ) -> None:
-    """Also if all remaining commits are savepointed, so that the next commit is the first of the active timeline."""
+    """This also applies if all remaining commits have savepoints, so that the active timeline begins after them."""
     table = a_table(version)
-    saved = save(table, table.commit(A))
+    saved = save_commit(table, table.commit(A))
     undone = updated(table, A)
     planned_with = table.timeline_store.load()
     if kind is Action.RESTORE:
-        go_back(table, saved)
+        restore_to(table, saved)
     else:
         request = RollbackRequest(base_path="/t", instants=(undone.requested_time,))
         rollback(request, storage=table.storage, clock=later())

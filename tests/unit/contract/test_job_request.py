@@ -1,4 +1,4 @@
-"""The request document: read strictly, written completely, secrets kept to itself."""
+"""The request document: strict reading, complete writing, and no secrets in messages."""
 
 import json
 from dataclasses import fields
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from hudi_table_services.contract.writing import OPERATIONS, SourceSpec, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.options.keys.writing import TABLE_NAME
 
 TEXTS = st.text(max_size=12)
 NAMES = st.text(min_size=1, max_size=12)
@@ -40,15 +41,15 @@ def document(**fields: object) -> str:
 
 
 @given(requests())
-def test_a_request_survives_its_document(request: UpsertRequest) -> None:
+def test_a_request_survives_encoding_and_decoding(request: UpsertRequest) -> None:
     assert UpsertRequest.from_json(request.to_json()) == request
 
 
-def test_fields_left_out_have_the_defaults_of_the_class() -> None:
+def test_absent_fields_have_the_defaults_of_the_class() -> None:
     assert UpsertRequest.from_json(document(request_id="r")) == UpsertRequest(base_path="/t", request_id="r")
 
 
-def test_an_id_that_was_made_up_is_not_kept_for_the_next_run() -> None:
+def test_a_generated_request_id_is_not_written_to_the_document() -> None:
     request = UpsertRequest(base_path="/t")
     again = UpsertRequest.from_json(request.to_json())
     assert "request_id" not in json.loads(request.to_json())
@@ -107,7 +108,7 @@ def test_secrets_are_not_in_the_repr() -> None:
         (document(table_name=None), "'table_name' of the request is a null"),
     ],
 )
-def test_a_bad_document_is_refused_by_name(text: str, message: str) -> None:
+def test_the_error_names_the_fault_of_a_bad_document(text: str, message: str) -> None:
     with pytest.raises(InvalidRequestError) as refused:
         UpsertRequest.from_json(text)
     assert message in str(refused.value)
@@ -120,29 +121,26 @@ def test_a_value_that_may_be_secret_is_not_repeated_in_the_message() -> None:
     assert "hunter2" not in str(refused.value)
 
 
-def test_columns_given_as_one_text_are_refused() -> None:
+def test_a_text_instead_of_a_tuple_of_columns_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match="record_key is the text 'id'; it must be a tuple"):
         UpsertRequest(base_path="/t", record_key="id")  # type: ignore[arg-type]
 
 
-def test_an_option_that_is_no_text_is_refused() -> None:
+def test_an_option_that_is_not_a_text_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match=r"Option hoodie.index.type is a bool"):
         UpsertRequest(base_path="/t", options={"hoodie.index.type": True})  # type: ignore[dict-item]
 
 
-def test_without_an_id_every_request_is_another_one() -> None:
+def test_requests_without_a_given_id_have_different_ids() -> None:
     first, second = UpsertRequest(base_path="/t"), UpsertRequest(base_path="/t")
     assert first.request_id != second.request_id
     assert not first.can_be_repeated
     assert UpsertRequest(base_path="/t", request_id="mine").can_be_repeated
 
 
-def test_the_table_name_may_come_by_its_hudi_key() -> None:
-    assert (
-        UpsertRequest(base_path="/t", options={"hoodie.table.name": "flights"}).expected_table_name
-        == "flights"
-    )
-    assert (
-        UpsertRequest(base_path="/t", options={"hoodie.datasource.write.table.name": "f"}).expected_table_name
-        == "f"
-    )
+@pytest.mark.parametrize("key", [TABLE_NAME.key, *TABLE_NAME.aliases])
+def test_the_table_name_may_be_given_as_an_option_of_hudi(key: str) -> None:
+    request = UpsertRequest(base_path="/t", options={key: "flights"})
+    assert request.table_name == "flights"
+    assert json.loads(request.to_json())["table_name"] == "flights"
+    assert UpsertRequest(base_path="/t", table_name="trips", options={key: "flights"}).table_name == "trips"

@@ -1,4 +1,4 @@
-"""The result document: complete, read back unchanged, and clear about what it is not."""
+"""The result document: it is complete, survives encoding and decoding, and invalid documents are refused."""
 
 import json
 
@@ -23,6 +23,7 @@ from hudi_table_services.contract.result import (
 )
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import CommitConflictError, HudiTableServiceError, InvalidRequestError
+from hudi_table_services.services.registry import read_result
 
 COUNTS = st.integers(0, 2**53)
 SECONDS = st.floats(0, 1e6)
@@ -84,11 +85,11 @@ DONE = JobResult(request_id="r", outcome=Outcome.COMPLETED)
 
 
 @given(RESULTS)
-def test_a_result_survives_its_document(result: JobResult) -> None:
-    assert JobResult.from_json(result.to_json()) == result
+def test_a_result_survives_encoding_and_decoding(result: JobResult) -> None:
+    assert read_result(result.to_json()) == result
 
 
-def test_the_document_says_its_version_and_outcome_in_words() -> None:
+def test_the_document_contains_its_version_and_the_outcome_as_a_word() -> None:
     document = json.loads(DONE.to_json())
     assert (document["contract_version"], document["outcome"]) == (2, "completed")
 
@@ -110,13 +111,13 @@ def changed(**fields: object) -> str:
         ('{"contract_version": 2}', "outcome"),
     ],
 )
-def test_what_is_no_result_is_refused(text: str, message: str) -> None:
+def test_an_invalid_document_is_refused(text: str, message: str) -> None:
     with pytest.raises(InvalidRequestError) as refused:
-        JobResult.from_json(text)
+        read_result(text)
     assert message in str(refused.value)
 
 
-def test_an_error_of_ours_keeps_kind_hint_and_whether_to_retry() -> None:
+def test_a_result_contains_kind_hint_and_retryability_of_an_error_of_this_project() -> None:
     failed = JobResult.failed(REQUEST, CommitConflictError("Another writer was first.", hint="Run it again."))
     assert failed.error == JobError(
         kind="CommitConflictError", message="Another writer was first.", retryable=True, hint="Run it again."
@@ -124,7 +125,7 @@ def test_an_error_of_ours_keeps_kind_hint_and_whether_to_retry() -> None:
     assert (failed.outcome, failed.request_id, failed.table_name) == (Outcome.FAILED, "r", "flights")
 
 
-def test_an_error_of_others_is_unexpected() -> None:
+def test_any_other_error_is_unexpected() -> None:
     assert JobResult.failed(REQUEST, KeyError("x")).error == JobError(
         kind="unexpected", message="KeyError: 'x'", retryable=False
     )
@@ -135,7 +136,7 @@ def errors(root: type[HudiTableServiceError]) -> list[type[HudiTableServiceError
 
 
 @pytest.mark.parametrize("error", errors(HudiTableServiceError))
-def test_every_error_has_an_exit_code_that_says_failure(error: type[HudiTableServiceError]) -> None:
+def test_every_error_class_has_an_exit_code_between_64_and_78(error: type[HudiTableServiceError]) -> None:
     assert 64 <= error.exit_code <= 78
     assert JobError.of(error("m")).kind == error.__name__
 

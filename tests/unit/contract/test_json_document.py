@@ -1,4 +1,4 @@
-"""Documents are read strictly: what JSON or Python would let pass is refused by name."""
+"""Documents are read strictly: errors also name faults that JSON or Python would accept."""
 
 import pytest
 
@@ -6,13 +6,13 @@ from hudi_table_services.contract.json_document import parse_document
 from hudi_table_services.errors import InvalidRequestError
 
 
-def test_fields_come_without_the_version() -> None:
+def test_parsing_separates_the_version_from_the_fields() -> None:
     assert parse_document('{"contract_version": 1, "a": null}', "request") == (1, {"a": None})
     assert parse_document('{"contract_version": 2}', "request") == (2, {})
 
 
 @pytest.mark.parametrize("version", ["true", "1.0", '"1"', "null", "3", "[1]"])
-def test_only_the_whole_number_is_the_version(version: str) -> None:
+def test_the_version_must_be_a_supported_whole_number(version: str) -> None:
     with pytest.raises(InvalidRequestError, match="contract_version"):
         parse_document(f'{{"contract_version": {version}}}', "request")
 
@@ -24,6 +24,6 @@ def test_only_the_whole_number_is_the_version(version: str) -> None:
         '{"contract_version": 1, "options": {"b": "", "a": "1", "a": "2"}}',
     ],
 )
-def test_a_field_that_comes_twice_is_refused_by_name(text: str) -> None:
+def test_the_error_names_a_field_that_occurs_twice(text: str) -> None:
     with pytest.raises(InvalidRequestError, match="has the field 'a' twice"):
         parse_document(text, "request")

@@ -1,4 +1,4 @@
-"""Requests and reports of the jobs that go back: flags, documents, round trips."""
+"""Requests and reports of the recovery jobs: flags, documents, encoding and decoding."""
 
 import pytest
 
@@ -16,6 +16,7 @@ from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.services.orphans import REPAIR_ORPHAN_FILES
 from hudi_table_services.services.recovery import RESTORE, ROLLBACK
+from hudi_table_services.services.registry import read_result
 
 TIME = "20260102030405006"
 
@@ -59,12 +60,12 @@ def test_flags_become_requests() -> None:
     [({}, "either instants"), ({"instants": (TIME,), "all_failed": True}, "not both"), ({"instants": ("x",)}, "time")],
     ids=str,
 )  # fmt: skip
-def test_a_rollback_says_what_it_undoes(fields: dict[str, object], message: str) -> None:
+def test_a_rollback_needs_either_instants_or_all_failed(fields: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidRequestError, match=message):
         RollbackRequest(base_path="/t", **fields)  # type: ignore[arg-type]
 
 
-def test_other_impossible_values_are_refused() -> None:
+def test_impossible_values_are_refused() -> None:
     with pytest.raises(InvalidRequestError, match="No savepoint"):
         RestoreRequest(base_path="/t")
     with pytest.raises(InvalidRequestError, match="max_files is 0"):
@@ -73,7 +74,7 @@ def test_other_impossible_values_are_refused() -> None:
         RepairOrphansRequest(base_path="/t", older_than_hours=-1)
 
 
-def test_reports_come_back_from_the_result_document() -> None:
+def test_reports_survive_encoding_and_decoding() -> None:
     undone = UndoneInstant(
         instant_time=TIME,
         action="commit",
@@ -92,5 +93,5 @@ def test_reports_come_back_from_the_result_document() -> None:
     )
     for report in (recovery, orphans):
         result = JobResult(request_id="r", outcome=Outcome.COMPLETED, service=report.service, report=report)
-        assert JobResult.from_json(result.to_json()) == result
+        assert read_result(result.to_json()) == result
     assert (recovery.file_count, recovery.row_count) == (2, 3)

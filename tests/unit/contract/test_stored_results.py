@@ -1,4 +1,7 @@
-"""Documents of contract version 1, as its last release wrote them: read as before, with the same task logs."""
+"""Documents of contract version 1, as the last code with that version wrote them: this release reads them.
+
+The task logs beside the documents (`.log`) are those of this release. A change of a text changes them.
+"""
 
 import dataclasses
 import json
@@ -6,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hudi_table_services.contract.result import REPORTS, JobResult
-from hudi_table_services.services.registry import SERVICES, script
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.services.registry import SERVICES, read_result, script
 
 STORED = Path(__file__).parents[2] / "golden" / "results-v1"
 RESULTS = sorted(path for path in STORED.glob("*.json") if not path.name.endswith(".request.json"))
@@ -22,7 +25,7 @@ FIELDS = {
     "config": "config_check",
 }
 SERVICES_OF_VERSION_1 = {"writing", "savepoints", *FIELDS.values()}
-"""Later services have no documents of version 1."""
+"""Services with documents of version 1; later services have none."""
 
 
 def task_log(result: JobResult) -> str:
@@ -34,10 +37,10 @@ def task_log(result: JobResult) -> str:
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
-def test_a_result_is_read_without_loss(path: Path) -> None:
+def test_a_stored_result_is_read_without_loss(path: Path) -> None:
     stored = json.loads(path.read_text(encoding="utf-8"))
-    result = JobResult.from_json(path.read_text(encoding="utf-8"))
-    assert JobResult.from_json(result.to_json()) == result
+    result = read_result(path.read_text(encoding="utf-8"))
+    assert read_result(result.to_json()) == result
     written = json.loads(result.to_json())
     reports = {name: stored.pop(name) for name in FIELDS}
     for name in FIELDS:
@@ -47,34 +50,34 @@ def test_a_result_is_read_without_loss(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
-def test_the_task_log_of_a_result_is_the_same(path: Path) -> None:
-    result = JobResult.from_json(path.read_text(encoding="utf-8"))
+def test_a_stored_result_gives_the_stored_task_log(path: Path) -> None:
+    result = read_result(path.read_text(encoding="utf-8"))
     assert task_log(result) == path.with_suffix(".log").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", REQUESTS, ids=lambda path: path.name)
-def test_a_request_is_read_by_its_script(path: Path) -> None:
+def test_a_stored_request_is_read_by_its_script(path: Path) -> None:
     stored = json.loads(path.read_text(encoding="utf-8"))
     scripts = [each for service in SERVICES for each in service.scripts]
-    result = JobResult.from_json((STORED / path.name.replace(".request", "")).read_text(encoding="utf-8"))
+    result = read_result((STORED / path.name.replace(".request", "")).read_text(encoding="utf-8"))
     (own,) = (
-        each for each in scripts if each.request_type.service == result.service and can_read(each, path)
+        each for each in scripts if each.request_type.service == result.service and has_fields_of(each, path)
     )
     written = json.loads(own.read(path.read_text(encoding="utf-8")).to_json())
     assert (stored.pop("contract_version"), written.pop("contract_version")) == (1, 2)
     assert written == stored
 
 
-def can_read(own: object, path: Path) -> bool:
+def has_fields_of(own: object, path: Path) -> bool:
     stored = json.loads(path.read_text(encoding="utf-8")).keys()
     names = {field.name for field in dataclasses.fields(own.request_type)}  # type: ignore[attr-defined]
     return names | {"contract_version"} == stored
 
 
-def test_there_are_documents_of_every_service_and_every_report_of_version_1() -> None:
-    results = [JobResult.from_json(path.read_text(encoding="utf-8")) for path in RESULTS]
+def test_every_service_and_report_of_version_1_has_a_stored_document() -> None:
+    results = [read_result(path.read_text(encoding="utf-8")) for path in RESULTS]
     assert {result.service for result in results} == SERVICES_OF_VERSION_1
     assert {service.name for service in SERVICES} >= SERVICES_OF_VERSION_1
-    reports = {report for report in REPORTS if report.service in SERVICES_OF_VERSION_1}
+    reports = {each.report for each in SERVICES if each.report and each.name in SERVICES_OF_VERSION_1}
     assert {type(result.report) for result in results} == {*reports, type(None)}
     assert script("clean.py").request_type.service == "cleaning"

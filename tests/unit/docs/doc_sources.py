@@ -1,4 +1,4 @@
-"""The pages under test, read by the site's own scripts."""
+"""The pages under test, read by the scripts that build the documentation site."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Code blocks of the pages: Python compiles and uses existing names; shell blocks use existing scripts and flags."""
+"""Python blocks of the pages compile and use existing names; shell blocks use existing scripts and flags."""
 
 import ast
 import importlib
@@ -83,7 +83,7 @@ def wrong_arguments(name: str, call: ast.Call) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("place", PYTHON)
-def test_python_of(place: str) -> None:
+def test_python_blocks_compile_and_use_existing_names(place: str) -> None:
     assert list(wrong_names(parsed(PYTHON[place].text))) == []
 
 
@@ -110,7 +110,7 @@ def commands(text: str) -> Iterator[list[str]]:
 
 
 def job_script(path: Path) -> Script:
-    """What the script hands to the command line: ``main(CLEAN)``."""
+    """Return the `Script` that a job script passes to ``main``, such as ``CLEAN`` in ``main(CLEAN)``."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and ast.unparse(n.func) == "main"]
     name = ast.unparse(calls[0].args[0])
@@ -139,7 +139,7 @@ def wrong_command(words: list[str]) -> str:
 
 
 @pytest.mark.parametrize("place", SHELL)
-def test_shell_of(place: str) -> None:
+def test_shell_blocks_use_existing_scripts_flags_and_targets(place: str) -> None:
     assert [wrong for words in commands(SHELL[place].text) if (wrong := wrong_command(words))] == []
 
 
@@ -161,11 +161,11 @@ def test_shell_check_finds_unknown_scripts_flags_and_targets(text: str, is_right
 
 
 @pytest.mark.parametrize("place", JSON)
-def test_json_of(place: str) -> None:
+def test_json_blocks_are_valid(place: str) -> None:
     json.loads(JSON[place].text)
 
 
-def test_there_is_code_to_check() -> None:
+def test_the_pages_contain_code_blocks() -> None:
     assert len(PYTHON) > 20
     assert len(SHELL) > 10
     assert JSON

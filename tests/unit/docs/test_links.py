@@ -1,4 +1,4 @@
-"""Every link of a page has a target, on a code host and on the site."""
+"""Every link of a page has a target, both on a code host and on the documentation site."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def broken_links(path: Path, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
-def test_links_and_pictures_of(path: Path) -> None:
+def test_links_and_images_of_a_page_have_targets(path: Path) -> None:
     assert broken_links(path, PAGES[path]) == []
 
 
@@ -50,7 +50,7 @@ def test_link_check_finds_broken_links(text: str, is_right: bool) -> None:
     assert (broken_links(DOCS / "page.md", text) == []) is is_right
 
 
-def test_anchors_equal_those_of_code_hosts() -> None:
+def test_anchors_are_the_same_as_on_code_hosts() -> None:
     page = "# A `b.c`, d!\n## Same\n## Same\n```\n# code\n```\n### [Text](x.md) & more\n"
     assert anchors(page) == ["a-bc-d", "same", "same-1", "text--more"]
 
@@ -90,5 +90,5 @@ def test_only_targets_of_links_are_renamed() -> None:
         ("LICENSE", False, "files/LICENSE"),
     ],
 )
-def test_path_on_the_site_of(name: str, is_folder: bool, place: str) -> None:
+def test_a_file_has_the_expected_path_on_the_site(name: str, is_folder: bool, place: str) -> None:
     assert site_name(name, is_folder=is_folder) == place

@@ -62,7 +62,7 @@ def test_undescribed_and_unknown_parameters_are_found(tmp_path: Path) -> None:
     assert sources.leaves("package.") == ["Leaf"]
 
 
-def test_docstrings_become_markdown() -> None:
+def test_docstrings_are_converted_to_markdown() -> None:
     text = (
         "One ``two``, see docs/health.md.\n\n::\n\n    a = 1\n\n    b\n\n"
         "Args:\n    x: words\n        go on.\n    y: z.\n"
@@ -74,7 +74,7 @@ def test_docstrings_become_markdown() -> None:
 
 
 @pytest.mark.parametrize("error", errors(HudiTableServiceError))
-def test_guide_has_a_section_for(error: type[HudiTableServiceError]) -> None:
+def test_the_guide_has_a_section_for_every_error(error: type[HudiTableServiceError]) -> None:
     retried = "retried" if error.retryable else "not retried"
     section = re.search(rf"^### {error.__name__}\n\n(.*)\n((?:(?!^#).*\n)*)", GUIDE, re.MULTILINE)
     assert section, f"docs/operations.md has no section for {error.__name__}"

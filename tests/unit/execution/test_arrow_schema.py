@@ -88,7 +88,7 @@ def test_base_files_begin_with_the_meta_columns() -> None:
     assert [field.nullable for field in schema] == [True] * 5 + [False]
 
 
-def test_the_parquet_form_survives_a_merge_by_hudi() -> None:
+def test_the_parquet_schema_has_the_types_that_hudi_merges_correctly() -> None:
     target = a_target(
         Field("l", ArrayType(STRING)),
         Field("m", MapType(INT)),
@@ -152,7 +152,7 @@ NESTED_CASES: list[tuple[DataType, pa.DataType, list[object], list[object]]] = [
 
 @pytest.mark.parametrize(("data_type", "arrow_type", "values", "expected"), NESTED_CASES)
 @pytest.mark.parametrize("skipped", [0, 1])
-def test_types_are_widened_and_nesting_is_rebuilt_in_slices_too(
+def test_values_are_converted_to_wider_and_nested_types_in_whole_arrays_and_slices(
     data_type: DataType, arrow_type: pa.DataType, values: list[object], expected: list[object], skipped: int
 ) -> None:
     table = pa.table({"c": pa.array(values, arrow_type)}).slice(skipped)
@@ -167,12 +167,12 @@ def test_timestamps_of_any_zone_become_the_same_instant_in_utc() -> None:
     assert conform(table, a_target(Field("t", TIMESTAMP))).column("t").to_pylist() == [moment]
 
 
-def test_a_null_in_a_required_column_is_refused_with_column_and_number() -> None:
+def test_an_error_about_nulls_in_a_required_column_names_column_and_number() -> None:
     with pytest.raises(InvalidDataError, match="'id' is not nullable, but is null in 2 rows"):
         conform(pa.table({"id": pa.array([None, "a", None])}), a_target(Field("id", STRING, False)))
 
 
-def test_a_member_may_be_null_only_because_its_struct_is() -> None:
+def test_a_required_member_may_be_null_only_if_its_struct_is_null() -> None:
     target = a_target(Field("s", StructType((Field("x", LONG, False),))))
     narrow = pa.struct([("x", pa.int32())])
     made = conform(pa.table({"s": pa.array([None, {"x": 1}], narrow)}), target)
@@ -204,7 +204,7 @@ LIST = pa.list_(pa.int64())
     ],
     ids=["list", "list of lists", "struct", "map"],
 )
-def test_null_inside_a_list_is_refused_because_hudi_could_not_merge_it(
+def test_a_null_inside_a_list_is_refused_because_hudi_could_not_merge_the_file(
     value: object, arrow_type: pa.DataType
 ) -> None:
     with pytest.raises(InvalidDataError, match="null elements"):

@@ -27,7 +27,7 @@ entries = st.builds(
 
 
 @given(st.lists(entries, max_size=8))
-def test_entries_are_read_as_they_were_written_in_order_of_time(written: list[HistoryEntry]) -> None:
+def test_decoded_entries_equal_the_encoded_entries_in_order_of_time(written: list[HistoryEntry]) -> None:
     assert list(decode_history(encode_history(written))) == sorted(written, key=lambda e: e.requested_time)
 
 
@@ -66,7 +66,7 @@ files = st.builds(
 
 
 @given(st.lists(files, max_size=5))
-def test_a_manifest_is_read_as_it_was_written(written: list[HistoryFile]) -> None:
+def test_a_decoded_manifest_equals_the_encoded_manifest(written: list[HistoryFile]) -> None:
     assert list(decode_manifest(encode_manifest(written))) == written
 
 

@@ -1,4 +1,4 @@
-"""Small tasks share a Spark task; a heavy task has a Spark task alone."""
+"""Small tasks share a Spark task; a heavy task has a Spark task of its own."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,14 +19,14 @@ def test_each_task_is_in_one_group_and_groups_are_balanced(weights: list[int], p
         assert max(loads) - min(loads) <= max(weights)
 
 
-def test_hundreds_of_small_files_take_one_round_of_the_cluster() -> None:
+def test_hundreds_of_small_files_need_one_round_of_spark_tasks() -> None:
     assert [len(group) for group in group_tasks([50_000] * 560, 4)] == [140] * 4
 
 
-def test_heavy_tasks_stay_alone_so_that_a_retry_repeats_little() -> None:
+def test_each_heavy_task_has_a_spark_task_of_its_own() -> None:
     assert group_tasks([5 * BYTES_OF_A_SPARK_TASK] * 3, 2) == ((0,), (1,), (2,))
 
 
-def test_little_work_is_still_spread_over_the_cluster() -> None:
+def test_even_a_few_small_tasks_are_spread_over_the_cluster() -> None:
     assert [len(group) for group in group_tasks([1000] * 7, 2)] == [4, 3]
     assert group_tasks([], 2) == ()

@@ -1,4 +1,4 @@
-"""The zip for spark-submit: complete, importable without the checkout, and equal for equal sources."""
+"""The zip for spark-submit is complete, can be imported without the checkout, and is equal for equal sources."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ def test_equal_sources_give_equal_archives(tmp_path: Path) -> None:
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_the_archive_works_without_the_checkout(tmp_path: Path) -> None:
+def test_the_archive_can_be_imported_without_the_checkout(tmp_path: Path) -> None:
     archive = write_archive(tmp_path / "engine.zip")
     command = [sys.executable, "-I", "-S", "-c", IMPORT_FROM_ARCHIVE, str(archive)]
     imported = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The direction of imports, and the packages that the light layers must not need."""
+"""Imports between layers follow the contracts, and the light layers need only the standard library."""
 
 import os
 import subprocess

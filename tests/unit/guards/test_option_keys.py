@@ -1,4 +1,4 @@
-"""A key of an option is spelled out where it is declared, in `options/keys`, and nowhere else in the product's code."""
+"""The product's code contains the key of an option only in its declaration, in `options/keys`."""
 
 import ast
 import re
@@ -14,7 +14,7 @@ ENGINE = "spark_jobs/hudi_table_services"
 DECLARATIONS = f"{ENGINE}/options/keys/"
 KEY = re.compile(r"(?<![\w.])_?hoodie(?:\.\w+)+")
 
-# Names of properties in a table's hoodie.properties: the format gives them, and some options have the same name.
+# Names of properties in hoodie.properties, which the format defines. Some options have the same name.
 PROPERTIES = {
     "hoodie.compaction.payload.class",
     "hoodie.database.name",
@@ -30,7 +30,7 @@ BELOW = (f"{ENGINE}/model/", f"{ENGINE}/contract/", f"{ENGINE}/hudi_format/")
 
 
 def texts(tree: ast.Module) -> Iterator[str]:
-    """Text constants of a module but for its docstrings."""
+    """Text constants of a module, except its docstrings."""
     prose = {
         id(statement.value)
         for node in ast.walk(tree)
@@ -63,6 +63,15 @@ def test_no_key_of_an_option_is_spelled_outside_its_declaration() -> None:
         if not name.startswith((DECLARATIONS, *BELOW)) and (keys := spelled(path))
     }
     assert found == {}
+
+
+def test_a_key_that_the_contract_spells_is_known() -> None:
+    paths = sorted((REPOSITORY / ENGINE / "contract").rglob("*.py"))
+    found = {
+        key for path in paths for text in texts(ast.parse(path.read_text())) for key in KEY.findall(text)
+    }
+    assert found
+    assert found <= KNOWN_OPTIONS.keys()
 
 
 def test_a_key_is_declared_once() -> None:

@@ -1,7 +1,8 @@
-"""No file of the repository has a machine's path or an index's address, and the lock files are up to date."""
+"""No file contains a path of a machine or the host of a package index; ruff checks all modules; locks are current."""
 
 import re
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,7 +47,7 @@ def forbidden_words() -> Iterator[str]:
                 yield f"{path.relative_to(REPOSITORY)}:{number}: {found.group()}"
 
 
-def test_no_machine_path_and_no_index_address() -> None:
+def test_no_file_contains_a_machine_path_or_an_index_host() -> None:
     assert list(forbidden_words()) == []
 
 
@@ -58,6 +59,13 @@ def test_the_search_finds_forbidden_texts(text: str) -> None:
 @pytest.mark.parametrize("text", ["s3://bucket/home/x", "a/work/b", "${HOME}/work/", "the word home/"])
 def test_the_search_ignores_tables_and_relative_paths(text: str) -> None:
     assert not FORBIDDEN.search(text)
+
+
+def test_ruff_checks_every_module() -> None:
+    command = [sys.executable, "-m", "ruff", "check", "--show-files", "."]
+    shown = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    modules = {path for path in repository_files() if path.suffix == ".py"}
+    assert modules - {Path(line) for line in shown.splitlines()} == set()
 
 
 def declared_groups() -> dict[str, list[str]]:
@@ -72,7 +80,7 @@ def declared_groups() -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("lock", [*LOCKED_TOGETHER, *LOCKED_APART])
-def test_lock_satisfies_the_declared_requirements(lock: str) -> None:
+def test_a_lock_file_satisfies_the_declared_requirements(lock: str) -> None:
     declared = declared_groups()[lock]
     text = (REPOSITORY / "locks" / f"{lock}.txt").read_text(encoding="utf-8")
     pins = re.findall(r"^([\w.-]+)==(\S+)", text, flags=re.MULTILINE)

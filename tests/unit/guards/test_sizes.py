@@ -1,4 +1,4 @@
-"""Limits for the size of modules, functions and folders. CONTRIBUTING has the targets, which are far lower."""
+"""Limits for the size of modules, functions and folders. The targets in CONTRIBUTING are far lower."""
 
 import ast
 import functools
@@ -15,7 +15,7 @@ MODULE_LINES = 400
 TEST_MODULE_LINES = 800
 CONFTEST_LINES = 100
 FOLDER_MODULES = 20
-# The format decides the modules here: one per kind of file, named as in the specification.
+# This folder has one module per kind of file, named as in the specification of the format.
 LARGE_FOLDERS = {"spark_jobs/hudi_table_services/hudi_format"}
 FUNCTION_LINES = 60
 ARGUMENTS = 6
@@ -84,7 +84,7 @@ def test_functions_are_short() -> None:
     assert {name: length for name, length in lengths.items() if length > FUNCTION_LINES} == {}
 
 
-def test_functions_take_few_arguments() -> None:
+def test_functions_have_few_parameters() -> None:
     counts = {name: argument_count(node) for name, node in functions()}
     assert {name: count for name, count in counts.items() if count > ARGUMENTS} == {}
 

@@ -1,4 +1,4 @@
-"""The verdict of a soak run: growth is reported, fluctuation is not."""
+"""The verdict of a soak run reports growth, but not fluctuation."""
 
 import sys
 from collections.abc import Callable
@@ -39,12 +39,12 @@ def test_memory_that_moves_up_and_down_is_not_growth() -> None:
     assert problems_of(lambda n: [sample(n, uss=150 + n % 20, files=30 + n % 7, threads=4 + n % 3)]) == []
 
 
-def test_warm_up_does_not_count() -> None:
+def test_the_warm_up_is_not_part_of_the_verdict() -> None:
     assert problems_of(lambda n: [sample(n, uss=50 if n * INTERVAL < WARM_UP else 150)]) == []
 
 
 def test_pages_that_are_no_longer_shared_are_not_growth() -> None:
-    """In forked processes, unshared memory of one process grows although nothing is allocated."""
+    """The unshared memory of a forked process can grow although the process allocates no memory."""
 
     def unshared(number: int) -> Sample:
         uss = 50.0 + min(number * 0.4, 80)
@@ -67,14 +67,14 @@ def test_files_and_threads_that_stay_open_are_reported() -> None:
     ]
 
 
-def test_processes_that_stay_behind_are_reported() -> None:
+def test_a_growing_number_of_processes_is_reported() -> None:
     def more_and_more(number: int) -> list[Sample]:
         return [sample(number, pid=pid) for pid in range(1, 2 + number // 20)]
 
     assert problems_of(more_and_more) == ["triggerer has more processes: 3 → 9"]
 
 
-def test_tasks_that_come_and_go_are_not_judged() -> None:
+def test_processes_of_single_tasks_are_not_part_of_the_verdict() -> None:
     assert problems_of(lambda n: [sample(n), sample(n, pid=1000 + n, uss=150 + n)]) == []
 
 

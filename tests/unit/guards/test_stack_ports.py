@@ -1,4 +1,4 @@
-"""Two Airflows that start at the same time in separate processes get different ports."""
+"""Airflow stacks that start at the same time in separate processes get different ports."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ PROGRAM = (
 )
 
 
-def test_each_port_is_given_once_even_before_a_process_listens() -> None:
+def test_a_port_is_reserved_for_one_process_before_the_process_listens() -> None:
     running = [
         subprocess.Popen(
             [sys.executable, "-c", PROGRAM],

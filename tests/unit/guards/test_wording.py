@@ -1,4 +1,4 @@
-"""Text and names use plain technical English: the words that CONTRIBUTING rules out occur in no tracked file."""
+"""Text and names use plain technical English: no text of the project contains a word that CONTRIBUTING rules out."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ THIS_FILE = Path(__file__).resolve()
 # Pronouns without a noun, and verbs of speech for reports and logs. Each has a plain replacement: name the writer, job
 # or user, and write "reports", "logs" or "returns".
 WORDS = ("nobody", "somebody", "anybody", "whoever", "whomever", "told", "by and by", "this moment")
-# Letters end a word, underscores do not: names such as `_told` are found, too.
+# A word may have underscores next to it, but no letters, so names such as `_told` are found as well.
 REFUSED = re.compile(rf"(?<![a-z])(?:{'|'.join(WORDS)})(?![a-z])", re.IGNORECASE)
 
 QUOTES: tuple[str, ...] = (
@@ -25,8 +25,11 @@ QUOTES: tuple[str, ...] = (
 INLINE_CODE = re.compile(r"`[^`\n]*`")
 
 
+TEXTS = ("*.py", "*.md", "*.js", "*.css", "*.html", "*.sh", "*.toml", "Makefile", ":!*/vendor/*")
+
+
 def tracked_files() -> list[Path]:
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.py", "*.md"]
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *TEXTS]
     listed = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
     paths = (REPOSITORY / name for name in listed.split("\0") if name)
     return [path for path in paths if path.is_file() and path.resolve() != THIS_FILE]

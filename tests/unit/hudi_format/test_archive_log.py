@@ -1,4 +1,4 @@
-"""Codec of version 6's archive: golden instants of Hudi are encoded as by Hudi, and damage is detected."""
+"""The codec of the archive of table version 6 encodes golden instants as Hudi does, and detects damage."""
 
 import struct
 from pathlib import Path
@@ -30,7 +30,7 @@ from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_version import TimelineLayout
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "hudi-0.15.0" / "v6"
-HELD = {
+CONTENT_FIELDS = {
     (Action.COMMIT, InstantState.REQUESTED): {"hoodieCommitMetadata"},
     (Action.COMMIT, InstantState.INFLIGHT): {"hoodieCommitMetadata"},
     (Action.COMMIT, InstantState.COMPLETED): {"hoodieCommitMetadata"},
@@ -45,7 +45,7 @@ HELD = {
     (Action.REPLACE_COMMIT, InstantState.REQUESTED): {"hoodieRequestedReplaceMetadata"},
     (Action.REPLACE_COMMIT, InstantState.COMPLETED): {"hoodieReplaceCommitMetadata"},
 }
-OF_THE_RECORD = {"commitTime", "actionType", "actionState", "stateTransitionTime"}
+FIELDS_OF_EVERY_RECORD = {"commitTime", "actionType", "actionState", "stateTransitionTime"}
 
 
 def golden_states(table: str) -> list[ArchivedState]:
@@ -55,21 +55,23 @@ def golden_states(table: str) -> list[ArchivedState]:
 
 
 @pytest.mark.parametrize("table", ["services", "commits"])
-def test_every_state_of_golden_instants_is_archived_as_by_hudi(table: str) -> None:
+def test_every_state_of_golden_instants_is_archived_as_in_hudi(table: str) -> None:
     states = golden_states(table)
     records = list(decode_archive(encode_archive(states, 4)))
     assert [record.instant for record in records] == [state.instant for state in states]
     for state, record in zip(states, records, strict=True):
-        held = {name for name, value in record.values.items() if value is not None} - OF_THE_RECORD
+        present = {
+            name for name, value in record.values.items() if value is not None
+        } - FIELDS_OF_EVERY_RECORD
         is_overwrite = table == "commits" and state.instant.action is Action.REPLACE_COMMIT
         if is_overwrite and state.instant.state is InstantState.INFLIGHT:
-            assert held == {"HoodieInflightReplaceMetadata"}
+            assert present == {"HoodieInflightReplaceMetadata"}
         else:
-            assert held == HELD.get((state.instant.action, state.instant.state), set())
+            assert present == CONTENT_FIELDS.get((state.instant.action, state.instant.state), set())
         assert record.values["stateTransitionTime"] == "20260102030405006"
 
 
-def test_archived_writes_have_the_metadata_of_their_files() -> None:
+def test_archived_writes_have_the_metadata_of_their_state_files() -> None:
     states = golden_states("services") + golden_states("commits")
     found = archived_writes(decode_archive(encode_archive(states, 10)))
     expected = {
@@ -118,7 +120,7 @@ def test_a_damaged_completed_file_prevents_archival_and_a_damaged_inflight_file_
         encode_archive([ArchivedState(instant=completed, content=b"", changed_at=time)], 1)
 
 
-def test_names_are_numbered_from_one() -> None:
+def test_names_of_archive_files_contain_their_number() -> None:
     assert archive_file_name(7) == ".commits_.archive.7_1-0-1"
     assert archive_file_number(archive_file_name(7)) == 7
     for other in ("mergeArchivePlan", "..commits_.archive.7_1-0-1.crc", ".commits_.archive.x_1-0-1"):
@@ -135,17 +137,17 @@ blocks = st.builds(
 
 
 @given(st.lists(blocks, max_size=4))
-def test_blocks_are_read_as_they_were_written(written: list[LogBlock]) -> None:
+def test_decoded_blocks_equal_the_encoded_blocks(written: list[LogBlock]) -> None:
     assert list(decode_blocks(b"".join(map(encode_block, written)))) == written
 
 
 @given(st.lists(st.binary(max_size=30)))
-def test_records_are_read_as_they_were_written(written: list[bytes]) -> None:
+def test_decoded_records_equal_the_encoded_records(written: list[bytes]) -> None:
     assert decode_records(encode_records(written)) == written
 
 
 @given(st.binary(max_size=80), st.booleans())
-def test_any_other_bytes_give_blocks_or_malformed_metadata(data: bytes, is_framed: bool) -> None:
+def test_arbitrary_bytes_are_decoded_or_refused_as_malformed_metadata(data: bytes, is_framed: bool) -> None:
     if is_framed:  # complete by its sizes
         body = data + struct.pack(">q", len(data) + 14)
         data = b"#HUDI#" + struct.pack(">q", len(body)) + body

@@ -56,13 +56,13 @@ types = st.recursive(
 
 @given(structs(types), st.booleans())
 @settings(max_examples=50)
-def test_a_schema_survives_writing_and_reading(schema: StructType, with_meta_fields: bool) -> None:
+def test_a_schema_is_unchanged_after_writing_and_reading(schema: StructType, with_meta_fields: bool) -> None:
     text = to_avro_json(schema, "trips", with_meta_fields=with_meta_fields)
     assert from_avro_json(text) == schema
 
 
 @given(st.text() | st.recursive(st.none() | st.text() | st.integers(), st.lists).map(json.dumps))
-def test_any_other_text_is_malformed_or_unsupported(text: str) -> None:
+def test_text_that_is_not_a_schema_is_malformed_or_unsupported(text: str) -> None:
     with pytest.raises((MalformedMetadataError, UnsupportedTableError)):
         from_avro_json(text)
 
@@ -72,13 +72,13 @@ def test_the_golden_schemas_are_present() -> None:
 
 
 @pytest.mark.parametrize("name", GOLDEN["footers"])
-def test_the_footer_schema_equals_hudis_character_by_character(name: str) -> None:
+def test_the_footer_schema_equals_hudis_schema_character_by_character(name: str) -> None:
     text = GOLDEN["footers"][name]
     table_name = TABLE_NAMES[name.split()[1]]
     assert to_avro_json(from_avro_json(text), table_name, with_meta_fields=True) == text
 
 
-def test_spark_sqls_order_of_null_in_unions_is_accepted() -> None:
+def test_null_may_be_the_last_type_of_a_union_as_in_spark_sql() -> None:
     from_properties = from_avro_json(GOLDEN["create_schema"]["0.15.0 sql"])
     assert [field.nullable for field in from_properties.fields] == [True] * 6
     assert from_properties.field("st").type == StructType(
@@ -106,7 +106,7 @@ def test_characters_that_avro_forbids_in_table_names_are_replaced() -> None:
 
 
 @pytest.mark.parametrize("name", ["a b", "1a", "a-b", "é", ""])
-def test_a_column_name_that_avro_forbids_is_refused_by_name(name: str) -> None:
+def test_a_column_name_that_avro_forbids_is_refused(name: str) -> None:
     with pytest.raises(InvalidRequestError, match="not allowed"):
         to_avro_json(StructType((Field(name, LONG),)), "t", with_meta_fields=False)
 
@@ -129,7 +129,7 @@ def test_columns_that_differ_only_in_case_are_refused() -> None:
         "unknown",
     ],
 )
-def test_a_type_that_cannot_be_written_unchanged_is_refused_with_the_column(avro_type: object) -> None:
+def test_an_error_about_a_type_that_cannot_be_written_unchanged_names_the_column(avro_type: object) -> None:
     schema = {"type": "record", "name": "r", "fields": [{"name": "amount", "type": avro_type}]}
     with pytest.raises(UnsupportedTableError, match="'amount'"):
         from_avro_json(json.dumps(schema))

@@ -1,4 +1,4 @@
-"""Bloom filters compared with Hudi's own, and with a reference hash that handles one key and one byte at a time."""
+"""Bloom filters compared with Hudi's filters, and with a reference hash that processes one byte at a time."""
 
 import base64
 import contextlib
@@ -100,7 +100,7 @@ def test_golden_keys_have_every_tail_and_bytes_above_127(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PLAIN, ids=lambda path: path.parents[1].name)
-def test_our_filter_is_the_one_hudi_wrote(path: Path) -> None:
+def test_our_filter_equals_the_filter_that_hudi_wrote(path: Path) -> None:
     golden = Golden(path)
     assert filter_of(golden.keys, golden.entries, golden.fpp).to_base64() == golden.text
 
@@ -118,19 +118,19 @@ def test_every_row_of_a_dynamic_filter_has_the_bits_of_its_keys(path: Path) -> N
 
 
 @pytest.mark.parametrize("path", FILTERS, ids=lambda path: f"{path.parents[1].name}-{path.stem}")
-def test_filters_of_hudi_know_their_keys_and_no_others(path: Path) -> None:
+def test_filters_of_hudi_contain_their_keys_and_almost_no_other_keys(path: Path) -> None:
     golden = Golden(path)
     assert golden.decode().contains(*arrow(golden.keys)).all()
     assert golden.decode().contains(*arrow(golden.other_keys)).sum() <= 1
 
 
-def test_the_default_size_is_that_of_hudi() -> None:
+def test_the_default_size_equals_hudis_default_size() -> None:
     made = SimpleBloomFilter.sized_for(60_000, 1e-9, 100_000)
     assert (made.bit_count, made.hash_count) == (2_587_966, 30)
 
 
 @given(st.lists(st.text(max_size=40), max_size=40), st.integers(1, 5000), st.integers(1, 40))
-def test_bits_equal_those_of_the_reference_hash(keys: list[str], bits: int, hashes: int) -> None:
+def test_the_bits_equal_the_bits_of_the_reference_hash(keys: list[str], bits: int, hashes: int) -> None:
     made = SimpleBloomFilter(bits, hashes)
     made.add_keys(*arrow(keys))
     assert set_bits(made) == set().union(*(positions(key, bits, hashes) for key in keys))
@@ -147,14 +147,14 @@ def test_contains_finds_every_added_key_and_agrees_with_the_reference_hash(
 
 
 @given(st.lists(st.text(max_size=20), max_size=30))
-def test_a_filter_survives_its_text(keys: list[str]) -> None:
+def test_a_filter_is_unchanged_after_encoding_and_decoding(keys: list[str]) -> None:
     made = filter_of(keys, 50, 1e-3)
     decoded = decode_bloom_filter(made.to_base64(), "SIMPLE")
     assert isinstance(decoded, SimpleBloomFilter)
     assert decoded.to_base64() == made.to_base64()
 
 
-def test_keys_may_be_a_slice_of_a_longer_column_and_come_in_parts() -> None:
+def test_keys_may_be_slices_of_a_longer_column_and_be_added_in_parts() -> None:
     offsets, data = arrow(["a", "key-1", "", "key-22", "дж"])
     parts = SimpleBloomFilter(1000, 7)
     parts.add_keys(offsets[1:3].astype(np.int64), data)
@@ -189,13 +189,13 @@ def test_above_max_entries_only_the_number_of_hashes_changes() -> None:
 
 
 @given(st.binary(max_size=80), st.sampled_from(["SIMPLE", "DYNAMIC_V0"]))
-def test_arbitrary_bytes_are_refused_as_corrupt_or_read(data: bytes, type_code: str) -> None:
+def test_arbitrary_bytes_are_decoded_or_refused_as_corrupt(data: bytes, type_code: str) -> None:
     with contextlib.suppress(CorruptTableError):
         decode_bloom_filter(base64.b64encode(data).decode(), type_code)
 
 
 @given(st.text(max_size=20), st.text(max_size=8))
-def test_arbitrary_text_is_refused_as_corrupt_or_read(text: str, type_code: str) -> None:
+def test_arbitrary_text_is_decoded_or_refused_as_corrupt(text: str, type_code: str) -> None:
     with contextlib.suppress(CorruptTableError):
         decode_bloom_filter(text, type_code)
 
@@ -208,6 +208,6 @@ def test_a_shortened_filter_is_refused(cut: int) -> None:
         decode_bloom_filter(text, golden.type_code)
 
 
-def test_a_simple_filter_under_the_code_of_a_dynamic_one_is_refused() -> None:
+def test_a_simple_filter_with_the_type_code_of_a_dynamic_filter_is_refused() -> None:
     with pytest.raises(MalformedMetadataError):
         decode_bloom_filter(Golden(PLAIN[0]).text, "DYNAMIC_V0")

@@ -108,12 +108,14 @@ def avro_record(data: bytes) -> tuple[str, Mapping[str, Any]]:
 
 
 @given(commits(), st.sampled_from(VERSIONS))
-def test_commits_survive_their_bytes(metadata: CommitMetadata, version: TableVersion) -> None:
+def test_commits_are_unchanged_after_encoding_and_decoding(
+    metadata: CommitMetadata, version: TableVersion
+) -> None:
     assert decode_commit_metadata(encode_commit_metadata(metadata, version)) == metadata
 
 
 @given(commits(), st.sampled_from(VERSIONS))
-def test_the_same_commit_gives_the_same_bytes(metadata: CommitMetadata, version: TableVersion) -> None:
+def test_equal_commits_are_encoded_to_equal_bytes(metadata: CommitMetadata, version: TableVersion) -> None:
     assert encode_commit_metadata(metadata, version) == encode_commit_metadata(metadata, version)
 
 
@@ -149,13 +151,13 @@ JSON_VALUES = st.recursive(
         JSON_VALUES,
     )
 )
-def test_json_of_any_shape_is_read_or_refused_as_corrupt(document: dict[str, object]) -> None:
+def test_json_of_any_shape_is_decoded_or_refused_as_corrupt(document: dict[str, object]) -> None:
     with contextlib.suppress(CorruptTableError):
         decode_commit_metadata(json.dumps(document).encode())
 
 
 @given(st.sampled_from(VERSIONS), st.data())
-def test_damaged_bytes_are_read_or_refused_as_corrupt(version: TableVersion, data: st.DataObject) -> None:
+def test_damaged_bytes_are_decoded_or_refused_as_corrupt(version: TableVersion, data: st.DataObject) -> None:
     content = bytearray(encode_commit_metadata(commit(stat()), version))
     content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     cut = data.draw(st.integers(0, len(content)))
@@ -204,7 +206,7 @@ def test_json_has_the_layout_of_hudi() -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_reader_finds_what_it_needs_in_a_stat(version: TableVersion) -> None:
+def test_a_stat_has_the_fields_that_every_reader_needs(version: TableVersion) -> None:
     data = encode_commit_metadata(commit(stat()), version)
     document = json.loads(data) if version is TableVersion.V6 else avro_record(data)[1]
     (written,) = document["partitionToWriteStats"]["a"]
@@ -217,14 +219,14 @@ def test_every_reader_finds_what_it_needs_in_a_stat(version: TableVersion) -> No
     assert written["fileSizeInBytes"] == written["totalWriteBytes"] == 434743
 
 
-def test_only_replace_commits_are_written_as_such() -> None:
+def test_only_replace_commits_are_encoded_as_replace_commits() -> None:
     plain = encode_commit_metadata(commit(stat()), TableVersion.V9)
     replace = encode_commit_metadata(commit(stat(), partition_to_replace_file_ids={}), TableVersion.V9)
     assert avro_record(plain)[0] == "org.apache.hudi.avro.model.HoodieCommitMetadata"
     assert avro_record(replace)[0] == "org.apache.hudi.avro.model.HoodieReplaceCommitMetadata"
 
 
-def test_avro_leaves_the_version_null_as_real_files_do() -> None:
+def test_the_version_in_avro_is_null_as_in_real_files() -> None:
     assert avro_record(encode_commit_metadata(commit(), TableVersion.V9))[1]["version"] is None
 
 
@@ -282,7 +284,7 @@ def test_values_of_the_wrong_type_are_refused(document: dict[str, object]) -> No
         decode_commit_metadata(json.dumps(document).encode())
 
 
-def test_a_top_record_of_another_name_is_read_as_by_hudi() -> None:
+def test_a_top_record_of_another_name_is_accepted_as_in_hudi() -> None:
     schema = {**COMMIT_METADATA, "name": "commit", "namespace": "my.own"}
     data = encode_container(schema, {"extraMetadata": {"a": "b"}, "operationType": "INSERT"})
     assert decode_commit_metadata(data).extra_metadata == {"a": "b"}

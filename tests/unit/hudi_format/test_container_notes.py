@@ -1,4 +1,4 @@
-"""Notes in the header of a container file: they are kept, and readers of the record skip them."""
+"""Notes in the header of a container file are stored, and readers of the record skip them."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from hudi_table_services.model.table_service_plans import RestorePlan
 PLAN = RestorePlan(savepoint_to_restore="20260102030405006")
 
 
-def test_notes_are_read_back_and_the_plan_is_unchanged() -> None:
+def test_decoded_notes_equal_the_encoded_notes_and_the_plan_is_unchanged() -> None:
     content = encode_restore_plan(PLAN, {"airflow.request_id": "größe-1"})
     assert container_notes(content) == {"airflow.request_id": "größe-1"}
     assert decode_restore_plan(content) == PLAN

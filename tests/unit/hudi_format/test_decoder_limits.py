@@ -1,4 +1,4 @@
-"""Hostile files that would need unbounded work or memory are refused with little of either."""
+"""Decoders refuse hostile files that would need unbounded time or memory, and need little time and memory for that."""
 
 import base64
 import io
@@ -64,12 +64,12 @@ def raw_deflate(data: bytes) -> bytes:
 
 @cache
 def deflate_bomb() -> bytes:
-    """One block of 256 MiB of zeros. Reading up to a limit needs twice the limit, because the buffer grows."""
+    """A file with one block of 256 MiB of zeros. A decoder may need twice its limit in memory, as its buffer grows."""
     return container(record("string"), raw_deflate(bytes(256 * MIB)), codec=b"deflate")
 
 
 def doubling(levels: int) -> object:
-    """Records that each contain the previous one twice: a short schema with 2**`levels` values of no bytes."""
+    """Nested records, each with the previous record twice: a short schema with 2**`levels` empty values."""
     inner: object = record("null", name="r0")
     for level in range(1, levels):
         inner = record(inner, f"r{level - 1}", name=f"r{level}")
@@ -194,7 +194,7 @@ def test_a_property_of_very_many_lines_is_read_in_linear_time() -> None:
     assert time.monotonic() - begun < 5
 
 
-def test_a_compressed_file_of_usual_size_is_read() -> None:
+def test_a_compressed_file_of_usual_size_is_decoded() -> None:
     files = [p for p in (GOLDEN / "hudi-1.2.0" / "v9").rglob("*.commit") if p.stat().st_size]
     assert files
     for path in files:
@@ -206,7 +206,7 @@ def test_a_compressed_file_of_usual_size_is_read() -> None:
 
 
 @pytest.mark.parametrize("codec", [b"snappy", b"bzip2", b"xz", b"zstandard", b"\xff"])
-def test_codecs_that_hudi_does_not_write_are_refused_by_name(codec: bytes) -> None:
+def test_codecs_that_hudi_does_not_write_are_refused(codec: bytes) -> None:
     with pytest.raises(CorruptTableError, match="Hudi does not write the codec"):
         decode_commit_metadata(container(record("int"), b"\x02", codec=codec))
 
@@ -218,7 +218,7 @@ def test_the_limit_of_a_compressed_block_is_64_mib() -> None:
         if is_read:
             assert decode_container(wanted, data) == {}
         else:
-            with pytest.raises(CorruptTableError, match="once decompressed"):
+            with pytest.raises(CorruptTableError, match="after decompression"):
                 decode_container(wanted, data)
 
 

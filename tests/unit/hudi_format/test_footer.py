@@ -1,4 +1,4 @@
-"""The footer pairs with which an upsert by Hudi finds keys."""
+"""The key-value pairs of the footer from which an upsert of Hudi finds keys."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""For arbitrary bytes, every decoder soon returns a value or reports that the table is corrupt."""
+"""For arbitrary bytes, every decoder quickly returns a value or reports that the table is corrupt."""
 
 import io
 import json
@@ -63,7 +63,7 @@ def bloom(data: bytes) -> None:
 
 
 def footer(data: bytes) -> None:
-    """Values separated by blanks, in the order of the names."""
+    """Decode footer values that are separated by blanks, in the order of `FOOTER_KEYS`."""
     found = decode_key_footer(dict(zip(FOOTER_KEYS, data.split(b" "), strict=False)))
     found.bloom_filter()
 
@@ -122,14 +122,14 @@ DECODERS = BYTES | TEXTS
 EACH = pytest.mark.parametrize("decode", DECODERS.values(), ids=DECODERS)
 
 
-def survives(decode: Callable[[bytes], object], data: bytes) -> None:
+def decode_or_refuse(decode: Callable[[bytes], object], data: bytes) -> None:
     with suppress(ALLOWED):
         decode(data)
 
 
 @cache
 def golden() -> tuple[bytes, ...]:
-    """Files of real Hudi, and related texts: names, footers, schemas, locks."""
+    """Files of real Hudi releases, and related texts: names, footers, schemas and locks."""
     files = sorted(path for path in GOLDEN.rglob("*") if path.is_file() and path.suffix not in (".py", ".md"))
     whole = [path.read_bytes() for path in files if path.parent.name != "golden"]
     names = [path.name.encode() for path in files]
@@ -214,23 +214,25 @@ def test_there_are_golden_bytes_for_every_decoder() -> None:
 @EACH
 @FUZZED
 @given(data=st.binary(max_size=300))
-def test_arbitrary_bytes(decode: Callable[[bytes], object], data: bytes) -> None:
-    survives(decode, data)
-    survives(decode, b"Obj\x01" + data)
+def test_arbitrary_bytes_are_decoded_or_refused(decode: Callable[[bytes], object], data: bytes) -> None:
+    decode_or_refuse(decode, data)
+    decode_or_refuse(decode, b"Obj\x01" + data)
 
 
 @EACH
 @FUZZED
 @given(data=mutated())
-def test_mutations_of_golden_bytes(decode: Callable[[bytes], object], data: bytes) -> None:
-    survives(decode, data)
+def test_mutations_of_golden_bytes_are_decoded_or_refused(
+    decode: Callable[[bytes], object], data: bytes
+) -> None:
+    decode_or_refuse(decode, data)
 
 
 @EACH
 @FUZZED
 @given(value=JSON)
-def test_json_of_any_shape(decode: Callable[[bytes], object], value: Any) -> None:
-    survives(decode, json.dumps(value).encode())
+def test_json_of_any_shape_is_decoded_or_refused(decode: Callable[[bytes], object], value: Any) -> None:
+    decode_or_refuse(decode, json.dumps(value).encode())
 
 
 AVRO_TYPES = st.recursive(
@@ -290,7 +292,7 @@ COMMIT_FIELDS = (
     fields=st.dictionaries(st.sampled_from(COMMIT_FIELDS), AVRO_TYPES, max_size=4),
     block=st.binary(max_size=60),
 )
-def test_avro_of_any_schema(
+def test_avro_with_any_schema_is_decoded_or_refused(
     decode: Callable[[bytes], object], fields: dict[str, object], block: bytes
 ) -> None:
     schema = {
@@ -298,4 +300,4 @@ def test_avro_of_any_schema(
         "name": "spark_schema",
         "fields": [{"name": name, "type": kind} for name, kind in fields.items()],
     }
-    survives(decode, container(schema, block))
+    decode_or_refuse(decode, container(schema, block))

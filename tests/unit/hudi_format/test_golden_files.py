@@ -1,4 +1,4 @@
-"""Files of real Hudi releases are read into the expected values, and written back as Hudi wrote them."""
+"""Files of real Hudi releases are decoded to the expected values, and encoded to the bytes that Hudi wrote."""
 
 import io
 import json
@@ -76,8 +76,8 @@ def record(data: bytes) -> Any:
 def written(value: Any) -> Any:
     """Content of a record, in which an empty list or map is equal to null."""
     if isinstance(value, dict):
-        said = {key: written(item) for key, item in value.items()}
-        return {key: item for key, item in said.items() if item not in (None, {}, [])}
+        contents = {key: written(item) for key, item in value.items()}
+        return {key: item for key, item in contents.items() if item not in (None, {}, [])}
     return [written(item) for item in value] if isinstance(value, list) else value
 
 
@@ -116,14 +116,14 @@ def test_names_of_instants_are_written_as_they_were_read(table: Path) -> None:
 
 
 @EACH_TABLE
-def test_timelines_are_complete_but_for_the_requested_compaction(table: Path) -> None:
+def test_only_a_requested_compaction_is_pending_on_the_golden_timelines(table: Path) -> None:
     timeline = Timeline.of(instants(table))
     expected = [Action.COMPACTION] if table.name == "logs" else []
     assert [instant.action for instant in timeline.pending] == expected
 
 
 @EACH_TABLE
-def test_table_configurations_are_read(table: Path) -> None:
+def test_the_properties_of_golden_tables_are_decoded(table: Path) -> None:
     read = config(table)
     assert read.table_name == table.name
     assert read.table_version == int(table.parent.name.removeprefix("v"))
@@ -136,7 +136,7 @@ def test_table_configurations_are_read(table: Path) -> None:
 
 
 @EACH_TABLE
-def test_commit_metadata_survives_reading_and_writing(table: Path) -> None:
+def test_commit_metadata_is_unchanged_after_decoding_and_encoding(table: Path) -> None:
     version = config(table).table_version
     for instant, path in instants(table).items():
         data = path.read_bytes()
@@ -151,25 +151,25 @@ def test_commit_metadata_survives_reading_and_writing(table: Path) -> None:
             assert again == data
         else:
             # Release 1.2.0 adds three fields to version 6 that have no meaning here.
-            assert_same_but_for_additions(json.loads(again), json.loads(data))
+            assert_same_except_additions(json.loads(again), json.loads(data))
 
 
-def assert_same_but_for_additions(ours: Any, real: Any) -> None:
+def assert_same_except_additions(ours: Any, real: Any) -> None:
     if isinstance(real, dict):
         added = real.keys() - ours.keys()
         assert {real[name] for name in added} <= {None, 0}
         for name in ours:
-            assert_same_but_for_additions(ours[name], real[name])
+            assert_same_except_additions(ours[name], real[name])
     elif isinstance(real, list):
         assert len(ours) == len(real)
         for one, other in zip(ours, real, strict=True):
-            assert_same_but_for_additions(one, other)
+            assert_same_except_additions(one, other)
     else:
         assert ours == real
 
 
 @EACH_TABLE
-def test_plans_and_results_are_equal_after_reading_and_writing(table: Path) -> None:
+def test_plans_and_results_are_unchanged_after_decoding_and_encoding(table: Path) -> None:
     for instant, path in instants(table).items():
         data = path.read_bytes()
         if data and (instant.action, instant.state) in CODECS:

@@ -29,17 +29,17 @@ def test_a_direct_marker_is_below_the_folder_of_its_instant() -> None:
 
 
 @given(PATHS, st.sampled_from(MarkerKind))
-def test_marker_paths_are_read_back(path: str, kind: MarkerKind) -> None:
+def test_a_parsed_marker_path_gives_the_marker(path: str, kind: MarkerKind) -> None:
     assert parse_marker_path(marker_path("20261121051545305", path, kind)) == Marker(path, kind)
 
 
 @given(st.lists(st.tuples(PATHS, st.sampled_from(MarkerKind)), max_size=5))
-def test_lines_of_the_timeline_server_are_read(markers: list[tuple[str, MarkerKind]]) -> None:
+def test_every_line_of_a_timeline_servers_file_is_a_marker(markers: list[tuple[str, MarkerKind]]) -> None:
     text = "".join(f"{path}.marker.{kind.value}\n" for path, kind in markers)
     assert decode_markers_file(text) == tuple(Marker(*marker) for marker in markers)
 
 
-def test_a_file_of_the_timeline_server_as_hudi_writes_it() -> None:
+def test_a_file_of_hudis_timeline_server_is_decoded() -> None:
     text = f"a/{FILE}.marker.MERGE\nb/{FILE}.marker.CREATE\n"
     assert decode_markers_file(text) == (
         Marker(f"a/{FILE}", MarkerKind.MERGE),

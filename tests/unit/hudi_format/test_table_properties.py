@@ -1,4 +1,4 @@
-"""hoodie.properties and partition metadata, as Java writes and reads them."""
+"""hoodie.properties and partition metadata are written and read as in Java."""
 
 import contextlib
 from datetime import datetime, timedelta, timezone
@@ -33,7 +33,7 @@ def table_id(path: Path) -> str:
 
 
 @pytest.mark.parametrize("table", TABLES, ids=table_id)
-def test_golden_properties_have_the_checksum_we_compute(table: Path) -> None:
+def test_the_computed_checksum_equals_the_checksum_of_golden_properties(table: Path) -> None:
     properties = decode_properties((table / "hoodie.properties").read_bytes())
     stored = properties["hoodie.table.checksum"]
     assert stored == table_checksum(
@@ -52,7 +52,7 @@ def test_golden_properties_are_written_with_the_same_lines(table: Path) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES, ids=table_id)
-def test_golden_partition_metadata_is_written_as_it_was_read(table: Path) -> None:
+def test_golden_partition_metadata_is_unchanged_after_decoding_and_encoding(table: Path) -> None:
     data = (table / "partition_metadata").read_bytes()
     decoded = decode_partition_metadata(data)
     assert decoded.depth == 1
@@ -68,14 +68,14 @@ def without_date(data: bytes) -> list[bytes]:
 
 
 @given(st.dictionaries(TEXT, TEXT, max_size=6))
-def test_properties_survive_their_text(properties: dict[str, str]) -> None:
+def test_properties_are_unchanged_after_encoding_and_decoding(properties: dict[str, str]) -> None:
     properties["hoodie.table.name"] = "t"
     decoded = decode_properties(encode_properties(properties, saved_at=NOW))
     del decoded["hoodie.table.checksum"]
     assert decoded == {key: value for key, value in properties.items() if key != "hoodie.table.checksum"}
 
 
-def test_comments_and_escapes_are_those_of_java() -> None:
+def test_comments_and_escapes_are_the_same_as_in_java() -> None:
     properties = {"hoodie.table.name": "t", "a b": " c d", "schema": '{"a":"é=#!\\"}', "smile": "\U0001f600"}
     assert encode_properties(properties, saved_at=NOW).decode("ascii").splitlines() == [
         "#Properties saved on 2026-11-21T08:04:05.678000Z",
@@ -105,12 +105,12 @@ def test_comments_and_escapes_are_those_of_java() -> None:
         ("a=b\\", {"a": "b"}),
     ],
 )
-def test_texts_are_read_as_java_reads_them(text: str, pairs: dict[str, str]) -> None:
+def test_properties_texts_are_parsed_as_in_java(text: str, pairs: dict[str, str]) -> None:
     assert decode_properties(text.encode("latin-1")) == pairs
 
 
 @given(st.binary(max_size=60) | st.text("\\u01aF=:# \n\r", max_size=30).map(str.encode))
-def test_arbitrary_bytes_are_read_or_refused_as_corrupt(data: bytes) -> None:
+def test_arbitrary_bytes_are_decoded_or_refused_as_corrupt(data: bytes) -> None:
     for decode in (decode_properties, decode_partition_metadata):
         with contextlib.suppress(CorruptTableError):
             decode(data)
@@ -145,7 +145,7 @@ def test_properties_without_a_table_name_are_refused() -> None:
 
 
 @given(st.from_regex(r"\d{17}", fullmatch=True), st.integers(0, 12))
-def test_partition_metadata_survives_its_text(commit_time: str, depth: int) -> None:
+def test_partition_metadata_is_unchanged_after_encoding_and_decoding(commit_time: str, depth: int) -> None:
     decoded = decode_partition_metadata(encode_partition_metadata(commit_time, depth, NOW))
     assert decoded == PartitionMetadata(commit_time=commit_time, depth=depth)
 

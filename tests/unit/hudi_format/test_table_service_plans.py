@@ -1,4 +1,4 @@
-"""Plans and results of table services survive encoding and decoding, and other data is refused."""
+"""Plans and results of table services are unchanged after encoding and decoding, and other data is refused."""
 
 import contextlib
 import io
@@ -205,13 +205,13 @@ def record_of(data: bytes) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @given(data=st.data())
-def test_values_survive_their_bytes(kind: Kind, data: st.DataObject) -> None:
+def test_values_are_unchanged_after_encoding_and_decoding(kind: Kind, data: st.DataObject) -> None:
     value = data.draw(kind.values)
     assert kind.decode(kind.encode(value)) == value
 
 
 @given(CLUSTERING_PLAN)
-def test_clustering_plans_survive_their_bytes(plan: plans.ClusteringPlan) -> None:
+def test_clustering_plans_are_unchanged_after_encoding_and_decoding(plan: plans.ClusteringPlan) -> None:
     requested = codec.decode_requested_replace(codec.encode_requested_replace(plan))
     assert requested == plans.RequestedReplace(operation_type="CLUSTER", clustering_plan=plan)
 
@@ -225,7 +225,7 @@ def test_arbitrary_bytes_are_refused_as_corrupt(data: bytes) -> None:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @given(data=st.data())
-def test_damaged_bytes_are_read_or_refused_as_corrupt(kind: Kind, data: st.DataObject) -> None:
+def test_damaged_bytes_are_decoded_or_refused_as_corrupt(kind: Kind, data: st.DataObject) -> None:
     content = bytearray(kind.encode(data.draw(kind.values)))
     content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
     with contextlib.suppress(CorruptTableError):
@@ -238,7 +238,7 @@ def test_an_empty_file_is_refused() -> None:
             decode(b"")
 
 
-def test_an_overwrite_is_requested_with_only_nulls() -> None:
+def test_all_fields_in_the_requested_file_of_an_overwrite_are_null() -> None:
     data = codec.encode_requested_replace(None)
     assert set(record_of(data).values()) == {None}
     assert codec.decode_requested_replace(data) == plans.RequestedReplace()
@@ -264,13 +264,13 @@ def test_a_null_without_a_default_is_refused() -> None:
         codec.decode_compaction_plan(data)
 
 
-def test_one_kind_of_plan_is_not_read_as_another() -> None:
+def test_one_kind_of_plan_is_not_decoded_as_another() -> None:
     data = codec.encode_rollback_plan(plans.RollbackPlan(instant_to_rollback=None))
     with pytest.raises(MalformedMetadataError):
         codec.decode_clean_metadata(data)
 
 
-def test_a_restore_by_0_15_is_read_with_any_union_around_its_rollbacks() -> None:
+def test_a_restore_of_hudi_0_15_is_decoded_although_its_rollbacks_are_not_in_a_union_with_null() -> None:
     metadata = plans.RollbackMetadata(
         start_rollback_time="2",
         time_taken_ms=1,

@@ -32,7 +32,7 @@ def profile(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_replaced_file_groups_are_read_back_from_a_profile_in_hudis_form(version: TableVersion) -> None:
+def test_replaced_file_groups_are_decoded_from_a_profile_in_hudis_form(version: TableVersion) -> None:
     stored = profile(REPLACED, {"mine": "1"})
     content = encode_workload_profile(stored, version)
     decoded = decode_commit_metadata(content)
@@ -49,7 +49,7 @@ def test_a_write_that_replaces_nothing_has_exactly_hudis_profile(version: TableV
     assert replaced_by_profile(profile()) == {}
 
 
-def test_a_profile_in_the_form_of_a_completed_instant_is_read_too() -> None:
+def test_a_profile_in_the_form_of_a_completed_instant_is_decoded_as_well() -> None:
     stored = profile(REPLACED)
     decoded = decode_commit_metadata(encode_commit_metadata(stored, TableVersion.V6))
     assert replaced_by_profile(decoded) == REPLACED

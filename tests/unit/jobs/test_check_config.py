@@ -1,4 +1,4 @@
-"""The job that checks settings: what it reads of a table, what fails it, what it leaves in its document."""
+"""The configuration check: what the job reads from a table, when the job fails, and what its result contains."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 
 from hudi_table_services import cli
 from hudi_table_services.contract.config_check import CheckConfigRequest, ConfigReport
-from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.result import Outcome
 from hudi_table_services.errors import InvalidRequestError, UnsafeConfigError
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
 from hudi_table_services.jobs.check_config import check_table_config
@@ -18,6 +18,7 @@ from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import ClusteringGroup, ClusteringPlan, ClusteringSlice
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.services.config_check import CHECK_CONFIG
+from hudi_table_services.services.registry import read_result
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.table_store import PROPERTIES
@@ -37,7 +38,7 @@ def check(storage: MemoryStorage | None = None, **fields: Any) -> ConfigReport:
     result = check_table_config(request, storage=storage)
     assert before == ([(f.path, f.size_bytes) for f in storage.list_files()] if storage else [])
     assert (result.outcome, result.operation) == (Outcome.COMPLETED, "check_config")
-    assert JobResult.from_json(result.to_json()) == result
+    assert read_result(result.to_json()) == result
     assert result.report is not None
     return result.report
 
@@ -50,13 +51,13 @@ def a_table(version: TableVersion) -> SmallTable:
     return SmallTable(MemoryStorage(uuid4().hex), version)
 
 
-def test_without_a_table() -> None:
+def test_options_are_checked_without_a_table() -> None:
     report = check(options=SMALL_MINIMUM)
     assert (report.status, report.table, rules(report)) == ("error", "", {"archival-before-cleaning"})
 
 
 @VERSIONS
-def test_properties_and_partitions_of_a_table_are_compared(version: TableVersion) -> None:
+def test_options_are_compared_with_properties_and_partitions_of_the_table(version: TableVersion) -> None:
     table = a_table(version)
     table.commit(A)
     options = {f"{WRITE}partitionpath.field": "day", SELECTED: "a"}
@@ -70,7 +71,7 @@ def test_properties_and_partitions_of_a_table_are_compared(version: TableVersion
 
 
 @VERSIONS
-def test_a_pending_plan_is_seen(version: TableVersion) -> None:
+def test_an_overwrite_of_file_groups_in_a_pending_plan_is_a_finding(version: TableVersion) -> None:
     table = a_table(version)
     table.commit(A)
     overwrite = {f"{WRITE}operation": "insert_overwrite"}
@@ -85,7 +86,7 @@ def test_a_pending_plan_is_seen(version: TableVersion) -> None:
     assert instant.requested_time in finding.reason
 
 
-def test_commits_are_counted() -> None:
+def test_the_job_counts_the_commits_of_the_active_timeline() -> None:
     table = a_table(TableVersion.V9)
     for _ in range(7):
         table.commit(A)
@@ -105,7 +106,7 @@ def test_an_unknown_table_version_is_a_finding() -> None:
     assert rules(check(table.storage)) == {"table-not-written"}
 
 
-def test_a_place_where_a_table_is_to_be_made(tmp_path: Path) -> None:
+def test_only_the_options_are_checked_if_the_base_path_has_no_table(tmp_path: Path) -> None:
     result = check_table_config(CheckConfigRequest(base_path=str(tmp_path / "new")))
     assert result.report is not None
     assert (result.report.status, result.report.table) == ("clean", "")
@@ -135,7 +136,9 @@ def test_the_scheme_of_the_base_path_is_a_fact() -> None:
         ("never", SMALL_MINIMUM, False),
     ],
 )
-def test_the_least_severity_that_fails(fail_on: str, options: dict[str, str], fails: bool) -> None:
+def test_fail_on_is_the_lowest_severity_that_fails_the_job(
+    fail_on: str, options: dict[str, str], fails: bool
+) -> None:
     request = CheckConfigRequest(options=options, fail_on=fail_on)
     if not fails:
         check_table_config(request)
@@ -163,19 +166,19 @@ def test_the_least_severity_that_fails(fail_on: str, options: dict[str, str], fa
         ({"accepted_rules": ("archival-bound",)}, "Did you mean archival-bounds?"),
     ],
 )
-def test_what_is_no_request(fields: dict[str, Any], message: str) -> None:
+def test_invalid_requests_are_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidRequestError) as error:
         check_table_config(CheckConfigRequest(**fields))
     assert message in str(error.value)
 
 
-def test_the_script_ends_with_78_and_leaves_its_findings(
+def test_the_script_ends_with_exit_code_78_and_reports_its_findings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     document = tmp_path / "result.json"
     flags = ["--option=hoodie.keep.min.commits=3", f"--result-path={document}"]
     assert cli.main(CHECK_CONFIG, flags) == 78
-    result = JobResult.from_json(document.read_text(encoding="utf-8"))
+    result = read_result(document.read_text(encoding="utf-8"))
     assert (result.outcome, result.error.kind if result.error else "") == (
         Outcome.FAILED,
         "UnsafeConfigError",
@@ -188,7 +191,9 @@ def test_the_script_ends_with_78_and_leaves_its_findings(
     assert cli.main(CHECK_CONFIG, [*flags, "--fail-on=never", "--fact=writers=2"]) == 0
 
 
-def test_the_script_looks_at_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_script_checks_options_against_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     table = SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V6)
     table.commit(A)
     flags = [

@@ -1,4 +1,4 @@
-"""Names of base files and log files: read, written, and refused."""
+"""Names of base files and log files: parsing, writing, and refused names."""
 
 import contextlib
 
@@ -47,14 +47,14 @@ def test_a_log_file_is_parsed_back_from_its_name(file: LogFile) -> None:
 
 
 @given(st.text() | st.text("0123456789-_.logparquetcd/", max_size=60))
-def test_arbitrary_text_raises_only_malformed_file_name(text: str) -> None:
+def test_arbitrary_text_raises_no_other_error_than_malformed_file_name(text: str) -> None:
     for parse in (BaseFile.from_file_name, LogFile.from_file_name):
         with contextlib.suppress(MalformedFileNameError):
             parse(text)
 
 
 @given(BASE_FILES, LOG_FILES)
-def test_no_name_is_a_base_file_and_a_log_file(base: BaseFile, log: LogFile) -> None:
+def test_no_name_is_valid_for_both_a_base_file_and_a_log_file(base: BaseFile, log: LogFile) -> None:
     with pytest.raises(MalformedFileNameError):
         LogFile.from_file_name(base.file_name)
     with pytest.raises(MalformedFileNameError):
@@ -67,7 +67,7 @@ def test_a_base_file_name_of_hudi_is_parsed() -> None:
     assert file == BaseFile(file_id=ID, write_token=str(token), instant_time=TS, size_bytes=434743)
 
 
-def test_a_foreign_file_id_may_have_dots() -> None:
+def test_a_file_id_may_contain_dots() -> None:
     assert BaseFile.from_file_name(f"a.b.c-0_1-2-3_{TS}.parquet").file_id == "a.b.c-0"
 
 
@@ -136,5 +136,5 @@ def test_the_size_of_a_slice_includes_its_log_files() -> None:
     assert file_slice("a", base=False).size_bytes == 7
 
 
-def test_a_file_group_is_shown_with_its_partition() -> None:
+def test_the_text_of_a_file_group_contains_its_partition() -> None:
     assert [str(FileGroupId("a", "f1-0")), str(FileGroupId("", "f1-0"))] == ["a/f1-0", "./f1-0"]

@@ -1,4 +1,4 @@
-"""Names of instant files: read, written, and refused."""
+"""Names of instant files: parsing, writing, and refused names."""
 
 import contextlib
 
@@ -66,7 +66,9 @@ def test_an_instant_is_parsed_back_from_its_file_name(layout: TimelineLayout, da
 
 
 @given(st.text() | st.text("0123456789_.acdefghilmnopqrstuvx", max_size=40), st.sampled_from(TimelineLayout))
-def test_arbitrary_text_raises_only_malformed_file_name(text: str, layout: TimelineLayout) -> None:
+def test_arbitrary_text_raises_no_other_error_than_malformed_file_name(
+    text: str, layout: TimelineLayout
+) -> None:
     with contextlib.suppress(MalformedFileNameError):
         Instant.from_file_name(text, layout)
 
@@ -95,7 +97,7 @@ def test_other_names_are_refused(layout: TimelineLayout, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["hoodie.properties", "archived", f".{TS}.commit.crc", "lock", "history"])
-def test_names_of_other_files_in_the_folder_are_not_instant_names(name: str) -> None:
+def test_names_of_other_files_on_the_timeline_are_not_instant_names(name: str) -> None:
     assert not is_instant_name(name)
 
 
@@ -126,7 +128,7 @@ def test_only_writes_add_file_slices() -> None:
     }
 
 
-def test_a_change_is_visible_from_its_completion_time_if_that_is_known() -> None:
+def test_a_change_is_visible_from_its_completion_time_if_that_time_is_known() -> None:
     assert Instant(requested_time=TS, action=Action.COMMIT, state=COMPLETED).visible_from == TS
     completed = Instant(requested_time=TS, action=Action.COMMIT, state=COMPLETED, completion_time=CTS)
     assert completed.visible_from == CTS

@@ -1,4 +1,4 @@
-"""Typed access to table properties, table versions and write stats."""
+"""Typed access to table properties; table versions; write stats of a commit."""
 
 import contextlib
 
@@ -15,7 +15,7 @@ PAYLOADS = "org.apache.hudi.common.model."
 
 
 def config(**properties: str) -> TableConfig:
-    """Keys are given with ``__`` for a dot, below ``hoodie.``."""
+    """Make a configuration; names of arguments are keys without ``hoodie.`` and with ``__`` for each dot."""
     return TableConfig({f"hoodie.{key.replace('__', '.')}": value for key, value in properties.items()})
 
 
@@ -25,7 +25,6 @@ def test_defaults_are_those_of_hudi() -> None:
     assert empty.base_file_format == "PARQUET"
     assert empty.populates_meta_fields
     assert not empty.hive_style_partitioning
-    assert not empty.url_encode_partitioning
     assert not empty.drops_partition_columns
     assert not empty.timeline_timezone_is_utc
     assert empty.database_name == ""
@@ -61,7 +60,7 @@ def test_a_table_without_a_name_is_refused(name: str | None) -> None:
         _ = (TableConfig({}) if name is None else config(table__name=name)).table_name
 
 
-def test_a_table_of_an_unknown_type_is_refused() -> None:
+def test_an_unknown_table_type_is_refused() -> None:
     with pytest.raises(MalformedMetadataError, match="MERGE_ON_WRITE"):
         _ = config(table__type="MERGE_ON_WRITE").table_type
 
@@ -92,7 +91,9 @@ def test_the_ordering_field_has_two_names() -> None:
         ({"compaction__payload__class": "my.Payload"}, RecordMergeMode.CUSTOM),
     ],
 )
-def test_the_merge_mode_is_stored_or_inferred(properties: dict[str, str], mode: RecordMergeMode) -> None:
+def test_the_merge_mode_is_inferred_if_it_is_not_stored(
+    properties: dict[str, str], mode: RecordMergeMode
+) -> None:
     assert config(**properties).record_merge_mode is mode
 
 
@@ -132,12 +133,12 @@ def test_versions_are_parsed_from_their_number(version: TableVersion) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "7", "10", "-1", "six", "(absent)", "6.0"])
-def test_versions_this_release_does_not_know_are_refused_by_name(text: str) -> None:
+def test_the_error_for_an_unknown_table_version_lists_the_known_versions(text: str) -> None:
     with pytest.raises(UnsupportedTableError, match="writing: 6, 8, 9"):
         TableVersion.parse(text)
 
 
-def test_version_8_changes_the_timeline_layout() -> None:
+def test_each_table_version_has_its_features() -> None:
     assert [version for version in TableVersion if version.layout is TimelineLayout.V2] == [8, 9]
     assert [version for version in TableVersion if version.stores_commit_metadata_as_avro] == [8, 9]
     assert [version for version in TableVersion if version.has_merge_mode] == [8, 9]

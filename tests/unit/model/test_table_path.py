@@ -1,4 +1,4 @@
-"""Paths in plans and markers must stay inside of the table."""
+"""Paths in plans and markers are accepted only if they are inside of the table."""
 
 import posixpath
 
@@ -12,14 +12,14 @@ NAMES = st.sampled_from(["", ".", "..", "a", "...", "b c", ".hoodie", "a\n", "';
 
 
 @given(st.lists(NAMES, max_size=5).map("/".join))
-def test_an_accepted_path_stays_below_the_base_path_however_it_is_joined(path: str) -> None:
+def test_an_accepted_path_is_below_the_base_path(path: str) -> None:
     if is_inside_table(path):
         full = posixpath.normpath(posixpath.join("/base/t", path))
         assert full == ("/base/t/" + path).rstrip("/")
 
 
 @pytest.mark.parametrize("path", ["", "a", "a/b=c", "...", "a b\n'\"$(x);/..a", ".hoodiex"])
-def test_unusual_names_are_accepted(path: str) -> None:
+def test_unusual_partition_paths_are_accepted(path: str) -> None:
     assert may_hold_data(path)
 
 

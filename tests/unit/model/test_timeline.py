@@ -1,4 +1,4 @@
-"""The timeline keeps the most advanced state of each instant, in order of request."""
+"""The timeline contains the most advanced state of each instant, in the order of requested times."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +24,7 @@ def instant(
 
 
 @given(st.lists(STATES, max_size=20))
-def test_the_most_advanced_state_of_an_instant_counts(states: list[Instant]) -> None:
+def test_only_the_most_advanced_state_of_an_instant_is_kept(states: list[Instant]) -> None:
     timeline = Timeline.of(states)
     assert len({kept.identity for kept in timeline}) == len(timeline) == len({s.identity for s in states})
     for kept in timeline:
@@ -44,7 +44,7 @@ def test_instants_are_ordered_by_requested_time_and_either_pending_or_completed(
     assert not {*timeline.pending} & {*timeline.completed}
 
 
-def test_a_finished_compaction_is_the_commit_of_its_plan() -> None:
+def test_a_completed_compaction_and_its_plan_are_one_instant() -> None:
     planned = instant(1, Action.COMPACTION, InstantState.REQUESTED)
     finished = instant(1, Action.COMMIT)
     assert Timeline.of([planned, finished]).instants == (finished,)
@@ -58,13 +58,13 @@ def test_writes_are_distinguished_from_other_actions() -> None:
 
 
 @given(st.lists(STATES, max_size=20), st.lists(STATES, max_size=20))
-def test_since_returns_only_instants_that_are_new(before: list[Instant], later: list[Instant]) -> None:
+def test_since_returns_only_new_instants(before: list[Instant], later: list[Instant]) -> None:
     first, second = Timeline.of(before), Timeline.of([*before, *later])
     assert {*second.since(first), *first} >= {*second}
     assert not {*second.since(first)} & {*first}
 
 
-def test_instants_are_found_by_their_time() -> None:
+def test_instants_are_found_by_their_requested_time() -> None:
     savepoint, commit = instant(1, Action.SAVEPOINT), instant(1, Action.COMMIT)
     timeline = Timeline.of([savepoint, commit, instant(2, Action.CLEAN)])
     assert set(timeline.find(TIMES[1])) == {savepoint, commit}

@@ -1,4 +1,4 @@
-"""Keys of clustering reach their fields; those of other services are known and named."""
+"""Options of clustering set their fields, and an unknown option or an option without effect is reported."""
 
 from dataclasses import fields, replace
 from operator import attrgetter
@@ -21,7 +21,7 @@ from hudi_table_services.model.clustering import (
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
 from hudi_table_services.options.keys.clustering import CLUSTERING_OPTIONS
-from hudi_table_services.options.option import Effect, Service
+from hudi_table_services.options.option import Effect, OptionGroup
 
 S = "hoodie.clustering.plan.strategy."
 OWN = [option for group in CLUSTERING_OPTIONS.values() for option in group]
@@ -104,7 +104,11 @@ def test_the_stated_default_of_every_key_is_what_happens_without_it() -> None:
         f.name for f in fields(ClusteringJobOptions) if f.name not in ("hoodie_options", "names_target")
     ]
     for option in OWN:
-        if option.default and Service.CLUSTERING in option.services and option.effect is not Effect.NO_EFFECT:
+        if (
+            option.default
+            and OptionGroup.CLUSTERING in option.services
+            and option.effect is not Effect.NO_EFFECT
+        ):
             resolved = resolve({option.key: option.default})
             assert [n for n in compared if getattr(resolved, n) != getattr(resolve(), n)] == [], option.key
 
@@ -118,7 +122,7 @@ def test_an_unknown_key_is_refused(key: str) -> None:
 
 
 @pytest.mark.parametrize("layout", ["spiral", "LINEAR"])
-def test_layouts_are_spelt_one_way(layout: str) -> None:
+def test_an_unknown_spelling_of_a_layout_is_refused(layout: str) -> None:
     with pytest.raises(InvalidRequestError, match=f"layout is '{layout}'"):
         ScheduleClusteringRequest(base_path="/t", layout=layout)
 
@@ -133,7 +137,7 @@ def test_layouts_are_spelt_one_way(layout: str) -> None:
         ExecuteClusteringRequest(base_path="/t", request_id="r", instants=("20260102030405006",)),
     ],
 )
-def test_a_request_survives_its_document(
+def test_a_request_is_unchanged_after_encoding_and_decoding(
     request_: ScheduleClusteringRequest | ExecuteClusteringRequest,
 ) -> None:
     assert type(request_).from_json(request_.to_json()) == request_

@@ -1,4 +1,4 @@
-"""Defaults of all options, as they were when each key got its only declaration."""
+"""The defaults of all options are equal to the stored defaults."""
 
 import json
 from dataclasses import fields, is_dataclass
@@ -16,7 +16,7 @@ from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.options.archival import resolve_archive_options
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
-from hudi_table_services.options.option import AnyOption, Effect, Service
+from hudi_table_services.options.option import AnyOption, Effect, OptionGroup
 from hudi_table_services.options.registry import OPTION_GROUPS
 from hudi_table_services.options.timeline_only import resolve_service_options
 from hudi_table_services.options.writing import resolve_options
@@ -45,8 +45,8 @@ def plain(value: Any) -> Any:
 
 
 def declared(option: AnyOption) -> dict[str, Any]:
-    # The group of jobs that read a lock only was made after the values were stored.
-    services = [each.value for each in option.services if each is not Service.TIMELINE]
+    # The values were stored before the group for jobs with only a lock existed.
+    services = [each.value for each in option.services if each is not OptionGroup.TIMELINE]
     return {
         "default": option.default,
         "effect": option.effect.value,
@@ -55,12 +55,12 @@ def declared(option: AnyOption) -> dict[str, Any]:
     }
 
 
-def test_every_key_has_the_default_that_it_had() -> None:
+def test_the_default_of_every_key_equals_the_stored_default() -> None:
     assert {option.key: declared(option) for option in OPTIONS} == STORED["keys"]
 
 
 @pytest.mark.parametrize("service", RESOLVED)
-def test_without_options_a_service_does_what_it_did(service: str) -> None:
+def test_without_options_the_settings_of_a_service_equal_the_stored_settings(service: str) -> None:
     assert plain(RESOLVED[service]) == STORED["typed"][service]
 
 

@@ -1,126 +1,65 @@
-"""What docs/ says of options, request and result is what the code does."""
+"""The pages of docs/ describe options, requests, results, errors, measures and rules as the code defines them."""
 
 import dataclasses
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
-from hudi_table_services.contract.archival import ArchiveReport, ArchiveRequest
-from hudi_table_services.contract.cleaning import CleanedPartition, CleanReport, CleanRequest
-from hudi_table_services.contract.clustering import (
-    CancelClusteringRequest,
-    ClusteringGroupReport,
-    ClusteringPlanReport,
-    ClusteringReport,
-    ClusteringRequest,
-    ColumnSkipping,
-    ExecuteClusteringRequest,
-    ScheduleClusteringRequest,
-)
-from hudi_table_services.contract.config_check import (
-    FACTS,
-    CheckConfigRequest,
-    ConfigFinding,
-    ConfigReport,
-    RuntimeFacts,
-)
-from hudi_table_services.contract.health import (
-    DEFAULT_WARNINGS,
-    MEASURES,
-    HealthFinding,
-    HealthReport,
-    HealthRequest,
-    PartitionHealth,
-    PendingInstant,
-)
-from hudi_table_services.contract.recovery import (
-    CreateSavepointRequest,
-    DeleteSavepointRequest,
-    OrphanFile,
-    OrphanReport,
-    RecoveryReport,
-    RepairOrphansRequest,
-    RestoreRequest,
-    RollbackRequest,
-    UndoneInstant,
-)
-from hudi_table_services.contract.result import (
-    HISTOGRAM_EDGES_MIB,
-    FileGroupChange,
-    FileStats,
-    JobError,
-    JobResult,
-    Outcome,
-    PartitionReport,
-    RowCounts,
-)
-from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
+from hudi_table_services.contract.config_check import FACTS, RuntimeFacts
+from hudi_table_services.contract.health import DEFAULT_WARNINGS, MEASURES
+from hudi_table_services.contract.result import HISTOGRAM_EDGES_MIB, JobResult, Outcome
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.planning.config_check.check import CONFIG_RULES, check_config
 from hudi_table_services.planning.config_check.settings import ConfigRule
+from hudi_table_services.services.registry import SERVICES
 
 REPOSITORY = Path(__file__).parents[3]
 CONTRACT_PAGE = (REPOSITORY / "docs" / "job-contract.md").read_text(encoding="utf-8")
-
-DOCUMENTS = (
-    UpsertRequest,
-    SourceSpec,
-    JobResult,
-    RowCounts,
-    FileStats,
-    PartitionReport,
-    FileGroupChange,
-    JobError,
-    ScheduleClusteringRequest,
-    ExecuteClusteringRequest,
-    ClusteringRequest,
-    CancelClusteringRequest,
-    ClusteringReport,
-    ClusteringPlanReport,
-    ClusteringGroupReport,
-    ColumnSkipping,
-    ArchiveRequest,
-    ArchiveReport,
-    CleanRequest,
-    CleanReport,
-    CleanedPartition,
-    HealthRequest,
-    HealthReport,
-    HealthFinding,
-    PendingInstant,
-    PartitionHealth,
-    CreateSavepointRequest,
-    DeleteSavepointRequest,
-    RollbackRequest,
-    RestoreRequest,
-    RepairOrphansRequest,
-    RecoveryReport,
-    UndoneInstant,
-    OrphanReport,
-    OrphanFile,
-    CheckConfigRequest,
-    ConfigReport,
-    ConfigFinding,
-)
+PAGES = "\n".join(page.read_text(encoding="utf-8") for page in sorted((REPOSITORY / "docs").glob("*.md")))
 
 
-def test_options_page_is_current() -> None:
+def documents() -> list[type]:
+    """List the requests and reports of all services, the result, and the classes of their fields."""
+    found: dict[type, None] = {}
+    waiting: list[type] = [JobResult]
+    for service in SERVICES:
+        waiting += [*(script.request_type for script in service.scripts), *filter(None, [service.report])]
+    while waiting:
+        kind = waiting.pop()
+        if kind in found or not dataclasses.is_dataclass(kind):
+            continue
+        found[kind] = None
+        for hint in get_type_hints(kind).values():
+            waiting += [part for part in (hint, *parts_of(hint)) if isinstance(part, type)]
+    return [kind for kind in found if dataclasses.fields(kind)]
+
+
+def parts_of(hint: object) -> Iterator[object]:
+    """Yield the types that a type hint such as ``tuple[FileStats, ...] | None`` contains."""
+    for part in get_args(hint):
+        yield part
+        yield from parts_of(part)
+
+
+def test_the_options_page_is_current() -> None:
     command = [sys.executable, REPOSITORY / "scripts" / "make_options_doc.py", "--check"]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
 
 
 def section(heading: str) -> str:
-    found = re.search(rf"^###? .*`{heading}`.*\n((?:(?!^##).*\n)*)", CONTRACT_PAGE, flags=re.MULTILINE)
-    assert found, f"docs/job-contract.md has no section for {heading}"
+    found = re.search(rf"^###? .*`{heading}`.*\n((?:(?!^##).*\n)*)", PAGES, flags=re.MULTILINE)
+    assert found, f"No page of docs/ has a section for {heading}"
     return found[1]
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_contract_page_lists_exactly_the_fields_of(document: type) -> None:
+@pytest.mark.parametrize("document", documents())
+def test_a_page_lists_exactly_the_fields_of_a_document(document: type) -> None:
     listed = re.findall(r"^\| `(\w+)` \|", section(document.__name__), flags=re.MULTILINE)
     fields = [field.name for field in dataclasses.fields(document)]
     assert sorted(set(listed) - {"contract_version"}) == sorted(fields)
@@ -155,7 +94,7 @@ def test_config_page_lists_every_rule_and_fact() -> None:
     ]
 
 
-def test_what_the_page_of_several_writers_tells_to_set_is_free_of_errors() -> None:
+def test_the_settings_on_the_page_about_concurrency_have_no_errors() -> None:
     page = (REPOSITORY / "docs" / "concurrency.md").read_text(encoding="utf-8")
     block = page.split("## Settings for Hudi writers on the same table")[1].split("```")[1]
     options = dict(line.split("=", 1) for line in block.split())
@@ -166,13 +105,13 @@ def test_what_the_page_of_several_writers_tells_to_set_is_free_of_errors() -> No
 
 
 def errors(root: type[HudiTableServiceError]) -> list[type[HudiTableServiceError]]:
-    """The class and those below it, but for such as other tests make up."""
+    """The class and its subclasses, without classes that other tests define."""
     own = (child for child in root.__subclasses__() if child.__module__ == root.__module__)
     return [root, *(error for child in own for error in errors(child))]
 
 
 @pytest.mark.parametrize("error", errors(HudiTableServiceError)[1:])
-def test_contract_page_gives_exit_code_and_retry_of(error: type[HudiTableServiceError]) -> None:
+def test_the_contract_page_states_exit_code_and_retry_of_an_error(error: type[HudiTableServiceError]) -> None:
     answer = "yes" if error.retryable else "no"
     assert re.search(
         rf"^\| `{error.__name__}` \| {error.exit_code} \| {answer} \|", CONTRACT_PAGE, re.MULTILINE

@@ -1,4 +1,4 @@
-"""Hudi's keys become typed options, or an error that names the key, or a warning; none is dropped."""
+"""Each of Hudi's keys sets a typed option, or gives an error that names the key, or a warning. No key is ignored."""
 
 import contextlib
 from dataclasses import fields
@@ -220,7 +220,7 @@ def test_a_key_that_contradicts_its_field_is_refused(
         ("hoodie.table.version", "6", "this is a property of the table"),
     ],
 )  # fmt: skip
-def test_a_value_that_cannot_be_is_refused(key: str, value: str, message: str) -> None:
+def test_an_impossible_value_is_refused(key: str, value: str, message: str) -> None:
     refused = refusal({key: value})
     assert message in refused
     assert key.rpartition(".")[2] in refused or "version" in refused
@@ -238,11 +238,11 @@ def test_a_value_that_cannot_be_is_refused(key: str, value: str, message: str) -
         ("hoodie.Index.type", "hoodie.index.type"),
     ],
 )
-def test_a_misspelt_key_is_refused_with_what_was_meant(key: str, meant: str) -> None:
+def test_an_error_about_a_misspelt_key_names_the_intended_key(key: str, meant: str) -> None:
     assert refusal({key: "1"}) == f"Unknown option {key}. Did you mean {meant}?"
 
 
-def test_a_key_like_no_other_is_refused_all_the_same() -> None:
+def test_a_key_that_resembles_no_known_key_is_refused() -> None:
     assert refusal({"spark.sql.shuffle.partitions": "1"}).startswith("Unknown option spark.sql")
 
 
@@ -260,7 +260,7 @@ def test_a_key_like_no_other_is_refused_all_the_same() -> None:
         "hoodie.write.markers.type",
     ],
 )
-def test_a_key_of_other_parts_of_hudi_gives_a_warning(key: str) -> None:
+def test_a_key_that_jobs_of_this_project_ignore_gives_a_warning(key: str) -> None:
     (warning,) = resolve({key: "whatever"}).warnings
     assert warning.startswith(f"{key} has no effect here: ")
     assert "whatever" not in warning
@@ -290,7 +290,7 @@ def test_a_key_of_other_parts_of_hudi_gives_a_warning(key: str) -> None:
         ({"hoodie.index.type": "BLOOM"}, "insert", "hoodie.index.type"),
     ],
 )
-def test_a_key_without_effect_beside_the_others_gives_a_warning(
+def test_a_key_that_has_no_effect_with_the_other_options_gives_a_warning(
     options: dict[str, str], operation: str, key: str
 ) -> None:
     (warning,) = resolve(options, operation=operation).warnings
@@ -313,11 +313,11 @@ def test_a_key_without_effect_beside_the_others_gives_a_warning(
         ({"hoodie.index.type": "BLOOM", "hoodie.datasource.insert.dup.policy": "drop"}, "insert"),
     ],
 )
-def test_the_same_key_where_it_counts_gives_none(options: dict[str, str], operation: str) -> None:
+def test_the_same_key_gives_no_warning_if_it_has_an_effect(options: dict[str, str], operation: str) -> None:
     assert resolve(options, operation=operation).warnings == ()
 
 
-def test_only_the_switch_of_the_global_index_chosen_moves_rows() -> None:
+def test_only_the_option_of_the_chosen_global_index_moves_rows() -> None:
     simple = {"hoodie.index.type": "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path": "false"}
     assert not resolve(simple).update_partition_path
     assert resolve({**simple, "hoodie.index.type": "GLOBAL_BLOOM"}).update_partition_path
@@ -329,19 +329,19 @@ def test_several_writers_never_clean_eagerly() -> None:
     assert resolved.failed_writes_policy is FailedWritesPolicy.LAZY
 
 
-def test_the_old_name_of_the_drop_policy_is_understood() -> None:
+def test_the_old_name_of_the_drop_policy_is_accepted() -> None:
     resolved = resolve({f"{WRITE}insert.drop.duplicates": "true"}, operation="insert")
     assert resolved.insert_dup_policy is InsertDupPolicy.DROP
 
 
-def test_the_prefix_decides_what_is_noted_in_the_commit() -> None:
+def test_options_with_the_prefix_become_metadata_of_the_commit() -> None:
     options = {f"{WRITE}commitmeta.key.prefix": "note.", "note.who": "me"}
     assert resolve(options).extra_metadata == {"note.who": "me"}
     assert "Unknown option _who" in refusal({**options, "_who": "me"})
     assert resolve({"_who": "me"}).extra_metadata == {"_who": "me"}
 
 
-def test_other_names_reach_the_key_generator_under_the_one_it_reads() -> None:
+def test_the_key_generator_gets_options_under_their_main_names() -> None:
     resolved = resolve(
         {"hoodie.deltastreamer.keygen.timebased.timezone": "UTC", "hoodie.table.recordkey.fields": "id"}
     )
@@ -358,7 +358,7 @@ def test_no_key_is_listed_twice() -> None:
 
 def test_the_stated_default_of_every_key_is_what_happens_without_it() -> None:
     compared = [f.name for f in fields(WriteOptions) if f.name not in ("hoodie_options", "warnings")]
-    # Left out, they mean "as the table has it" and "as measured"; given, they hold.
+    # Without these keys, the version of the table and the measured record size apply; with them, their values.
     explicit = {"hoodie.write.table.version", "hoodie.copyonwrite.record.size.estimate"}
     for option in ALL_OPTIONS:
         if option.default and option.key not in explicit:
@@ -368,13 +368,13 @@ def test_the_stated_default_of_every_key_is_what_happens_without_it() -> None:
 
 
 @given(st.sampled_from([o.key for o in ALL_OPTIONS if o.effect is not Effect.REFUSED]), st.text(max_size=8))
-def test_any_text_for_any_key_gives_options_or_an_error_of_ours(key: str, value: str) -> None:
+def test_any_text_for_any_key_gives_options_or_an_error_of_this_project(key: str, value: str) -> None:
     with contextlib.suppress(HudiTableServiceError):
         resolve({key.replace("*", "x"): value})
 
 
 @given(st.from_regex(r"_?hoodie\.[a-z]{1,6}(\.[a-z]{1,6}){0,3}", fullmatch=True))
-def test_a_key_is_known_misspelt_or_of_a_prefix(key: str) -> None:
+def test_an_arbitrary_key_is_unknown_or_has_a_known_prefix(key: str) -> None:
     option = find_option(key)
     if option is not None and option.key.endswith("*"):
         assert key.startswith(option.key.removesuffix("*"))

@@ -1,4 +1,4 @@
-"""Whatever is declared for a service is in the lists that other code iterates over."""
+"""Every option and check of a service is in the lists that other code iterates over."""
 
 import importlib
 import pkgutil
@@ -9,7 +9,7 @@ from hudi_table_services.options.registry import OPTION_GROUPS
 from hudi_table_services.planning.config_check.names import CHECKS_OF_JOBS
 
 
-def test_every_declared_key_has_a_heading() -> None:
+def test_every_declared_option_is_in_a_group() -> None:
     modules = [
         importlib.import_module(f"{keys.__name__}.{found.name}")
         for found in pkgutil.iter_modules(keys.__path__)
@@ -21,5 +21,5 @@ def test_every_declared_key_has_a_heading() -> None:
     assert declared <= {option.key for group in OPTION_GROUPS.values() for option in group}
 
 
-def test_the_configuration_check_asks_every_service_that_plans_writes_or_deletes_files() -> None:
+def test_the_configuration_check_runs_the_checks_of_every_service_that_writes_or_deletes_files() -> None:
     assert set(CHECKS_OF_JOBS) == set(FILE_SERVICES)

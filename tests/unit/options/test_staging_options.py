@@ -1,4 +1,4 @@
-"""Where rows may be staged."""
+"""The folders in which rows may be staged."""
 
 import pytest
 

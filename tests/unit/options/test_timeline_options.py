@@ -1,4 +1,4 @@
-"""Options of rollback, restore, savepoints and repair: a lock, a metadata table, and nothing of other services."""
+"""Rollback, restore, savepoints and repair have only the options of the lock and of the metadata table."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_an_option_of_another_service_gives_a_warning(key: str) -> None:
     assert warning.startswith(f"{key} has no effect here: it is for ")
 
 
-def test_the_lock_and_the_metadata_table_give_none() -> None:
+def test_options_of_the_lock_and_the_metadata_table_give_no_warning() -> None:
     options = {
         "hoodie.write.lock.num_retries": "3",
         "hoodie.metadata.enable": "false",
@@ -46,6 +46,20 @@ def test_the_lock_and_the_metadata_table_give_none() -> None:
     }
     resolved = resolve_service_options(RollbackRequest(base_path="/t", all_failed=True, options=options))
     assert (resolved.lock.retries, resolved.metadata_enable, resolved.warnings) == (3, False, ())
+
+
+@pytest.mark.parametrize("family", ["hoodie.clean", "hoodie.cleaner"])
+def test_an_unknown_key_of_cleaning_is_an_error(family: str) -> None:
+    request = RollbackRequest(base_path="/t", all_failed=True, options={f"{family}.retention": "x"})
+    with pytest.raises(InvalidRequestError, match=rf"Unknown option {family}\.retention\."):
+        resolve_service_options(request)
+
+
+def test_a_key_of_cleaning_that_only_hudi_reads_gives_a_warning() -> None:
+    resolved = resolve(hoodie_cleaner_delete_bootstrap_base_file="true")
+    assert resolved.warnings == (
+        "hoodie.cleaner.delete.bootstrap.base.file has no effect here: jobs reject bootstrapped tables.",
+    )
 
 
 @pytest.mark.parametrize("each", SCRIPTS, ids=lambda each: each.file_name)

@@ -84,7 +84,7 @@ def test_min_commits_stay_and_up_to_max_commits_nothing_is_archived(
 
 
 @given(timelines(), options, facts)
-def test_the_newest_writes_stay_and_besides_them_only_savepointed_ones(
+def test_only_the_newest_writes_and_savepointed_commits_stay(
     timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts
 ) -> None:
     plan = plan_archival(timeline, options, facts)
@@ -122,7 +122,7 @@ def test_the_plan_does_not_depend_on_the_order_of_the_listing(
 
 
 @given(timelines(), options, facts)
-def test_after_archival_nothing_is_left_to_archive(
+def test_an_archival_after_an_archival_has_no_work(
     timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts
 ) -> None:
     archived_instants = set(plan_archival(timeline, options, facts).instants)
@@ -131,7 +131,7 @@ def test_after_archival_nothing_is_left_to_archive(
 
 
 @given(timelines(), options, facts)
-def test_the_bound_is_named_exactly_if_fewer_commits_are_archived_than_wanted(
+def test_the_plan_names_a_bound_if_and_only_if_it_archives_fewer_commits_than_wanted(
     timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts
 ) -> None:
     plan = plan_archival(timeline, options, facts)
@@ -142,7 +142,7 @@ def test_the_bound_is_named_exactly_if_fewer_commits_are_archived_than_wanted(
 
 
 @given(timelines(), options, facts)
-def test_a_dead_run_is_finished_even_below_max_commits(
+def test_the_archival_of_a_dead_run_is_finished_even_below_max_commits(
     timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts
 ) -> None:
     plan = plan_archival(timeline, options, facts)

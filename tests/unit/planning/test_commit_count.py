@@ -48,7 +48,9 @@ def test_a_pending_plan_resets_the_count(parity: bool) -> None:
     assert gate_reason(counted, FOUR) == f"3 of 4 commits since clustering {at(5)} (requested)"
 
 
-def test_the_gate_opens_with_the_last_required_commit_and_names_its_option_before() -> None:
+def test_a_clustering_is_due_from_the_last_required_commit_on_and_the_reason_before_names_the_option() -> (
+    None
+):
     gate = CommitGate(wanted=4, key="hoodie.clustering.inline.max.commits")
     assert gate_reason(count(upserts(1, 2, 3)), gate) == (
         "3 of 4 commits on the timeline, which has no clustering; hoodie.clustering.inline.max.commits=4"
@@ -65,7 +67,9 @@ def test_the_gate_opens_with_the_last_required_commit_and_names_its_option_befor
         (Action.REPLACE_COMMIT, COMPLETED),
     ],
 )
-def test_a_clustering_of_any_writer_in_any_state_resets(action: Action, state: InstantState) -> None:
+def test_a_clustering_of_any_writer_in_any_state_resets_the_count(
+    action: Action, state: InstantState
+) -> None:
     counted = count([*upserts(1, 3), an_instant(2, action, state)], (2,))
     assert counted.since == an_instant(2, action, state)
     assert counted.instants == (at(3),)
@@ -75,7 +79,7 @@ def test_a_clustering_that_was_rolled_back_does_not_reset_the_count() -> None:
     assert count(upserts(1, 3), (2,)) == CommitCount(count=2, instants=(at(1), at(3)))
 
 
-def test_the_newest_of_several_clusterings_counts() -> None:
+def test_the_newest_of_several_clusterings_resets_the_count() -> None:
     replaces = [an_instant(n, Action.REPLACE_COMMIT) for n in (2, 4)]
     counted = count(
         [*upserts(1, 3, 5), *replaces], (2, 4), {2: WriteOperation.CLUSTER, 4: WriteOperation.CLUSTER}
@@ -107,7 +111,7 @@ def test_overwrites_count_and_pending_writes_do_not() -> None:
     "operation",
     sorted(set(WriteOperation) - COUNTED_OPERATIONS - {WriteOperation.UNKNOWN}),
 )
-def test_table_services_count_in_parity_mode_only(operation: WriteOperation) -> None:
+def test_commits_of_table_services_count_only_in_parity_mode(operation: WriteOperation) -> None:
     ours = count(upserts(1, 2), (), {1: operation})
     assert (ours.count, ours.not_counted) == (1, 1)
     theirs = count(upserts(1, 2), (), {1: operation}, parity=True)
@@ -121,7 +125,7 @@ def test_only_wanted_operations_count() -> None:
     assert (counted.instants, counted.not_counted) == ((at(1),), 3)
 
 
-def test_a_write_of_unknown_operation_counts_unless_it_replaces() -> None:
+def test_a_write_of_unknown_operation_counts_unless_it_is_a_replacecommit() -> None:
     instants = [*upserts(1), an_instant(2, Action.REPLACE_COMMIT)]
     unknown = {1: WriteOperation.UNKNOWN, 2: WriteOperation.UNKNOWN}
     assert count(instants, (), unknown).instants == (at(1),)

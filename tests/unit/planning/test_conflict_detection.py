@@ -43,8 +43,8 @@ COMPLETED, PLAN, BEING_WRITTEN, UNDONE = ChangeKind
         pytest.param(
             set(), change(PLAN, A, action=Action.CLUSTERING), False, id="our insert, their clustering"
         ),
-        pytest.param({A}, change(UNDONE), True, id="a commit was rolled back under our update"),
-        pytest.param(set(), change(UNDONE), False, id="a commit was rolled back beside our insert"),
+        pytest.param({A}, change(UNDONE), True, id="a commit was rolled back during our update"),
+        pytest.param(set(), change(UNDONE), False, id="a commit was rolled back during our insert"),
     ],
 )
 def test_a_write_conflicts_with_a_concurrent_change(
@@ -64,7 +64,7 @@ def test_a_conflict_names_the_file_groups() -> None:
     assert "city=x/a, city=x/b, city=x/c and 1 more" in conflict.message
 
 
-def test_the_first_conflict_in_time_is_reported() -> None:
+def test_the_earliest_conflict_is_reported() -> None:
     changes = [change(COMPLETED, A, time=f"2026010100000000{n}") for n in (3, 1, 2)]
     conflict = find_conflict(changes, {A})
     assert conflict is not None
@@ -72,7 +72,7 @@ def test_the_first_conflict_in_time_is_reported() -> None:
 
 
 @given(st.lists(st.frozensets(st.sampled_from([A, B, C, D]))), st.frozensets(st.sampled_from([A, B, C, D])))
-def test_a_write_conflicts_exactly_if_file_groups_are_shared(
+def test_a_write_conflicts_if_and_only_if_it_shares_file_groups(
     theirs: list[frozenset[FileGroupId]], ours: frozenset[FileGroupId]
 ) -> None:
     conflict = find_conflict([change(COMPLETED, *groups) for groups in theirs], ours)

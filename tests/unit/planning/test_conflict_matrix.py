@@ -37,7 +37,7 @@ SHARED, NEW = FileGroupId("city=x", "a-0"), FileGroupId("city=x", "new-0")
 REPLACED = {SHARED.partition_path: (SHARED.file_id,)}
 SIMPLE, PREFER_WRITER = ConflictStrategy
 
-# Actions of other writers on the file group that our action changes too.
+# Actions of other writers on the file group that our action also changes.
 
 
 def update(table: SmallTable) -> None:
@@ -147,22 +147,23 @@ def savepoint(table: SmallTable) -> None:
     store.complete(store.begin_savepoint(newest.requested_time), b"Obj")
 
 
-COMMITS, FAILS, GIVES_UP = "commits", "fails", "gives the file group up"
+COMMITS, FAILS, DROPS = "commits", "fails", "drops the file group"
 
-# Rows: the other action. Columns: our write that changes the file group (upsert, delete, insert_overwrite,
-# delete_partition) under each strategy; our insert, under both; our clustering of the file group, under both.
+# Each row has the other action, and the outcomes of our write that changes the file group (upsert, delete,
+# insert_overwrite, delete_partition) under each strategy, of our insert under both strategies, and of our clustering of
+# the file group under both strategies.
 MATRIX: list[tuple[Callable[[SmallTable], None], str, str, str, str]] = [
-    (update, FAILS, FAILS, COMMITS, GIVES_UP),
+    (update, FAILS, FAILS, COMMITS, DROPS),
     (insert, COMMITS, COMMITS, COMMITS, COMMITS),
-    (overwrite, FAILS, FAILS, COMMITS, GIVES_UP),
-    (delete_partition, FAILS, FAILS, COMMITS, GIVES_UP),
-    (inflight_update, COMMITS, COMMITS, COMMITS, GIVES_UP),
+    (overwrite, FAILS, FAILS, COMMITS, DROPS),
+    (delete_partition, FAILS, FAILS, COMMITS, DROPS),
+    (inflight_update, COMMITS, COMMITS, COMMITS, DROPS),
     (inflight_insert, COMMITS, COMMITS, COMMITS, COMMITS),
-    (inflight_overwrite, COMMITS, COMMITS, COMMITS, GIVES_UP),
-    (pending_clustering, FAILS, COMMITS, COMMITS, GIVES_UP),
-    (inflight_clustering, FAILS, COMMITS, COMMITS, GIVES_UP),
-    (completed_clustering, FAILS, FAILS, COMMITS, GIVES_UP),
-    (pending_compaction, FAILS, COMMITS, COMMITS, GIVES_UP),
+    (inflight_overwrite, COMMITS, COMMITS, COMMITS, DROPS),
+    (pending_clustering, FAILS, COMMITS, COMMITS, DROPS),
+    (inflight_clustering, FAILS, COMMITS, COMMITS, DROPS),
+    (completed_clustering, FAILS, FAILS, COMMITS, DROPS),
+    (pending_compaction, FAILS, COMMITS, COMMITS, DROPS),
     (clean, COMMITS, COMMITS, COMMITS, COMMITS),
     (rollback_of_a_pending_write, COMMITS, COMMITS, COMMITS, COMMITS),
     (rollback_of_a_completed_write, FAILS, FAILS, COMMITS, FAILS),
@@ -240,5 +241,5 @@ def test_outcome_of_our_clustering_after_another_action(
         assert ChangeKind.UNDONE in {change.kind for change in changes}
     else:
         dropped = groups_to_drop(changes)
-        assert (SHARED in dropped) is (of_clustering == GIVES_UP)
+        assert (SHARED in dropped) is (of_clustering == DROPS)
         assert FileGroupId("city=y", "far-0") not in dropped

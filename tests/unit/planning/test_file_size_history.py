@@ -40,7 +40,7 @@ def instant(number: int) -> Instant:
 
 
 def played(steps: list[tuple[dict[str, int], set[str]]]) -> tuple[list[Write], list[Sizes]]:
-    """Writes for these steps (sizes of files written, files replaced), and the table after each step."""
+    """Writes for these steps (sizes of written files, names of replaced files), and the table after each step."""
     live: Sizes = {}
     generation: dict[str, int] = {}
     writes, tables = [], []
@@ -95,7 +95,9 @@ def snapshot_of(live: Sizes) -> TableSnapshot:
 
 
 @given(STEPS)
-def test_the_history_equals_the_forward_model(steps: list[tuple[dict[str, int], set[str]]]) -> None:
+def test_the_history_equals_a_model_that_applies_the_writes_forwards(
+    steps: list[tuple[dict[str, int], set[str]]],
+) -> None:
     writes, tables = played(steps)
     history = table_history(snapshot_of(tables[-1] if tables else {}), writes, {})
     assert [each.instant for each in history.sizes] == [i for i, _ in writes]
@@ -109,7 +111,7 @@ def test_the_history_equals_the_forward_model(steps: list[tuple[dict[str, int], 
 def test_a_history_of_the_latest_writes_has_correct_or_unknown_sizes(
     steps: list[tuple[dict[str, int], set[str]]], known: int
 ) -> None:
-    """Versions of older writes are found if they are still stored, and never guessed."""
+    """The sizes of older versions are known if these versions are on storage; otherwise the sizes are unknown."""
     writes, tables = played(steps)
     live = tables[-1] if tables else {}
     latest = writes[max(0, len(writes) - known) :]
@@ -126,7 +128,7 @@ def test_a_history_of_the_latest_writes_has_correct_or_unknown_sizes(
         assert all(true.count(size) >= one.sizes_bytes.count(size) for size in one.sizes_bytes)
 
 
-def test_the_summary_of_a_write_has_its_counts() -> None:
+def test_the_summary_of_a_write_counts_rows_files_and_bytes() -> None:
     writes, tables = played([({"a": 5, "b": 7}, set()), ({"c": 9}, {"a"})])
     last = table_history(snapshot_of(tables[-1]), writes, {}).writes[-1]
     assert (last.files_written, last.bytes_written, last.files_replaced) == (1, 9, 1)

@@ -25,7 +25,7 @@ SERVICES = st.sampled_from(FleetService)
 
 
 @given(needs=NEEDS, service=SERVICES, quota=st.integers(-1, 14), at_least=st.integers(0, 4))
-def test_the_quota_goes_to_the_tables_with_the_largest_benefit(
+def test_the_tables_with_the_largest_benefit_are_chosen_up_to_the_quota(
     needs: Sequence[TableNeed], service: FleetService, quota: int, at_least: int
 ) -> None:
     chosen = rank(needs, service, quota=quota, at_least=at_least)
@@ -67,7 +67,7 @@ def test_each_service_has_its_own_order() -> None:
     assert rank(needs, FleetService.CLEANING, quota=9, at_least=2) == (large_waste,)
 
 
-def test_tables_with_equal_benefit_are_ordered_by_the_share_of_the_table() -> None:
+def test_tables_with_equal_benefit_are_ordered_by_their_share_of_small_files() -> None:
     part = TableNeed(key="a", small_files=4, small_file_ratio=0.1)
     whole = TableNeed(key="b", small_files=4, small_file_ratio=1.0)
     assert rank((part, whole), FleetService.CLUSTERING, quota=1) == (whole,)

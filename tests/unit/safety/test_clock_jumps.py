@@ -1,4 +1,4 @@
-"""Clocks that jump: back between two jobs and within one, or far ahead once. Time on the timeline only grows."""
+"""Times on the timeline always increase, even if the clock is set back, or was far ahead for a while."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -18,7 +18,7 @@ from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 from support.fixed_clock import FixedClock
-from support.jobs_on_tables import JOBS, later, look
+from support.jobs_on_tables import JOBS, later, read_state
 from support.small_tables import SmallTable
 from support.undone_tables import a_table, updated
 
@@ -33,9 +33,10 @@ def times(instants: Timeline | list[Instant]) -> list[str]:
 
 
 def assert_only_grew(before: Timeline, after: Timeline) -> None:
-    """What came is later than all that was, and completed after it was requested.
+    """Check that new requested and completion times are later than all times on the timeline before.
 
-    A savepoint has the time of its commit, and an instant that was pending keeps its own; only its end is new.
+    A savepoint has the requested time of its commit, and a pending instant keeps its requested time. For these
+    instants only the completion time is new.
     """
     known = {i.requested_time for i in before}
     ended = {i.completion_time for i in before}
@@ -45,13 +46,15 @@ def assert_only_grew(before: Timeline, after: Timeline) -> None:
             assert instant.requested_time > newest, instant
         if instant.completion_time is not None and instant.completion_time not in ended:
             assert instant.completion_time > max(newest, instant.requested_time), instant
-    given = [i.completion_time for i in after if i.completion_time]
-    assert len(set(given)) == len(given)
+    completion_times = [i.completion_time for i in after if i.completion_time]
+    assert len(set(completion_times)) == len(completion_times)
 
 
 @VERSIONS
 @BACK
-def test_a_clock_set_back_between_two_writes(version: TableVersion, back: timedelta) -> None:
+def test_times_increase_if_the_clock_is_set_back_between_two_writes(
+    version: TableVersion, back: timedelta
+) -> None:
     table = a_table(version, START)
     for _ in range(4):
         before = table.timeline_store.load()
@@ -64,16 +67,16 @@ def test_a_clock_set_back_between_two_writes(version: TableVersion, back: timede
 
 
 @dataclass
-class Jumping(FixedClock):
+class ClockSetBack(FixedClock):
     """A clock that is set back when it is read for the n-th time."""
 
     at: int = 0
     back: timedelta = field(default_factory=timedelta)
-    looks: int = 0
+    reads: int = 0
 
     def now(self) -> datetime:
-        self.looks += 1
-        if self.looks == self.at:
+        self.reads += 1
+        if self.reads == self.at:
             self.moment -= self.back
         return super().now()
 
@@ -81,31 +84,33 @@ class Jumping(FixedClock):
 @VERSIONS
 @BACK
 @pytest.mark.parametrize("job", JOBS)
-def test_a_clock_set_back_within_a_job(job: str, version: TableVersion, back: timedelta) -> None:
+def test_times_increase_if_the_clock_is_set_back_within_a_job(
+    job: str, version: TableVersion, back: timedelta
+) -> None:
     table = a_table(version, START)
     JOBS[job](table)(table.storage, later(1))
-    new = look(table)
+    new = read_state(table)
     for at in range(2, 200, 3):
         table = a_table(version, START)
         act = JOBS[job](table)
-        old, before = look(table), table.timeline_store.load()
-        clock = Jumping(later(1).moment, timedelta(milliseconds=1), at=at, back=back)
+        old, before = read_state(table), table.timeline_store.load()
+        clock = ClockSetBack(later(1).moment, timedelta(milliseconds=1), at=at, back=back)
         refused = False
         try:
             act(table.storage, clock)
-        except InstantHeldError:  # the clock jumped back, so heartbeats look fresh and the restore waits
+        except InstantHeldError:  # the clock jumped back, so heartbeats seem fresh and the restore waits
             refused = job == "restore"
             assert refused
-        if clock.looks < at:
+        if clock.reads < at:
             break
         assert_only_grew(before, table.timeline_store.load())
-        assert look(table).live == (old if refused else new).live, at
+        assert read_state(table).live == (old if refused else new).live, at
         act(table.storage, later(3))
-        assert look(table).writes == new.writes, at
+        assert read_state(table).writes == new.writes, at
 
 
 @VERSIONS
-def test_a_clock_that_was_far_ahead_once(version: TableVersion) -> None:
+def test_times_increase_after_the_clock_was_far_ahead(version: TableVersion) -> None:
     table = a_table(version, START)
     table.commit(A, B)
     right = table.clock.moment
@@ -129,7 +134,7 @@ def _health(table: SmallTable, clock: FixedClock) -> JobResult:
 
 
 @VERSIONS
-def test_a_heartbeat_from_the_future_is_named(version: TableVersion) -> None:
+def test_a_heartbeat_in_the_future_is_reported(version: TableVersion) -> None:
     table = a_table(version, START)
     table.commit(A, B)
     dead = table.begin()
@@ -147,7 +152,7 @@ def test_a_heartbeat_from_the_future_is_named(version: TableVersion) -> None:
         require_dead(access, [dead])
 
 
-def test_a_plan_whose_heartbeat_is_from_the_future_is_named() -> None:
+def test_a_plan_whose_heartbeat_is_in_the_future_is_reported() -> None:
     table = a_table(TableVersion.V9, START)
     act = JOBS["cancel clustering"](table)
     (pending,) = (i for i in table.timeline_store.load().pending if i.action is Action.CLUSTERING)

@@ -1,4 +1,4 @@
-"""Stop at every change of storage: readers see the old or the new state, and a second run finishes."""
+"""Crashes at every change of storage: readers see the old or the new state, and a second run completes the work."""
 
 from uuid import uuid4
 
@@ -40,7 +40,7 @@ def empty() -> Storage:
 
 
 @VERSIONS
-def test_creating_a_table(version: TableVersion) -> None:
+def test_a_second_run_completes_the_creation_of_a_table(version: TableVersion) -> None:
     runs = 0
     for left in crashes_everywhere(lambda s: create_table(s, table_properties(version), CLOCK), empty):
         runs += 1
@@ -50,7 +50,7 @@ def test_creating_a_table(version: TableVersion) -> None:
     assert runs >= 7
 
 
-def test_changing_properties() -> None:
+def test_properties_are_old_or_new_after_a_crash() -> None:
     def start() -> Storage:
         storage = empty()
         create_table(storage, {**table_properties(), "a": "old"}, CLOCK)
@@ -64,7 +64,7 @@ def test_changing_properties() -> None:
     assert seen == {"old", "new"}
 
 
-def test_switching_off_the_metadata_table() -> None:
+def test_a_listed_metadata_table_exists_after_a_crash() -> None:
     def start() -> Storage:
         storage = empty()
         create_table(storage, {**table_properties(), "hoodie.table.metadata.partitions": "files"}, CLOCK)
@@ -76,7 +76,7 @@ def test_switching_off_the_metadata_table() -> None:
 
     for left in crashes_everywhere(switch_off, start):
         config = read_table_config(left)
-        # Listed but missing would make every later write of Hudi fail.
+        # If the properties list a metadata table that does not exist, every later write of Hudi fails.
         assert left.exists(f"{METADATA_TABLE}/x") or not config.metadata_partitions
         if config.metadata_partitions:
             switch_off(left)
@@ -86,7 +86,7 @@ def test_switching_off_the_metadata_table() -> None:
 
 
 @VERSIONS
-def test_a_commit_and_the_clean_up_by_the_next_run(version: TableVersion) -> None:
+def test_the_next_run_rolls_back_a_dead_commit(version: TableVersion) -> None:
     def start() -> Storage:
         storage = empty()
         SmallTable(storage, version).commit(FileGroupId("city=a", "a-0"))
@@ -120,8 +120,8 @@ def test_a_commit_and_the_clean_up_by_the_next_run(version: TableVersion) -> Non
 
 @VERSIONS
 @pytest.mark.parametrize("completed_since", [False, True])
-def test_a_rollback(version: TableVersion, completed_since: bool) -> None:
-    """Data goes before instants: a dead file older than the timeline would count as committed."""
+def test_a_second_run_completes_a_rollback(version: TableVersion, completed_since: bool) -> None:
+    """A rollback deletes data files before instants: otherwise files older than the timeline would seem committed."""
     dead_times: list[str] = []
 
     def start() -> Storage:

@@ -1,9 +1,9 @@
-"""Files below ``.hoodie`` that are empty or cut short: each job ends with an error that names the file, or well.
+"""Damaged files below ``.hoodie``: each job succeeds, or ends with an error that names the damaged file.
 
-Whatever it does, what readers saw before stays where it was. ``FAIL_EVERY=1`` tries every file (two minutes).
+No job deletes a data file that readers see. ``TEST_DEPTH=all`` damages every file (two minutes); by default each test
+damages every 24th file (``FAIL_EVERY``).
 """
 
-import os
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
@@ -58,7 +58,8 @@ from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import BACKUP, PROPERTIES
-from support.archived_tables import FEW
+from support.archived_tables import SMALL_LIMITS
+from support.depth import number_from
 from support.fail_points import tried
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable, base_file_name
@@ -66,9 +67,9 @@ from support.undone_tables import a_table, clustered, planned, updated
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
-EVERY = int(os.environ.get("FAIL_EVERY", "24"))
-IMPATIENT = {"hoodie.write.lock.num_retries": "0", "hoodie.write.lock.client.num_retries": "0"}
-Act = Callable[[Storage, Clock], object]
+EVERY = int(number_from("FAIL_EVERY", 24, 1))
+NO_LOCK_RETRIES = {"hoodie.write.lock.num_retries": "0", "hoodie.write.lock.client.num_retries": "0"}
+RunJob = Callable[[Storage, Clock], object]
 
 
 def later(days: int = 2) -> FixedClock:
@@ -76,18 +77,18 @@ def later(days: int = 2) -> FixedClock:
 
 
 @cache
-def much_used(version: TableVersion, pending: str) -> tuple[dict[str, bytes], str]:
-    """A table with completed instants of each action, an archive, markers, a heartbeat, a lock and one pending action.
+def table_content(version: TableVersion, pending: str) -> tuple[dict[str, bytes], str]:
+    """A table with instants of many actions, an archive, markers, a heartbeat, a lock, and a pending table service.
 
     Returns:
-        Content by path, and the savepointed instant.
+        Content by path, and the requested time of the commit with a savepoint.
     """
     table = a_table(version)
     storage, clock = table.storage, table.clock
     for _ in range(6):
         updated(table, A, B) if table.timeline_store.load().completed else table.commit(A, B)
     clean(CleanRequest(base_path="/t", commits_retained=1), storage=storage, clock=later(1))
-    few = ArchiveRequest(base_path="/t", options=FEW, min_commits=2, max_commits=3)
+    few = ArchiveRequest(base_path="/t", options=SMALL_LIMITS, min_commits=2, max_commits=3)
     archive(few, storage=storage, clock=later(1))
     clock.moment = datetime.now(timezone.utc) + timedelta(days=1, hours=1)
     saved = updated(table, A)
@@ -152,28 +153,28 @@ def copied(content: dict[str, bytes]) -> MemoryStorage:
     return storage
 
 
-def jobs(saved: str) -> dict[str, Act]:
-    few = ArchiveRequest(base_path="/t", options=FEW | IMPATIENT, min_commits=2, max_commits=3)
-    cleaning = CleanRequest(base_path="/t", commits_retained=1, options=IMPATIENT)
-    restoring = RestoreRequest(base_path="/t", savepoint=saved or "1" * 17, options=IMPATIENT)
+def jobs(saved: str) -> dict[str, RunJob]:
+    few = ArchiveRequest(base_path="/t", options=SMALL_LIMITS | NO_LOCK_RETRIES, min_commits=2, max_commits=3)
+    cleaning = CleanRequest(base_path="/t", commits_retained=1, options=NO_LOCK_RETRIES)
+    restoring = RestoreRequest(base_path="/t", savepoint=saved or "1" * 17, options=NO_LOCK_RETRIES)
     return {
         "clean": lambda s, c: clean(cleaning, storage=s, clock=c),
         "archive": lambda s, c: archive(few, storage=s, clock=c),
         "rollback": lambda s, c: rollback(
-            RollbackRequest(base_path="/t", all_failed=True, options=IMPATIENT), storage=s, clock=c
+            RollbackRequest(base_path="/t", all_failed=True, options=NO_LOCK_RETRIES), storage=s, clock=c
         ),
         "restore": lambda s, c: restore(restoring, storage=s, clock=c),
         "savepoint": lambda s, c: create_savepoint(
-            CreateSavepointRequest(base_path="/t", options=IMPATIENT), storage=s, clock=c
+            CreateSavepointRequest(base_path="/t", options=NO_LOCK_RETRIES), storage=s, clock=c
         ),
         "repair": lambda s, c: repair_orphan_files(
-            RepairOrphansRequest(base_path="/t", execute=True, options=IMPATIENT), storage=s, clock=c
+            RepairOrphansRequest(base_path="/t", execute=True, options=NO_LOCK_RETRIES), storage=s, clock=c
         ),
         "health": lambda s, c: table_health(HealthRequest(base_path="/t"), storage=s, clock=c),
         "check config": lambda s, c: check_table_config(CheckConfigRequest(base_path="/t"), storage=s),
         "snapshot": lambda s, c: load_snapshot(s),
         "schedule": lambda s, c: schedule_clustering(
-            ScheduleClusteringRequest(base_path="/t", options=IMPATIENT), storage=s, clock=c
+            ScheduleClusteringRequest(base_path="/t", options=NO_LOCK_RETRIES), storage=s, clock=c
         ),
     }
 
@@ -187,12 +188,12 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 
 def kind_of(path: str) -> str:
-    """Where a file is and what its name says, without times and numbers."""
+    """The path of a file in which ``#`` replaces each number and ``*`` each random id."""
     return re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "*", re.sub(r"\d+", "#", path))
 
 
-def victims(content: dict[str, bytes]) -> list[str]:
-    """The newest file of each kind that is below ``.hoodie`` or describes a partition."""
+def files_to_damage(content: dict[str, bytes]) -> list[str]:
+    """The newest file of each kind among the files below ``.hoodie`` and the files with partition metadata."""
     found = {
         kind_of(path): path
         for path in sorted(content)
@@ -201,14 +202,14 @@ def victims(content: dict[str, bytes]) -> list[str]:
     return sorted(found.values())
 
 
-def names_it(error: HudiTableServiceError, path: str) -> bool:
-    """Whether the message names the file: by its path, its name, or the time of its instant."""
+def names_file(error: HudiTableServiceError, path: str) -> bool:
+    """Whether the message contains the name of the file or the time of its instant."""
     name = PurePosixPath(path).name
     times = re.findall(r"\d{17}", path)
     return name in str(error) or any(time in str(error) for time in times)
 
 
-def outcome(act: Act, storage: Storage) -> HudiTableServiceError | None:
+def outcome(act: RunJob, storage: Storage) -> HudiTableServiceError | None:
     try:
         act(storage, later())
     except HudiTableServiceError as error:
@@ -221,8 +222,8 @@ def files_of(storage: Storage) -> set[str]:
 
 
 @pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not wait for damaged files to become whole."""
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let jobs read damaged files again without a pause."""
     monkeypatch.setattr(timeline_store, "_PAUSES", (0.0,))
     monkeypatch.setattr(table_store, "_READ_PAUSE_SECONDS", 0.0)
 
@@ -231,25 +232,27 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("pending", PENDING)
 @pytest.mark.parametrize("job", jobs(""))
-def test_a_damaged_file(version: TableVersion, pending: str, job: str, damage: str) -> None:
-    content, saved = much_used(version, pending)
+def test_a_job_names_a_damaged_file_and_deletes_no_live_file(
+    version: TableVersion, pending: str, job: str, damage: str
+) -> None:
+    content, saved = table_content(version, pending)
     act = jobs(saved)[job]
     whole = copied(content)
     live = {s.base_file_path or "" for s in load_snapshot(whole).all_slices}
     usual = outcome(act, whole)
     stays = live & files_of(whole)
-    complaints = []
+    faults = []
     first = (list(PENDING).index(pending) + list(DAMAGES).index(damage)) % EVERY
-    for path in victims(content)[first::EVERY]:
+    for path in files_to_damage(content)[first::EVERY]:
         storage = copied({**content, path: DAMAGES[damage](content[path])})
         tried(f"damage, {job}")
         try:
             error = outcome(act, storage)
         except Exception as unexpected:
-            complaints.append(f"{path}: {unexpected!r}")
+            faults.append(f"{path}: {unexpected!r}")
             continue
-        if error is not None and type(error) is not type(usual) and not names_it(error, path):
-            complaints.append(f"{path} is not named: {error!r}")
+        if error is not None and type(error) is not type(usual) and not names_file(error, path):
+            faults.append(f"{path} is not named: {error!r}")
         if gone := stays - files_of(storage):
-            complaints.append(f"{path}: live data went: {sorted(gone)}")
-    assert not complaints, "\n".join(complaints)
+            faults.append(f"{path}: live files were deleted: {sorted(gone)}")
+    assert not faults, "\n".join(faults)

@@ -1,4 +1,4 @@
-"""Errors say in an attribute which file they are about, so that no code searches a message for it."""
+"""Errors have an attribute with the path of their file, so that no code searches a message for the path."""
 
 import ast
 import pickle
@@ -9,6 +9,7 @@ import pytest
 
 from hudi_table_services import errors
 from hudi_table_services.errors import (
+    CorruptTableError,
     ExecutionFailedError,
     FileGroupConflictError,
     MalformedMetadataError,
@@ -18,13 +19,16 @@ from hudi_table_services.errors import (
     UnhealthyTableError,
 )
 from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.archive.history_manifest_store import HistoryManifestStore
 from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import PROPERTIES, read_table_config
 from hudi_table_services.tables.cleaned_files import conflict_where_cleaned
-from hudi_table_services.tables.table import TableAccess
+from hudi_table_services.tables.table import TableAccess, check_writable
 from support.small_tables import SmallTable
 
 GROUP = FileGroupId("a", "f0-0")
@@ -32,12 +36,12 @@ OTHER_GROUP = FileGroupId("a", "f1-0")
 
 
 def test_the_module_of_errors_imports_nothing() -> None:
-    """Not even for types: every layer may import errors."""
+    """The module also imports no types, because every layer imports the errors."""
     tree = ast.parse(Path(errors.__file__).read_text(encoding="utf-8"))
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
-def test_the_path_crosses_from_workers_to_the_driver_and_evidence_does_not() -> None:
+def test_pickling_keeps_the_path_of_an_error_but_not_its_evidence() -> None:
     error = UnhealthyTableError("Too old.", hint="Run clean.py.", path="a/b.parquet", evidence=object())
     copy = pickle.loads(pickle.dumps(error))
     assert (type(copy), copy.message, copy.hint, copy.path) == (
@@ -50,7 +54,7 @@ def test_the_path_crosses_from_workers_to_the_driver_and_evidence_does_not() -> 
 
 
 @pytest.mark.parametrize("kind", ["memory", "local"])
-def test_storage_errors_name_their_object(kind: str, tmp_path: Path) -> None:
+def test_storage_errors_contain_the_path_of_their_object(kind: str, tmp_path: Path) -> None:
     storage: Storage = MemoryStorage(uuid4().hex) if kind == "memory" else LocalStorage(str(tmp_path))
     with pytest.raises(ObjectNotFoundError) as missing:
         storage.read("a/gone.parquet")
@@ -63,17 +67,46 @@ def test_storage_errors_name_their_object(kind: str, tmp_path: Path) -> None:
     assert all(error.retryable for error in found)
 
 
-def test_damage_is_named_once_by_the_innermost_file() -> None:
+def test_an_error_gets_the_path_of_the_innermost_file() -> None:
     with pytest.raises(MalformedMetadataError) as caught, naming("outer"), naming("inner"):
         raise MalformedMetadataError("Four bytes that are not Avro.")
     assert caught.value.message == "inner: Four bytes that are not Avro."
     assert caught.value.path == "inner"
 
 
-def test_a_message_that_quotes_the_path_does_not_keep_an_error_from_being_named() -> None:
+def test_an_error_gets_its_path_even_if_its_message_contains_the_path() -> None:
     with pytest.raises(MalformedMetadataError) as caught, naming("a"):
         raise MalformedMetadataError("a field is missing")
     assert (caught.value.message, caught.value.path) == ("a: a field is missing", "a")
+
+
+DAMAGED = [
+    (".hoodie/20260102030405006.commit", b"", TableVersion.V6),
+    (".hoodie/20260102030405006_20260102030405009.commit", b"Obj", TableVersion.V6),
+    (".hoodie/timeline/20260102030405006.commit", b"{}", TableVersion.V9),
+    (".hoodie/timeline/20260102030405006_20260102030405009.commit", b"", TableVersion.V9),
+    (PROPERTIES, b"hoodie.table.name=trips\nhoodie.table.version=6", TableVersion.V6),
+    (PROPERTIES, b"", TableVersion.V9),
+    (".hoodie/timeline/history/manifest_1", b"{", TableVersion.V9),
+]
+
+
+def read_everything(table: SmallTable) -> None:
+    config = read_table_config(table.storage)
+    check_writable(config, "", metadata_enable=None)
+    table.timeline_store.load()
+    HistoryManifestStore(table.storage, config).files()
+
+
+@pytest.mark.parametrize(("path", "content", "version"), DAMAGED)
+def test_an_error_about_a_damaged_file_names_it(path: str, content: bytes, version: TableVersion) -> None:
+    table = SmallTable(MemoryStorage(uuid4().hex), version)
+    table.commit(GROUP)
+    table.storage.write(path, content)
+    with pytest.raises(CorruptTableError) as caught:
+        read_everything(table)
+    assert caught.value.path == path
+    assert caught.value.message.count(path) == 1
 
 
 @pytest.fixture
@@ -84,7 +117,7 @@ def table() -> SmallTable:
 
 
 def read_beside_a_write(table: SmallTable, failure: Exception, *, removes: bool = True) -> None:
-    """A failure to read while another writer replaces the first file group, and a clean removes its old file."""
+    """Raise the failure of a reader while another writer updates GROUP; with `removes` a clean deletes the old file."""
     access = TableAccess(storage=table.storage, clock=table.clock, config=table.config)
     before = load_snapshot(table.storage)
     table.commit(GROUP)
@@ -109,20 +142,20 @@ def test_a_file_that_a_clean_removed_is_a_conflict(
         read_beside_a_write(table, kind("It could not be read.", path=path))
 
 
-def test_a_file_of_a_group_that_did_not_change_was_lost(table: SmallTable) -> None:
+def test_a_missing_file_of_an_unchanged_file_group_is_no_conflict(table: SmallTable) -> None:
     path = path_of(table, OTHER_GROUP)
     table.storage.delete(path)
     with pytest.raises(ObjectNotFoundError):
         read_beside_a_write(table, ObjectNotFoundError("It could not be read.", path=path))
 
 
-def test_a_failure_that_only_mentions_a_file_is_raised_as_it_is(table: SmallTable) -> None:
+def test_a_failure_without_a_path_is_no_conflict(table: SmallTable) -> None:
     path = path_of(table, GROUP)
     with pytest.raises(ExecutionFailedError, match="ran out of memory"):
         read_beside_a_write(table, ExecutionFailedError(f"A worker ran out of memory after {path}."))
 
 
-def test_a_file_that_is_still_there_is_no_conflict(table: SmallTable) -> None:
+def test_a_file_that_still_exists_is_no_conflict(table: SmallTable) -> None:
     path = path_of(table, GROUP)
     with pytest.raises(ObjectNotFoundError):
         read_beside_a_write(table, ObjectNotFoundError("It could not be read.", path=path), removes=False)

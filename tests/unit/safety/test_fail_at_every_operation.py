@@ -1,10 +1,9 @@
-"""Storage that fails once, at any call of any job: readers see the old or the new table, and the next run finishes.
+"""One call of storage fails in a job: readers see the old or the new table, and the next run completes the work.
 
-``FAIL_EVERY=1`` tries every call (two minutes); by default each test tries every fifth, beginning where another
-test does not.
+``TEST_DEPTH=all`` lets each call fail (two minutes). By default each test lets every fifth call fail (``FAIL_EVERY``);
+the tests begin at different calls.
 """
 
-import os
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -12,27 +11,38 @@ import pytest
 
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.model.table_version import TableVersion
+from support.depth import number_from
 from support.fail_points import tried
 from support.failing_calls import FailingCalls, OutageError
-from support.jobs_on_tables import JOBS, ONLY_LOOKS, A, Seen, between, later, look, swept, traces
+from support.jobs_on_tables import (
+    JOBS,
+    READ_ONLY_JOBS,
+    A,
+    TableState,
+    files_after_clean_and_repair,
+    files_outside_the_timeline,
+    is_old_or_new_state,
+    later,
+    read_state,
+)
 from support.small_tables import SmallTable
 from support.undone_tables import a_table
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 START = datetime.now(timezone.utc) - timedelta(hours=3)
-EVERY = int(os.environ.get("FAIL_EVERY", "5"))
+EVERY = int(number_from("FAIL_EVERY", 5, 1))
 
 
 @VERSIONS
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("job", JOBS)
-def test_one_failure(job: str, after: bool, version: TableVersion) -> None:
+def test_a_job_survives_one_failure_of_storage(job: str, after: bool, version: TableVersion) -> None:
     table = a_table(version, START)
     act = JOBS[job](table)
-    old, files = look(table), {f.path for f in table.storage.list_files()}
+    old, files = read_state(table), {f.path for f in table.storage.list_files()}
     act(table.storage, later(1))
-    new, done = look(table), traces(table)
-    final = swept(table)
+    new, done = read_state(table), files_outside_the_timeline(table)
+    final = files_after_clean_and_repair(table)
     first = 1 + (list(JOBS).index(job) + 2 * after + (version is TableVersion.V9)) % EVERY
     for fail_at in range(first, 10_000, EVERY):
         table = a_table(version, START)
@@ -48,27 +58,33 @@ def test_one_failure(job: str, after: bool, version: TableVersion) -> None:
         tried(job)
         where = f"call {fail_at}, {storage.failed}: {raised!r}"
         check_after(job, table, raised, where, (old, new))
-        if job in ONLY_LOOKS:
+        if job in READ_ONLY_JOBS:
             assert {f.path for f in table.storage.list_files()} == files, where
             continue
         act(table.storage, later(3))
-        assert look(table) == new, where
-        # Where nothing but what belongs there is left there is nothing to sweep.
-        assert traces(table) == done or swept(table) == final, where
+        assert read_state(table) == new, where
+        # The clean and the repair are necessary only if the failed run left other files than a successful run.
+        assert files_outside_the_timeline(table) == done or files_after_clean_and_repair(table) == final, (
+            where
+        )
     assert fail_at > 5
 
 
 def check_after(
-    job: str, table: SmallTable, raised: HudiTableServiceError | None, where: str, states: tuple[Seen, Seen]
+    job: str,
+    table: SmallTable,
+    raised: HudiTableServiceError | None,
+    where: str,
+    states: tuple[TableState, TableState],
 ) -> None:
-    seen = look(table)
-    assert between(job, seen, *states), where
+    state_now = read_state(table)
+    assert is_old_or_new_state(job, state_now, *states), where
     assert raised is None or raised.retryable, where
     assert job != "snapshot" or isinstance(raised, OutageError), where
 
 
-def test_the_storage_fails_at_each_call_once() -> None:
-    """The tests above prove nothing if the storage does not fail."""
+def test_the_storage_of_these_tests_fails_exactly_once() -> None:
+    """Without these failures, the other tests of this module would prove nothing."""
     table = a_table()
     table.commit(A)
     done: list[Any] = []

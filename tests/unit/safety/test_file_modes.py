@@ -1,4 +1,4 @@
-"""Only owner and group may change the files of a table, even if the process has no umask."""
+"""Only the owner and the group can change the files of a table, even if the process has no umask."""
 
 import os
 import stat
@@ -66,7 +66,7 @@ def test_no_file_of_a_table_is_writable_by_all(tmp_path: Path, version: TableVer
         assert writable_by_all(tmp_path) == []
 
 
-def test_the_umask_restricts_modes_and_a_secret_is_for_its_owner(tmp_path: Path) -> None:
+def test_the_umask_restricts_modes_and_only_the_owner_can_read_a_secret(tmp_path: Path) -> None:
     storage = LocalStorage(str(tmp_path / "t"))
     storage.write("plain/file", b"")
     storage.write_secret("secret", b"")

@@ -1,11 +1,10 @@
-"""Jobs on a disk with room for so many more files, from none to enough: a real small file system, filled.
+"""Jobs on a small file system that is full at the start, almost full, or becomes full during the job.
 
-A job that does not get through names the place and says that there is no space; readers see the old or the new table;
-once there is space again the next run finishes, and nothing is left over. ``FAIL_EVERY=1`` fills the disk before each
-change (a minute); by default before every fifth.
+The error of a failed job names the path and the full disk. Readers see the old or the new table. When the disk has
+space again, the next run completes the work and leaves no other files than a successful run. ``TEST_DEPTH=all`` fills
+the disk before each change (a minute). By default the disk is filled before every fifth change (``FAIL_EVERY``).
 """
 
-import os
 import re
 import shutil
 from collections.abc import Callable
@@ -22,19 +21,29 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import Storage
 from support.apart import SmallDisk, on_a_small_disk
+from support.depth import number_from
 from support.faulty_storage import FaultyStorage
-from support.jobs_on_tables import JOBS, ONLY_LOOKS, Act, between, later, look, swept, traces
+from support.jobs_on_tables import (
+    JOBS,
+    READ_ONLY_JOBS,
+    RunJob,
+    files_after_clean_and_repair,
+    files_outside_the_timeline,
+    is_old_or_new_state,
+    later,
+    read_state,
+)
 from support.small_tables import SmallTable
 from support.undone_tables import a_table
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 START = datetime.now(timezone.utc) - timedelta(hours=3)
-MOST = 300
-EVERY = int(os.environ.get("FAIL_EVERY", "5"))
+MAX_TRIES = 300
+EVERY = int(number_from("FAIL_EVERY", 5, 1))
 
 
 def table_at(place: Path, like: SmallTable) -> SmallTable:
-    """A copy of the table; `a_table` would begin with one of its own."""
+    """Copy a table to another folder."""
     assert isinstance(like.storage, LocalStorage)
     shutil.copytree(like.storage.root, place)
     copied = object.__new__(SmallTable)
@@ -43,12 +52,12 @@ def table_at(place: Path, like: SmallTable) -> SmallTable:
 
 
 @dataclass
-class Filling(FaultyStorage):
-    """Another process fills the disk before the n-th change, and uses up all space that is freed after that.
+class DiskThatFills(FaultyStorage):
+    """A storage whose disk another process fills before the n-th change and before each later change.
 
     Attributes:
-        fill: takes all space.
-        full_from: number of the change, from 1.
+        fill: fills the disk.
+        full_from: number of the first change on a full disk, counted from 1.
     """
 
     fill: Callable[[], None] = lambda: None
@@ -61,8 +70,8 @@ class Filling(FaultyStorage):
         return operation(*arguments)
 
 
-def failed(act: Act, storage: Storage, where: str) -> bool:
-    """Whether the job failed; if so, check that the error names the cause."""
+def failed(act: RunJob, storage: Storage, where: str) -> bool:
+    """Run the job; return whether it failed. Check that the error of a failed job names the cause."""
     raised: HudiTableServiceError | None = None
     try:
         act(storage, later(1))
@@ -77,8 +86,8 @@ def failed(act: Act, storage: Storage, where: str) -> bool:
 
 
 @dataclass
-class Sweep:
-    """One job, run many times, each time on a new copy of the table."""
+class RepeatedJob:
+    """One job that runs many times, each time on a new copy of the table."""
 
     job: str
     version: TableVersion
@@ -87,63 +96,70 @@ class Sweep:
     def __post_init__(self) -> None:
         self.original = a_table(self.version, START, LocalStorage(str(self.disk.folder / "old")))
         self.act = JOBS[self.job](self.original)
-        self.old = look(self.original)
+        self.old = read_state(self.original)
         finished = table_at(self.disk.folder / "new", self.original)
         self.act(finished.storage, later(1))
-        self.new, self.done = look(finished), traces(finished)
-        self.final = swept(finished)
+        self.new, self.done = read_state(finished), files_outside_the_timeline(finished)
+        self.final = files_after_clean_and_repair(finished)
 
     def fails(self, where: str, act: Callable[[Storage], bool]) -> bool:
-        """Whether the job fails. Checks the table afterwards, and that the next run, with space, finishes."""
+        """Run the job; return whether it failed. Check the table, and a second run after the disk has space again."""
         place = self.disk.folder / "t"
         table = table_at(place, self.original)
         has_failed = act(table.storage)
-        seen = look(table)  # no reader is sent to a file that is gone, also while the disk is full
+        state_now = read_state(table)  # also checks, on the full disk, that all visible files exist
         self.disk.free()
-        assert between(self.job, seen, self.old, self.new), where
+        assert is_old_or_new_state(self.job, state_now, self.old, self.new), where
         assert list(place.rglob(".tmp-*")) == [], where
         self.act(table.storage, later(3))
-        assert look(table) == self.new, where
-        assert traces(table) == self.done or swept(table) == self.final, where
+        assert read_state(table) == self.new, where
+        assert (
+            files_outside_the_timeline(table) == self.done
+            or files_after_clean_and_repair(table) == self.final
+        ), where
         shutil.rmtree(place)
         return has_failed
 
 
 @VERSIONS
 @pytest.mark.parametrize("job", JOBS)
-def test_a_disk_with_little_space(job: str, version: TableVersion, tmp_path: Path) -> None:
+def test_a_job_on_an_almost_full_disk_succeeds_or_reports_the_full_disk(
+    job: str, version: TableVersion, tmp_path: Path
+) -> None:
     def body(disk: SmallDisk) -> None:
-        sweep = Sweep(job, version, disk)
+        repeated = RepeatedJob(job, version, disk)
 
         def on_pages(pages: int) -> bool:
             def act(storage: Storage) -> bool:
                 disk.fill(pages)
-                return failed(sweep.act, storage, f"{pages} pages left")
+                return failed(repeated.act, storage, f"{pages} pages left")
 
-            return sweep.fails(f"{pages} pages left", act)
+            return repeated.fails(f"{pages} pages left", act)
 
-        levels = list(takewhile(on_pages, range(MOST)))
-        assert bool(levels) is (job not in ONLY_LOOKS)
-        assert len(levels) < MOST
+        levels = list(takewhile(on_pages, range(MAX_TRIES)))
+        assert bool(levels) is (job not in READ_ONLY_JOBS)
+        assert len(levels) < MAX_TRIES
 
     on_a_small_disk(tmp_path, 4096, body)
 
 
 @VERSIONS
 @pytest.mark.parametrize("job", JOBS)
-def test_a_disk_that_fills_meanwhile(job: str, version: TableVersion, tmp_path: Path) -> None:
+def test_a_job_whose_disk_becomes_full_succeeds_or_reports_the_full_disk(
+    job: str, version: TableVersion, tmp_path: Path
+) -> None:
     def body(disk: SmallDisk) -> None:
-        sweep = Sweep(job, version, disk)
+        repeated = RepeatedJob(job, version, disk)
         failures = 0
         first = 1 + (list(JOBS).index(job) + 2 * (version is TableVersion.V9)) % EVERY
-        for full_from in range(first, MOST, EVERY):
-            storage = Filling(LocalStorage(""), fill=disk.fill, full_from=full_from)
+        for full_from in range(first, MAX_TRIES, EVERY):
+            storage = DiskThatFills(LocalStorage(""), fill=disk.fill, full_from=full_from)
 
-            def act(inner: Storage, storage: Filling = storage, number: int = full_from) -> bool:
+            def act(inner: Storage, storage: DiskThatFills = storage, number: int = full_from) -> bool:
                 storage.inner = inner
-                return failed(sweep.act, storage, f"full from change {number}")
+                return failed(repeated.act, storage, f"full from change {number}")
 
-            failures += sweep.fails(f"full from change {full_from}", act)
+            failures += repeated.fails(f"full from change {full_from}", act)
             if storage.changes < full_from:
                 break
         assert failures <= storage.changes

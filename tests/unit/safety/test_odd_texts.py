@@ -1,4 +1,4 @@
-"""Texts and numbers that a well-formed file of the timeline can carry, and that mean nothing."""
+"""Meaningless texts and numbers in files of the timeline that are otherwise valid."""
 
 import math
 
@@ -28,7 +28,7 @@ def test_a_plan_with_an_impossible_size_is_refused(target: str) -> None:
 
 
 @pytest.mark.parametrize("metric", [math.inf, -math.inf, math.nan])
-def test_a_plan_with_an_infinite_metric_is_still_reported(metric: float) -> None:
+def test_a_plan_whose_metric_is_infinite_or_not_a_number_is_reported(metric: float) -> None:
     group = ClusteringGroup(slices=(), metrics={"TOTAL_IO_READ_MB": metric})
     instant = Instant(
         requested_time="20260101000000000", action=Action.CLUSTERING, state=InstantState.REQUESTED

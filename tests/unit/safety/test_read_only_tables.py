@@ -1,7 +1,7 @@
-"""Jobs that may not write, or read, all of the table: run as a user for whom modes matter.
+"""Jobs that may not write or read parts of the table; the tests run as a user whom file modes restrict.
 
-They end in an error that names the place and the cure, and nothing is lost; once the rights are given the next run
-finishes.
+The error names the path and the missing permission, and the table stays unchanged. With the permission, the next run
+succeeds.
 """
 
 import os
@@ -24,14 +24,14 @@ from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import PROPERTIES
 from support.apart import as_unprivileged_user
-from support.jobs_on_tables import JOBS, ONLY_LOOKS, later, look
+from support.jobs_on_tables import JOBS, READ_ONLY_JOBS, later, read_state
 from support.small_tables import SmallTable
 from support.undone_tables import a_table, updated
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 START = datetime.now(timezone.utc) - timedelta(hours=3)
 A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
-NAMED = (
+EXPECTED_ERROR = (
     r"Cannot .+ '.*': (Permission denied|Read-only file system).*Give the job's user read and write access"
 )
 
@@ -46,7 +46,7 @@ def place() -> Iterator[Path]:
 
 
 @contextmanager
-def without(right: int, *places: Path) -> Iterator[None]:
+def without_permission(right: int, *places: Path) -> Iterator[None]:
     """Remove a permission (2: write, 4: read) from these places, and restore it."""
     before = {each: each.stat().st_mode for each in places}
     for each, mode in before.items():
@@ -71,52 +71,54 @@ PARTS: dict[str, Callable[[Path], list[Path]]] = {
 @VERSIONS
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("job", JOBS)
-def test_a_table_that_may_only_be_read(job: str, part: str, version: TableVersion, place: Path) -> None:
+def test_a_read_only_table_stays_unchanged_and_the_error_names_the_permission(
+    job: str, part: str, version: TableVersion, place: Path
+) -> None:
     def body() -> None:
         table = a_table(version, START, LocalStorage(str(place / "t")))
         act = JOBS[job](table)
-        old = look(table)
+        old = read_state(table)
         files = everything(place / "t")
-        with without(2, *PARTS[part](place / "t")):
-            if job in ONLY_LOOKS:
+        with without_permission(2, *PARTS[part](place / "t")):
+            if job in READ_ONLY_JOBS:
                 act(table.storage, later(1))
                 return
-            with pytest.raises(StoragePermissionError, match=NAMED) as refusal:
+            with pytest.raises(StoragePermissionError, match=EXPECTED_ERROR) as refusal:
                 act(table.storage, later(1))
         assert not refusal.value.retryable
-        assert look(table) == old
+        assert read_state(table) == old
         assert everything(place / "t") == files
         act(table.storage, later(3))
-        assert look(table) != old or job == "repair orphans" or job == "archive"
+        assert read_state(table) != old or job == "repair orphans" or job == "archive"
 
     as_unprivileged_user(body)
 
 
 @VERSIONS
 @pytest.mark.parametrize("job", JOBS)
-def test_properties_that_may_not_be_read(job: str, version: TableVersion, place: Path) -> None:
+def test_unreadable_properties_are_an_error(job: str, version: TableVersion, place: Path) -> None:
     def body() -> None:
         table = a_table(version, START, LocalStorage(str(place / "t")))
         act = JOBS[job](table)
-        old = look(table)
+        old = read_state(table)
         with (
-            without(4, place / "t" / PROPERTIES),
+            without_permission(4, place / "t" / PROPERTIES),
             pytest.raises(StoragePermissionError, match=r"hoodie\.properties': Permission denied"),
         ):
             act(table.storage, later(1))
-        assert look(table) == old
+        assert read_state(table) == old
 
     as_unprivileged_user(body)
 
 
 @VERSIONS
-def test_a_commit_that_may_not_be_read(version: TableVersion, place: Path) -> None:
+def test_an_unreadable_commit_is_an_error(version: TableVersion, place: Path) -> None:
     def body() -> None:
         table = a_table(version, START, LocalStorage(str(place / "t")))
         table.commit(A, B)
         newest = updated(table, A)
         path = place / "t" / table.timeline_store.path_of(newest)
-        with without(4, path), pytest.raises(StoragePermissionError, match=newest.requested_time):
+        with without_permission(4, path), pytest.raises(StoragePermissionError, match=newest.requested_time):
             load_snapshot(table.storage)
 
     as_unprivileged_user(body)
@@ -136,7 +138,7 @@ def test_files_that_cannot_be_deleted_are_reported_and_deleted_by_a_later_clean(
         updated(table, A, B)
         updated(table, A, B)
         request = CleanRequest(base_path="/t", commits_retained=1)
-        with without(2, place / "t" / "a"):
+        with without_permission(2, place / "t" / "a"):
             first = clean(request, storage=table.storage, clock=later(1))
         assert first.outcome is Outcome.COMPLETED
         assert files_in(table, "a") == 3

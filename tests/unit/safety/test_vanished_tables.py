@@ -1,6 +1,5 @@
-"""``.hoodie`` is deleted before a job, or at any call of it: no job creates a new table over the data files."""
+"""``.hoodie`` is deleted before a job or during the job: no job creates a new table over the data files."""
 
-import os
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -28,21 +27,24 @@ from hudi_table_services.storage.table_store import (
     read_table_config,
 )
 from hudi_table_services.tables.table import check_writable
+from support.depth import number_from
 from support.fail_points import tried
 from support.failing_calls import FailingCalls
-from support.jobs_on_tables import JOBS, ONLY_LOOKS, later, look
+from support.jobs_on_tables import JOBS, READ_ONLY_JOBS, later, read_state
 from support.small_tables import table_properties
 from support.undone_tables import a_table
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 START = datetime.now(timezone.utc) - timedelta(hours=3)
-EVERY = int(os.environ.get("FAIL_EVERY", "5"))
-NEEDING_A_TABLE = [job for job in JOBS if job != "check config"]
+EVERY = int(number_from("FAIL_EVERY", 5, 1))
+FEW_CALLS = 20
+"""Every call of a job with fewer calls is tried, because only its first calls find out that the table is gone."""
+JOBS_THAT_NEED_A_TABLE = [job for job in JOBS if job != "check config"]
 
 
 @pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not wait for missing files to come back."""
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let jobs read missing files again without a pause."""
     monkeypatch.setattr(table_store, "_READ_PAUSE_SECONDS", 0.0)
 
 
@@ -56,22 +58,26 @@ def data_of(storage: Storage) -> set[str]:
 
 @dataclass
 class Vanishing(FailingCalls):
-    """Another process deletes ``.hoodie`` right before the n-th call, or after it; the call itself is carried out."""
+    """A storage on which another process deletes ``.hoodie`` directly before or after the n-th call."""
 
     def list_files(self, folder: str = "") -> Any:
         return self._call(self.inner.list_files, folder)
 
     def _call(self, operation: Any, *arguments: Any) -> Any:
-        if not self._is_the_one(operation.__name__, str(arguments[0])):
+        if not self._must_fail(operation.__name__, str(arguments[0])):
             return operation(*arguments)
-        done = operation(*arguments) if self.after else None
-        self.inner.delete_folder(".hoodie")
-        return done if self.after else operation(*arguments)
+        if not self.after:
+            self.inner.delete_folder(".hoodie")
+            return operation(*arguments)
+        try:
+            return operation(*arguments)
+        finally:  # also after a call that raises an error because a file is missing, such as a heartbeat
+            self.inner.delete_folder(".hoodie")
 
 
 @VERSIONS
-@pytest.mark.parametrize("job", NEEDING_A_TABLE)
-def test_a_table_that_vanished_before(job: str, version: TableVersion) -> None:
+@pytest.mark.parametrize("job", JOBS_THAT_NEED_A_TABLE)
+def test_a_job_fails_if_the_table_vanished_before(job: str, version: TableVersion) -> None:
     table = a_table(version, START)
     act = JOBS[job](table)
     data = data_of(table.storage)
@@ -83,11 +89,11 @@ def test_a_table_that_vanished_before(job: str, version: TableVersion) -> None:
     assert data_of(table.storage) == data
     assert hoodie_of(table.storage) == {}
     with pytest.raises(InvalidRequestError, match=r"not a Hudi table.*restore \.hoodie from a copy"):
-        find_table_config(table.storage)  # how a write begins
+        find_table_config(table.storage)  # the first call of a write
 
 
 @VERSIONS
-def test_settings_are_not_checked_against_a_table_that_vanished(version: TableVersion) -> None:
+def test_the_configuration_check_fails_if_the_table_vanished_before(version: TableVersion) -> None:
     table = a_table(version, START)
     act = JOBS["check config"](table)
     table.storage.delete_folder(".hoodie")
@@ -97,16 +103,20 @@ def test_settings_are_not_checked_against_a_table_that_vanished(version: TableVe
 
 @VERSIONS
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("job", NEEDING_A_TABLE)
-def test_a_table_that_vanishes_meanwhile(job: str, after: bool, version: TableVersion) -> None:
+@pytest.mark.parametrize("job", JOBS_THAT_NEED_A_TABLE)
+def test_a_job_during_which_the_table_vanishes_deletes_no_live_file(
+    job: str, after: bool, version: TableVersion
+) -> None:
     table = a_table(version, START)
     act = JOBS[job](table)
-    old = look(table)
-    act(table.storage, later(1))
-    new = look(table)
-    first = 1 + (list(JOBS).index(job) + 2 * after + (version is TableVersion.V9)) % EVERY
+    old = read_state(table)
+    undisturbed = Vanishing(table.storage, 10_000, after)
+    act(undisturbed, later(1))
+    new = read_state(table)
+    every = EVERY if undisturbed.calls >= FEW_CALLS else 1
+    first = 1 + (list(JOBS).index(job) + 2 * after + (version is TableVersion.V9)) % every
     errors = 0
-    for fail_at in range(first, 10_000, EVERY):
+    for fail_at in range(first, 10_000, every):
         table = a_table(version, START)
         act = JOBS[job](table)
         storage = Vanishing(table.storage, fail_at, after)
@@ -121,21 +131,21 @@ def test_a_table_that_vanishes_meanwhile(job: str, after: bool, version: TableVe
         tried(f"vanished, {job}")
         where = f"call {fail_at}, {storage.failed}: {raised!r}"
         errors += raised is not None
-        # A table that is gone is no table on which there is nothing to do.
+        # A job must not report "nothing to do" for a table that has vanished.
         assert not isinstance(result, JobResult) or result.outcome is Outcome.COMPLETED, where
-        # Versions that readers see before and after the job are there whatever happened.
+        # Files that readers see both before and after the job are never deleted.
         assert (old.live & new.live) <= data_of(table.storage), where
         assert not table.storage.exists(PROPERTIES), where
         with pytest.raises((InvalidRequestError, TableNotFoundError)):
             find_table_config(table.storage)
-        if job not in ONLY_LOOKS:
+        if job not in READ_ONLY_JOBS:
             with pytest.raises(TableNotFoundError):
                 act(table.storage, later(3))
     assert errors > 0
 
 
 @pytest.mark.parametrize("content", [b"", bytes(range(256))], ids=["empty", "noise"])
-def test_damaged_properties_are_read_from_the_backup_or_named(content: bytes) -> None:
+def test_damaged_properties_are_read_from_the_backup_or_are_an_error(content: bytes) -> None:
     storage = MemoryStorage(uuid4().hex)
     whole = create_table(storage, table_properties(TableVersion.V9), later(0))
     storage.write(BACKUP, storage.read(PROPERTIES))
@@ -148,8 +158,8 @@ def test_damaged_properties_are_read_from_the_backup_or_named(content: bytes) ->
     assert storage.read(PROPERTIES) == content
 
 
-def test_properties_cut_short_anywhere_prevent_writes() -> None:
-    """Without its last lines the file may still name a table, but a different one."""
+def test_truncated_properties_prevent_writes() -> None:
+    """Without its last lines the file may still be valid, but describe a different table."""
     storage = MemoryStorage(uuid4().hex)
     whole = create_table(storage, table_properties(TableVersion.V9), later(0))
     content = storage.read(PROPERTIES)

@@ -1,4 +1,4 @@
-"""Flags of the clustering scripts: one for every field of their requests."""
+"""Flags of the clustering scripts: there is one flag for every field of their requests."""
 
 from dataclasses import fields
 
@@ -40,7 +40,7 @@ def test_there_is_a_flag_for_every_field(script: Script[JobRequest], request_typ
     assert all(action.help for action in actions)
 
 
-def test_flags_make_the_request() -> None:
+def test_flags_are_parsed_into_the_request() -> None:
     flags = ["--base-path=/t", "--request-id=r", "--sort-columns=a,b", "--layout=zorder", "--partitions=p,q"]
     more = [
         "--every-n-commits=4",
@@ -77,12 +77,12 @@ def test_flags_make_the_request() -> None:
     ).request == (CancelClusteringRequest(base_path="/t", request_id="r", older_than_minutes=9))
 
 
-def test_cancelling_all_has_to_be_said() -> None:
+def test_a_cancellation_needs_instants_or_an_age() -> None:
     with pytest.raises(InvalidRequestError, match="--instant or --older-than-minutes"):
         CANCEL_CLUSTERING.parse(["--base-path=/t"])
 
 
-def test_a_document_stands_alone() -> None:
+def test_a_request_document_cannot_be_combined_with_flags() -> None:
     assert EXECUTE_CLUSTERING.parse(["--request", "s3://jobs/1.json"]).request_uri == "s3://jobs/1.json"
     with pytest.raises(InvalidRequestError, match="--request and --instant exclude each other"):
         EXECUTE_CLUSTERING.parse(["--request", "s3://jobs/1.json", "--instant", "20260102030405006"])

@@ -1,4 +1,4 @@
-"""Flags and document are two spellings of one request."""
+"""Flags and a request document give the same request."""
 
 import json
 from dataclasses import fields
@@ -50,11 +50,11 @@ ALL_FIELDS = {
 }
 
 
-def test_flags_and_document_make_the_same_request() -> None:
+def test_flags_and_a_document_give_the_same_request() -> None:
     assert UPSERT.parse(ALL_FLAGS).request == UpsertRequest.from_json(json.dumps(ALL_FIELDS))
 
 
-def test_each_flag_alone_makes_the_same_request_as_its_field_alone() -> None:
+def test_each_flag_gives_the_same_request_as_its_field() -> None:
     always = ["--base-path=/t", "--request-id=x"]
     by_flag = {
         ("--table-name=n",): {"table_name": "n"},
@@ -85,7 +85,7 @@ def test_there_is_a_flag_for_every_field_of_request_and_source() -> None:
     assert len(SourceSpec.__slots__) == len(source_flags)
 
 
-def test_a_document_stands_alone() -> None:
+def test_a_request_document_needs_no_other_flags() -> None:
     command = UPSERT.parse(["--request", "s3://jobs/1.json", "--print-request"])
     assert (command.request, command.request_uri, command.prints_request) == (None, "s3://jobs/1.json", True)
 
@@ -107,13 +107,13 @@ def test_a_document_stands_alone() -> None:
         (["--base-path=/t", "--source-format=csv"], "neither a path nor options"),
     ],
 )
-def test_a_bad_flag_is_refused_by_name(flags: list[str], message: str) -> None:
+def test_the_error_names_a_bad_flag(flags: list[str], message: str) -> None:
     with pytest.raises(InvalidRequestError) as refused:
         UPSERT.parse(flags)
     assert message in str(refused.value)
 
 
-def test_help_shows_every_flag_with_a_text_and_examples(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_every_flag_examples_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         UPSERT.parse(["--help"])
     assert ended.value.code == 0

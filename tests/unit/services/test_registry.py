@@ -1,9 +1,8 @@
-"""The records of services: each script has its file, its place in the wheel, a job and a request of its own."""
+"""The records of services: each script has its own file, job and request type."""
 
 import importlib.util
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,8 @@ import pytest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ExecuteClusteringRequest
 from hudi_table_services.contract.request import JobRequest
-from hudi_table_services.contract.result import REPORTS
 from hudi_table_services.errors import TableNotFoundError
-from hudi_table_services.services.registry import SERVICES, script, script_of
+from hudi_table_services.services.registry import SERVICES, script
 from hudi_table_services.services.service import Script
 from hudi_table_services.storage.stores.memory import MemoryStorage
 
@@ -25,17 +23,14 @@ def all_requests(kind: type[JobRequest] = JobRequest) -> set[type[JobRequest]]:
     return {kind, *(each for child in kind.__subclasses__() for each in all_requests(child))}
 
 
-def test_every_script_has_its_file_and_its_place_in_the_wheel() -> None:
+def test_every_script_has_its_own_file() -> None:
     named = sorted(each.file_name for each in SCRIPTS)
     assert named == sorted(path.name for path in (REPOSITORY / "spark_jobs").glob("*.py"))
-    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
-    included = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    assert included == {f"spark_jobs/{name}": f"airflow_hudi_provider/spark_jobs/{name}" for name in named}
 
 
 def test_every_request_has_exactly_one_script() -> None:
     assert len({each.request_type for each in SCRIPTS}) == len(SCRIPTS)
-    # A class with slots is made anew by its decorator; `__subclasses__` lists the class without slots as well.
+    # The decorator of a class with slots creates a second class; `__subclasses__` lists both classes.
     ours = {each for each in all_requests() if vars(sys.modules[each.__module__]).get(each.__name__) is each}
     assert {each.request_type for each in SCRIPTS} == ours - {JobRequest}
 
@@ -44,10 +39,9 @@ def test_a_service_its_requests_and_its_report_have_one_name() -> None:
     for service in SERVICES:
         assert {each.request_type.service for each in service.scripts} == {service.name}
         assert service.report is None or service.report.service == service.name
-    assert {service.report for service in SERVICES} == {*REPORTS, None}
 
 
-def test_names_are_unique() -> None:
+def test_names_of_services_and_metrics_are_unique() -> None:
     assert len({service.name for service in SERVICES}) == len(SERVICES)
     assert len({each.metric_name for each in SCRIPTS}) == len(SCRIPTS)
 
@@ -62,22 +56,20 @@ def test_the_file_runs_its_own_script(each: Script[JobRequest]) -> None:
     assert each in vars(module).values()
 
 
-def test_a_script_is_found_by_name_and_by_request_and_runs_its_job() -> None:
-    request = CleanRequest(base_path="/t")
-    assert script("clean.py") is script_of(request)
+def test_a_script_is_found_by_its_name_and_runs_its_job() -> None:
     with pytest.raises(TableNotFoundError):
-        script("clean.py").run(None, request, storage=MemoryStorage("t"))
+        script("clean.py").run(None, CleanRequest(base_path="/t"), storage=MemoryStorage("t"))
 
 
-def test_a_script_refuses_the_request_of_another_one_and_a_missing_session() -> None:
+def test_a_script_refuses_another_request_type_and_a_missing_spark_session() -> None:
     with pytest.raises(TypeError, match=r"archive\.py takes a ArchiveRequest, not CleanRequest"):
         script("archive.py").run(None, CleanRequest(base_path="/t"))
     with pytest.raises(TypeError, match="needs a Spark session"):
         script("execute_clustering.py").run(None, ExecuteClusteringRequest(base_path="/t"))
 
 
-def test_the_registry_imports_no_job_and_no_package() -> None:
-    """A DAG file may import it: reading the file must stay fast, and Spark and Arrow may be missing."""
+def test_the_registry_imports_no_jobs_and_no_large_packages() -> None:
+    """A DAG file may import the registry. Airflow must parse the file fast, without Spark and Arrow."""
     code = (
         "import sys, hudi_table_services.services.registry; "
         "layers = ('jobs', 'commits', 'tables', 'storage', 'execution'); "

@@ -1,4 +1,4 @@
-"""Instant times: in the table's zone, and never used twice."""
+"""Instant times: they are in the time zone of the table, and always increase."""
 
 import time
 from datetime import datetime, timedelta, timezone
@@ -15,12 +15,12 @@ LOCAL_TABLE = TableConfig({})
 MOMENT = datetime(2026, 1, 2, 3, 4, 5, 678_999, timezone.utc)
 
 
-def test_instant_time_has_milliseconds_in_utc() -> None:
+def test_an_instant_time_has_milliseconds_and_is_in_utc() -> None:
     assert instant_text(MOMENT, UTC_TABLE) == "20260102030405678"
     assert instant_text(MOMENT.astimezone(timezone(timedelta(hours=5))), UTC_TABLE) == "20260102030405678"
 
 
-def test_a_table_with_local_time_uses_the_zone_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_with_local_time_uses_the_time_zone_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Asia/Kolkata")
     time.tzset()
     try:

@@ -1,4 +1,4 @@
-"""Markers on storage: our own, and those of Hudi's timeline server."""
+"""Markers on storage: markers of this project, and markers of Hudi's timeline server."""
 
 from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""Processes that request instants at the same millisecond overwrite nothing."""
+"""Processes that request instants in the same millisecond never overwrite each other's instant."""
 
 import multiprocessing
 from multiprocessing.synchronize import Barrier
@@ -26,7 +26,10 @@ LOST = "lost"
 def request(
     base_path: str, version: TableVersion, who: str, is_locked: bool, barrier: Barrier, results: Any
 ) -> None:
-    """Request an instant in each round, together with the other processes; report its time, or that it was taken."""
+    """Request an instant in each round, at the same time as the other processes; report the time of the instant.
+
+    If another process has an instant with this time, report `LOST`.
+    """
     storage = LocalStorage(base_path)
     store = TimelineStore(storage, TableConfig(table_properties(version)), FixedClock())
     for round_number in range(ROUNDS):

@@ -1,4 +1,4 @@
-"""The snapshot of a table: visible file slices, reserved file groups, schema; and changes by other writers."""
+"""The snapshot of a table: visible file slices, reserved file groups and schema. Also changes by other writers."""
 
 from uuid import uuid4
 
@@ -93,14 +93,14 @@ def test_files_of_pending_and_undone_writes_are_hidden(table: SmallTable) -> Non
     assert base_instants(load_snapshot(table.storage)) == {"city=a/a1-0": committed.requested_time}
 
 
-def test_files_older_than_the_first_active_write_count_as_archived_and_visible(table: SmallTable) -> None:
+def test_files_older_than_the_first_active_write_are_visible(table: SmallTable) -> None:
     table.add_file("city=a", base_file_name("old-0", "20200101000000000"))
     table.commit(A1)
     assert "city=a/old-0" in base_instants(load_snapshot(table.storage))
 
 
 def test_an_old_clean_does_not_hide_archived_writes(table: SmallTable) -> None:
-    """Cleans and rollbacks are archived independently of writes."""
+    """Cleans and rollbacks are archived independently of writes, so an old clean may remain on the active timeline."""
     table.timeline_store.request(Action.CLEAN, b"plan", "20200101000000000")
     table.add_file("city=a", base_file_name("old-0", "20200202000000000"))
     table.commit(A1)
@@ -120,14 +120,14 @@ def test_a_remaining_savepointed_commit_does_not_hide_archived_writes(table: Sma
     assert "city=a/old-0" in base_instants(load_snapshot(table.storage))
 
 
-def test_a_dead_write_before_every_commit_stays_hidden(table: SmallTable) -> None:
+def test_files_of_a_dead_write_before_every_commit_are_hidden(table: SmallTable) -> None:
     dead = table.begin()
     table.add_file("city=a", base_file_name("dead-0", dead.requested_time))
     table.commit(A1)
     assert "city=a/dead-0" not in base_instants(load_snapshot(table.storage))
 
 
-def test_replaced_file_groups_are_left_out(table: SmallTable) -> None:
+def test_replaced_file_groups_are_hidden(table: SmallTable) -> None:
     table.commit(A1, A2, B1)
     replacing = FileGroupId("city=a", "a3-0")
     table.commit(replacing, replaces={"city=a": ("a1-0", "a2-0")})
@@ -155,7 +155,7 @@ def test_file_groups_of_pending_plans_are_reserved(table: SmallTable) -> None:
     }
 
 
-def test_the_schema_is_of_the_latest_write_that_has_one(table: SmallTable) -> None:
+def test_the_schema_is_from_the_latest_write_with_a_schema(table: SmallTable) -> None:
     assert load_snapshot(table.storage).schema_json is None
     table.commit(A1, schema='{"old":1}')
     table.commit(A1, schema=SCHEMA)
@@ -163,7 +163,7 @@ def test_the_schema_is_of_the_latest_write_that_has_one(table: SmallTable) -> No
     assert load_snapshot(table.storage).schema_json == SCHEMA
 
 
-def test_a_leftover_of_a_retried_task_is_distinguished_from_the_file_of_the_commit(table: SmallTable) -> None:
+def test_the_file_of_the_commit_is_selected_among_files_of_retried_tasks(table: SmallTable) -> None:
     instant = table.commit(A1)
     for token in ("0-0-0", "9-9-9"):
         table.add_file("city=a", base_file_name("a1-0", instant.requested_time, token), b"half")
@@ -172,7 +172,7 @@ def test_a_leftover_of_a_retried_task_is_distinguished_from_the_file_of_the_comm
     assert only.base_file.write_token == "0-1-0"
 
 
-def test_an_archived_leftover_is_chosen_the_same_way_every_time(table: SmallTable) -> None:
+def test_among_files_of_an_archived_commit_the_last_name_is_selected(table: SmallTable) -> None:
     for token in ("0-1-0", "0-2-0"):
         table.add_file("city=a", base_file_name("old-0", "20200101000000000", token))
     table.commit(A1)
@@ -198,12 +198,12 @@ def test_other_files_of_a_partition_are_ignored(table: SmallTable, name: str) ->
     assert set(base_instants(load_snapshot(table.storage))) == {"city=a/a1-0"}
 
 
-def test_an_instant_archived_while_loading_is_no_error(table: SmallTable) -> None:
+def test_archival_of_an_instant_during_loading_is_no_error(table: SmallTable) -> None:
     table.commit(A1, replaces={})
     newest = table.commit(A2)
 
     class Archiver(MemoryStorage):
-        """Remove the first commit right before its content is read."""
+        """A storage that removes the first commit directly before a job reads the content of this commit."""
 
         def read(self, path: str) -> bytes:
             if path.endswith(".replacecommit") and self.exists(path):
@@ -230,11 +230,16 @@ def delta_commit(table: SmallTable, file_id: str, base_instant: str, version: in
     """Complete a delta commit of one log file, named as the table version requires."""
     store = table.timeline_store
     pending = table.begin(Action.DELTA_COMMIT)
-    is_own = table.version.layout.has_completion_time_in_names
+    has_own_instant = table.version.layout.has_completion_time_in_names
     name = add_log(
-        table, file_id, pending.requested_time if is_own else base_instant, 1 if is_own else version
+        table,
+        file_id,
+        pending.requested_time if has_own_instant else base_instant,
+        1 if has_own_instant else version,
     )
-    store.complete(pending, b'{"extraMetadata":{"schema":"s"}}' if not is_own else _empty_avro(table))
+    store.complete(
+        pending, b'{"extraMetadata":{"schema":"s"}}' if not has_own_instant else _empty_avro(table)
+    )
     return name
 
 
@@ -300,7 +305,7 @@ def test_an_unchanged_timeline_has_no_changes(table: SmallTable) -> None:
     assert load_commit_changes(table.timeline_store, timeline, timeline) == ()
 
 
-def test_a_newly_completed_commit_is_a_change_whatever_its_requested_time(table: SmallTable) -> None:
+def test_a_newly_completed_commit_is_a_change_even_if_its_requested_time_is_old(table: SmallTable) -> None:
     slow = table.begin()
     before = table.timeline_store.load()
     ours = table.begin()
@@ -339,19 +344,19 @@ def test_an_undone_commit_is_a_change_and_an_archived_commit_is_not(table: Small
     assert store.load().completed_writes == (kept,)
 
 
-def test_a_thousand_partitions_are_listed_once_each() -> None:
-    class Counting(MemoryStorage):
-        listed: list[str] = []  # noqa: RUF012 - shared by the threads on purpose
+def test_each_of_a_hundred_partitions_is_listed_once() -> None:
+    class CountingStorage(MemoryStorage):
+        listed: list[str] = []  # noqa: RUF012 - the threads share this list
 
         def list_folder(self, folder: str = ""):
-            Counting.listed.append(folder)
+            CountingStorage.listed.append(folder)
             return super().list_folder(folder)
 
     name = uuid4().hex
     table = SmallTable(MemoryStorage(name))
     table.commit(*(FileGroupId(f"city={n:03d}", "f-0") for n in range(100)))
-    storage: Storage = Counting(name)
-    Counting.listed.clear()
+    storage: Storage = CountingStorage(name)
+    CountingStorage.listed.clear()
     assert len(load_snapshot(storage).partitions) == 100
-    assert sorted(Counting.listed) == sorted({*Counting.listed})
-    assert len(Counting.listed) == 102
+    assert sorted(CountingStorage.listed) == sorted({*CountingStorage.listed})
+    assert len(CountingStorage.listed) == 102

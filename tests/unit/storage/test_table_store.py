@@ -1,4 +1,4 @@
-"""Reading, creating and changing table properties; distinguishing tables from other folders."""
+"""Reading, creating and changing table properties; the difference between tables and other folders."""
 
 from uuid import uuid4
 
@@ -63,7 +63,7 @@ def test_a_new_table_has_the_folders_of_its_version(
     }  # fmt: skip
 
 
-def test_only_one_writer_creates_a_table(storage: Storage) -> None:
+def test_a_second_creation_of_a_table_is_a_conflict(storage: Storage) -> None:
     create_table(storage, table_properties(), CLOCK)
     with pytest.raises(CommitConflictError, match="created a table"):
         create_table(storage, table_properties(), CLOCK)
@@ -78,7 +78,7 @@ def test_an_empty_base_path_has_no_table(storage: Storage) -> None:
 @pytest.mark.parametrize(
     "path", [".hoodie/.aux/staging/1/x.arrow", ".hoodie/lock", ".hoodie/.heartbeat/2026", ".hoodie/.temp/1/x"]
 )
-def test_leftovers_of_a_dead_first_write_count_as_empty(storage: Storage, path: str) -> None:
+def test_a_base_path_with_leftovers_of_a_dead_first_write_has_no_table(storage: Storage, path: str) -> None:
     storage.create(path, b"")
     assert find_table_config(storage) is None
 
@@ -116,13 +116,13 @@ def test_a_table_without_checksum_is_read(storage: Storage) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"hoodie.table.name=trips\nhoodie.table.checksum=1\n"])
-def test_corrupt_properties_are_named(storage: Storage, content: bytes) -> None:
+def test_the_error_names_corrupt_properties(storage: Storage, content: bytes) -> None:
     storage.create(PROPERTIES, content)
     with pytest.raises(CorruptTableError, match=r"hoodie\.properties"):
         read_table_config(storage)
 
 
-def test_changes_are_merged_and_the_backup_is_deleted(storage: Storage) -> None:
+def test_changes_are_merged_with_the_properties_and_the_backup_is_deleted(storage: Storage) -> None:
     create_table(storage, table_properties(), CLOCK)
     config = update_properties(storage, {"a": "1", "hoodie.table.type": None}, CLOCK)
     assert config.get("a") == "1"
@@ -131,20 +131,20 @@ def test_changes_are_merged_and_the_backup_is_deleted(storage: Storage) -> None:
     assert not storage.exists(BACKUP)
 
 
-def test_a_change_first_finishes_an_interrupted_change(storage: Storage) -> None:
+def test_a_change_first_completes_an_interrupted_change(storage: Storage) -> None:
     storage.create(BACKUP, encode_properties({**table_properties(), "b": "2"}, saved_at=CLOCK.now()))
     config = update_properties(storage, {"a": "1"}, CLOCK)
     assert (config.get("a"), config.get("b")) == ("1", "2")
     assert not storage.exists(BACKUP)
 
 
-def test_the_main_file_wins_over_a_leftover_backup(storage: Storage) -> None:
+def test_a_leftover_backup_does_not_replace_the_main_file(storage: Storage) -> None:
     create_table(storage, {**table_properties(), "b": "main"}, CLOCK)
     storage.create(BACKUP, encode_properties({**table_properties(), "b": "backup"}, saved_at=CLOCK.now()))
     assert update_properties(storage, {"a": "1"}, CLOCK).get("b") == "main"
 
 
-def test_a_change_removes_the_checksum_that_hadoop_keeps_beside_the_file(tmp_path) -> None:
+def test_a_change_removes_the_checksum_file_of_hadoop(tmp_path) -> None:
     storage = LocalStorage(str(tmp_path))
     create_table(storage, table_properties(), CLOCK)
     (tmp_path / ".hoodie" / ".hoodie.properties.crc").write_bytes(b"crc\0")
@@ -152,7 +152,9 @@ def test_a_change_removes_the_checksum_that_hadoop_keeps_beside_the_file(tmp_pat
     assert not (tmp_path / ".hoodie" / ".hoodie.properties.crc").exists()
 
 
-def test_switching_off_the_metadata_table_unlists_it_and_deletes_it(storage: Storage) -> None:
+def test_switching_off_the_metadata_table_removes_it_from_the_properties_and_deletes_it(
+    storage: Storage,
+) -> None:
     SmallTable(storage)
     listed = {
         "hoodie.table.metadata.partitions": "files",
@@ -165,7 +167,7 @@ def test_switching_off_the_metadata_table_unlists_it_and_deletes_it(storage: Sto
     assert list(storage.list_files(METADATA_TABLE)) == []
 
 
-def test_a_stale_metadata_table_is_deleted_only_when_it_is_not_listed(storage: Storage) -> None:
+def test_a_metadata_table_is_deleted_only_if_the_properties_do_not_list_it(storage: Storage) -> None:
     SmallTable(storage)
     storage.create(f"{METADATA_TABLE}/x", b"")
     listed = update_properties(storage, {"hoodie.table.metadata.partitions": "files"}, CLOCK)

@@ -38,7 +38,7 @@ def names(storage: Storage, folder: str) -> list[str]:
     return [f.name for f in storage.list_folder(folder).files if f.name[0].isdigit()]
 
 
-def test_layout_1_keeps_one_file_per_state(storage: Storage) -> None:
+def test_layout_1_has_one_file_per_state(storage: Storage) -> None:
     table = SmallTable(storage)
     completed = table.timeline_store.complete(table.begin(), b"{}")
     time = completed.requested_time
@@ -48,7 +48,7 @@ def test_layout_1_keeps_one_file_per_state(storage: Storage) -> None:
     assert table.timeline_store.read(completed) == b"{}"
 
 
-def test_layout_2_names_the_completion_time(storage: Storage) -> None:
+def test_in_layout_2_the_file_name_contains_the_completion_time(storage: Storage) -> None:
     table = SmallTable(storage, TableVersion.V9)
     completed = table.timeline_store.complete(table.begin(), b"Obj")
     assert completed.completion_time is not None
@@ -67,7 +67,7 @@ def test_layout_2_names_the_completion_time(storage: Storage) -> None:
         (TableVersion.V9, Action.ROLLBACK, "rollback", Action.ROLLBACK),
     ],
 )
-def test_table_services_complete_under_the_action_that_hudi_uses(
+def test_a_completed_table_service_has_the_same_action_as_in_hudi(
     storage: Storage, version: TableVersion, action: Action, pending_name: str, completed_as: Action
 ) -> None:
     table = SmallTable(storage, version)
@@ -82,8 +82,8 @@ def test_table_services_complete_under_the_action_that_hudi_uses(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_times_are_later_than_everything_on_the_timeline(storage: Storage, version: TableVersion) -> None:
-    table = SmallTable(storage, version)  # its clock stands still
+def test_new_times_are_later_than_all_times_on_the_timeline(storage: Storage, version: TableVersion) -> None:
+    table = SmallTable(storage, version)  # the clock of this table does not advance
     times: list[str] = []
     for _ in range(3):
         completed = table.timeline_store.complete(table.begin(), b"x")
@@ -123,7 +123,7 @@ def test_an_instant_that_was_removed_cannot_start(storage: Storage) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_an_instant_completes_once(storage: Storage, version: TableVersion) -> None:
+def test_an_instant_cannot_be_completed_twice(storage: Storage, version: TableVersion) -> None:
     table = SmallTable(storage, version)
     pending = table.begin()
     table.timeline_store.complete(pending, b"one")
@@ -138,7 +138,7 @@ def test_two_writers_cannot_request_the_same_instant(storage: Storage) -> None:
         store.request(Action.COMMIT, requested_time="20260101000000000")
 
 
-def test_a_completion_that_succeeded_despite_an_error_counts(storage: Storage) -> None:
+def test_a_completion_that_succeeded_despite_an_error_is_detected(storage: Storage) -> None:
     table = SmallTable(storage)
     pending = table.begin()
     faulty = FaultyStorage(storage, fail_at=1, after=True, error=lambda: StorageError("Timed out."))
@@ -156,7 +156,7 @@ def test_a_failed_completion_raises_the_original_error(storage: Storage) -> None
 
 
 class _SilentStorage(FaultyStorage):
-    """A storage whose creations fail and whose reads fail afterwards."""
+    """A storage on which one creation fails and all reads fail."""
 
     def read(self, path: str) -> bytes:
         raise StorageError("No route to host.")
@@ -171,7 +171,7 @@ def test_the_state_of_a_commit_is_unknown_if_the_storage_stops_answering(storage
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_completed_instant_of_zero_bytes_is_named(storage: Storage, version: TableVersion) -> None:
+def test_the_error_names_a_completed_instant_of_zero_bytes(storage: Storage, version: TableVersion) -> None:
     table = SmallTable(storage, version)
     completed = table.timeline_store.complete(table.begin(), b"")
     with pytest.raises(TimelineInvariantError, match=f"{completed.requested_time}.*zero bytes"):
@@ -179,8 +179,8 @@ def test_a_completed_instant_of_zero_bytes_is_named(storage: Storage, version: T
 
 
 @contextmanager
-def filled_soon(storage: Storage, path: str, content: bytes) -> Iterator[None]:
-    """Complete an instant as Hudi does on a local disk: create the file first and write its content later."""
+def content_written_later(storage: Storage, path: str, content: bytes) -> Iterator[None]:
+    """Write the content of a completed instant after its creation, in the same way as Hudi on a local disk."""
     writer = threading.Timer(0.1, storage.write, (path, content))
     writer.start()
     yield
@@ -197,7 +197,7 @@ def test_a_reader_waits_for_the_content_of_a_completed_instant(
     content = encode_commit_metadata(metadata, version)
     store = table.timeline_store
     completed = store.complete(table.begin(), content[:size])
-    with filled_soon(storage, store.path_of(completed), content):
+    with content_written_later(storage, store.path_of(completed), content):
         assert store.load().instants == (completed,)
         assert store.commit_metadata(completed).extra_metadata == {"schema": "s" * 99}
 
@@ -228,7 +228,7 @@ def test_an_instant_of_the_other_layout_is_an_error(
         "20260101000000000.unheardof",
     ],
 )
-def test_other_files_of_the_folder_are_ignored(storage: Storage, name: str) -> None:
+def test_other_files_in_the_folder_of_the_timeline_are_ignored(storage: Storage, name: str) -> None:
     table = SmallTable(storage)
     storage.create(f".hoodie/{name}", b"x")
     assert len(table.timeline_store.load()) == 0

@@ -1,4 +1,4 @@
-"""Queries of the timeline have the same result after archival; the archive is read only if it is needed."""
+"""Queries of the timeline return the same result after archival; they read the archive only if they need it."""
 
 from typing import NoReturn
 
@@ -11,8 +11,7 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import ClusteringPlan, PlanStrategy
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.commit_counter import count_commits_of
 from hudi_table_services.tables.request_lookup import find_completed_anywhere
@@ -22,7 +21,7 @@ VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9]
 A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
 
 
-def counted(history: History) -> tuple[int, str | None]:
+def count_commits(history: History) -> tuple[int, str | None]:
     store = history.table.timeline_store
     archived = ArchivedTimeline(history.storage, history.table.config)
     count = count_commits_of(store, store.load(), archived=archived.readable_writes)
@@ -39,16 +38,16 @@ def test_archival_does_not_change_the_count_of_commits_since_the_last_clustering
     if clusters:
         cluster(history)
     history.commits(7, B)
-    before = counted(history)
+    before = count_commits(history)
     assert before[0] == (7 if clusters else 9)
     archived = history.archive().report
     assert archived is not None
     assert archived.archived_commits > 2
-    assert counted(history) == before
+    assert count_commits(history) == before
 
 
 def cluster(history: History) -> None:
-    """Complete a clustering whose input was deleted."""
+    """Complete a clustering that replaces a file group without files."""
     plan = ClusteringPlan(groups=(), strategy=PlanStrategy(class_name="any"))
     layout = history.version.layout
     action = Action.CLUSTERING if layout.has_completion_time_in_names else Action.REPLACE_COMMIT
@@ -62,7 +61,9 @@ def cluster(history: History) -> None:
 
 
 @VERSIONS
-def test_the_archive_is_read_only_if_the_active_timeline_lacks_the_answer(version: TableVersion) -> None:
+def test_the_archive_is_read_only_if_the_active_timeline_does_not_contain_the_result(
+    version: TableVersion,
+) -> None:
     history = History(version)
     history.commits(3, A)
     cluster(history)
@@ -70,11 +71,11 @@ def test_the_archive_is_read_only_if_the_active_timeline_lacks_the_answer(versio
     history.archive(4, 5)
     store = history.table.timeline_store
 
-    def unasked() -> NoReturn:
+    def fail_if_read() -> NoReturn:
         raise AssertionError("the active timeline knows")
 
     cluster(history)
-    count_commits_of(store, store.load(), archived=unasked)
+    count_commits_of(store, store.load(), archived=fail_if_read)
     for each in history.storage.list_files():
         if "archive" in each.path or "history" in each.path:
             history.storage.write(each.path, b"not readable")
@@ -97,7 +98,7 @@ def test_a_request_is_found_on_the_active_timeline_and_in_the_archive(version: T
     assert find_completed_anywhere(history.storage, config, store, store.load(), "second") is None
 
 
-def test_an_unreadable_history_is_reported() -> None:
+def test_the_error_names_an_unreadable_manifest() -> None:
     history = History(TableVersion.V9)
     history.commits(6, A)
     history.archive()

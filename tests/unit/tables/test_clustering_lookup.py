@@ -1,4 +1,4 @@
-"""Clusterings by requested time: found ones, explanations for missing ones, and the number of reads."""
+"""Finding clusterings by requested time: the number of reads, and the replacement of a replaced plan."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -28,17 +28,17 @@ class CountingStorage:
     """A storage that counts reads and listings."""
 
     inner: MemoryStorage
-    asked: Counter[str] = field(default_factory=Counter)
+    calls: Counter[str] = field(default_factory=Counter)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
     def read(self, path: str) -> bytes:
-        self.asked[path] += 1
+        self.calls[path] += 1
         return self.inner.read(path)
 
     def list_folder(self, folder: str = "") -> FolderListing:
-        self.asked[f"{folder}/"] += 1
+        self.calls[f"{folder}/"] += 1
         return self.inner.list_folder(folder)
 
 
@@ -65,12 +65,12 @@ def complete(table: SmallTable, instant: Instant) -> None:
 
 
 def execute(table: SmallTable, *instants: str, storage: Any = None) -> JobResult:
-    """Execute without Spark, which only pending plans need."""
+    """Execute without Spark; only executions of pending plans need Spark."""
     request = ExecuteClusteringRequest(base_path="/t", instants=instants)
     return execute_clustering(None, request, storage=storage or table.storage, clock=table.clock)  # type: ignore[arg-type]
 
 
-def test_many_names_cost_one_load_of_the_timeline(table: SmallTable) -> None:
+def test_the_timeline_is_loaded_once_for_many_requested_times(table: SmallTable) -> None:
     plans = [plan(table) for _ in range(6)]
     for each in plans:
         complete(table, each)
@@ -79,16 +79,16 @@ def test_many_names_cost_one_load_of_the_timeline(table: SmallTable) -> None:
         CancelClusteringRequest(base_path="/t", instants=(gone,)), storage=table.storage, clock=table.clock
     )
     table.commit(FileGroupId("a", "a-0"), extra={GAVE_WAY_KEY: gone})
-    names = [each.requested_time for each in plans]
+    times = [each.requested_time for each in plans]
     one, all_of_them = CountingStorage(table.storage), CountingStorage(table.storage)  # type: ignore[arg-type]
-    execute(table, names[0], storage=one)
-    assert execute(table, *names, gone, storage=all_of_them).outcome is Outcome.COMPLETED
-    assert all_of_them.asked[".hoodie/"] == one.asked[".hoodie/"]
-    requested = [f".hoodie/{name}.replacecommit.requested" for name in names]
-    assert [all_of_them.asked[path] for path in requested] == [1] * len(names)
+    execute(table, times[0], storage=one)
+    assert execute(table, *times, gone, storage=all_of_them).outcome is Outcome.COMPLETED
+    assert all_of_them.calls[".hoodie/"] == one.calls[".hoodie/"]
+    requested = [f".hoodie/{time}.replacecommit.requested" for time in times]
+    assert [all_of_them.calls[path] for path in requested] == [1] * len(times)
 
 
-def test_cancelling_a_plan_that_gave_way_cancels_its_replacement(table: SmallTable) -> None:
+def test_cancelling_a_replaced_plan_cancels_its_replacement(table: SmallTable) -> None:
     first = plan(table)
     request = CancelClusteringRequest(base_path="/t", instants=(first.requested_time,))
     cancel_clustering(request, storage=table.storage, clock=table.clock)

@@ -1,4 +1,4 @@
-"""A change of the first active write neither hides archived commits nor shows files of writes that never completed."""
+"""If the first active write changes, archived commits stay visible, and files of uncompleted writes stay hidden."""
 
 from datetime import timedelta
 
@@ -23,33 +23,33 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
-from support.archived_tables import FEW, History
+from support.archived_tables import SMALL_LIMITS, History
 from support.faulty_storage import crashes_everywhere
 from support.small_tables import base_file_name
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
-BEYOND = {**FEW, "hoodie.archive.beyond.savepoint": "true"}
+BEYOND = {**SMALL_LIMITS, "hoodie.archive.beyond.savepoint": "true"}
 
 
 def group(number: int) -> FileGroupId:
     return FileGroupId("a", f"f{number}")
 
 
-def seen(history: History) -> set[str]:
+def visible_files(history: History) -> set[str]:
     return {s.base_file_path or "" for s in load_snapshot(history.storage).all_slices}
 
 
-def save(history: History, instant: Instant) -> JobResult:
+def create(history: History, instant: Instant) -> JobResult:
     request = CreateSavepointRequest(base_path="/t", instant=instant.requested_time)
     return create_savepoint(request, storage=history.storage, clock=history.clock)
 
 
-def unsave(history: History, instant: Instant, storage: Storage | None = None) -> JobResult:
+def delete_savepoint_of(history: History, instant: Instant, storage: Storage | None = None) -> JobResult:
     request = DeleteSavepointRequest(base_path="/t", instants=(instant.requested_time,))
     return delete_savepoint(request, storage=storage or history.storage, clock=history.clock)
 
 
-def go_back(history: History, instant: Instant) -> JobResult:
+def restore_to(history: History, instant: Instant) -> JobResult:
     request = RestoreRequest(base_path="/t", savepoint=instant.requested_time)
     return restore(request, storage=history.storage, clock=history.clock)
 
@@ -65,8 +65,8 @@ def repair(history: History) -> JobResult:
     return repair_orphan_files(request, storage=history.storage, clock=history.clock)
 
 
-def with_an_orphan(history: History, done: int) -> None:
-    """Add a file of an undone write, which the rollback missed, after some commits."""
+def add_orphan(history: History, done: int) -> None:
+    """Write `done` commits, and then add an orphan: a file of a write whose instant is removed."""
     for number in range(done):
         history.commits(1, group(number))
     dead = history.table.begin()
@@ -75,10 +75,10 @@ def with_an_orphan(history: History, done: int) -> None:
 
 
 def archived_beyond_a_savepoint(version: TableVersion) -> tuple[History, list[Instant]]:
-    """Seven commits of one file group each; the first has a savepoint, the next four are archived."""
+    """Write seven commits with one file group each; the first commit has a savepoint, the next four are archived."""
     history = History(version)
     done = [*history.commits(1, group(0))]
-    save(history, done[0])
+    create(history, done[0])
     for number in range(1, 7):
         done += history.commits(1, group(number))
     history.archive(options=BEYOND)
@@ -89,16 +89,16 @@ def archived_beyond_a_savepoint(version: TableVersion) -> tuple[History, list[In
 @VERSIONS
 def test_a_savepoint_of_the_first_commit_makes_no_orphan_visible(version: TableVersion) -> None:
     history = History(version)
-    with_an_orphan(history, done=1)
+    add_orphan(history, done=1)
     history.commits(2, group(1))
-    before = seen(history)
+    before = visible_files(history)
     first = history.table.timeline_store.load().completed_writes[0]
     with pytest.raises(InvalidRequestError, match="would count as committed"):
-        save(history, first)
-    assert seen(history) == before
+        create(history, first)
+    assert visible_files(history) == before
     repair(history)
-    assert save(history, first).outcome is Outcome.COMPLETED
-    assert seen(history) == before
+    assert create(history, first).outcome is Outcome.COMPLETED
+    assert visible_files(history) == before
 
 
 @VERSIONS
@@ -106,24 +106,24 @@ def test_a_savepoint_of_the_only_commit_makes_no_orphan_visible_after_the_next_c
     version: TableVersion,
 ) -> None:
     history = History(version)
-    with_an_orphan(history, done=1)
+    add_orphan(history, done=1)
     with pytest.raises(InvalidRequestError, match="would count as committed"):
-        save(history, history.table.timeline_store.load().completed_writes[0])
+        create(history, history.table.timeline_store.load().completed_writes[0])
 
 
 @VERSIONS
-def test_commits_archived_beyond_a_savepoint_stay_visible_after_its_deletion(version: TableVersion) -> None:
+def test_commits_archived_beyond_a_savepoint_are_visible_after_its_deletion(version: TableVersion) -> None:
     history, done = archived_beyond_a_savepoint(version)
-    before = seen(history)
+    before = visible_files(history)
     assert len(before) == 7
-    assert unsave(history, done[0]).outcome is Outcome.COMPLETED
-    assert seen(history) == before
+    assert delete_savepoint_of(history, done[0]).outcome is Outcome.COMPLETED
+    assert visible_files(history) == before
     assert done[0].requested_time in history.archived()
     assert history.active() == [i.requested_time for i in done[-2:]]
 
 
 @VERSIONS
-def test_deleting_a_savepoint_can_be_interrupted_anywhere(version: TableVersion) -> None:
+def test_after_a_crash_at_any_change_the_next_run_deletes_the_savepoint(version: TableVersion) -> None:
     histories: dict[str, tuple[History, list[Instant]]] = {}
 
     def start() -> Storage:
@@ -133,85 +133,87 @@ def test_deleting_a_savepoint_can_be_interrupted_anywhere(version: TableVersion)
 
     def delete(storage: Storage) -> JobResult:
         history, done = histories[storage.uri]
-        return unsave(history, done[0], storage)
+        return delete_savepoint_of(history, done[0], storage)
 
     stopped = 0
     for left in crashes_everywhere(delete, start):
         history, done = histories[left.uri]
-        assert len(seen(history)) == len(done)
-        left.delete(".hoodie/lock")  # as if it had expired
+        assert len(visible_files(history)) == len(done)
+        left.delete(".hoodie/lock")  # simulates that the lock has expired
         delete(left)
-        assert len(seen(history)) == len(done)
+        assert len(visible_files(history)) == len(done)
         assert [i for i in history.table.timeline_store.load() if i.action is Action.SAVEPOINT] == []
         stopped += 1
     assert stopped > 5
 
 
 @VERSIONS
-def test_a_savepoint_whose_commit_cannot_be_archived_yet_stays(version: TableVersion) -> None:
+def test_a_savepoint_whose_commit_cannot_be_archived_is_not_deleted(version: TableVersion) -> None:
     history = History(version)
     history.commits(1, group(0))
     saved = history.table.commit(group(1), replaces={"a": ("f0",)})
-    save(history, saved)
+    create(history, saved)
     for number in range(2, 7):
         history.commits(1, group(number))
     history.archive(options=BEYOND)
-    before = seen(history)
+    before = visible_files(history)
     with pytest.raises(InvalidRequestError, match="not cleaned yet"):
-        unsave(history, saved)
-    assert seen(history) == before
+        delete_savepoint_of(history, saved)
+    assert visible_files(history) == before
 
 
 @VERSIONS
-def test_a_savepoint_beyond_which_commits_were_archived_is_not_restored(version: TableVersion) -> None:
+def test_a_restore_is_refused_if_commits_after_the_savepoint_were_archived(version: TableVersion) -> None:
     history, done = archived_beyond_a_savepoint(version)
-    before = seen(history)
+    before = visible_files(history)
     with pytest.raises(InvalidRequestError, match="archived"):
-        go_back(history, done[0])
-    assert seen(history) == before
+        restore_to(history, done[0])
+    assert visible_files(history) == before
 
 
 @VERSIONS
 def test_a_restore_makes_no_orphan_visible_after_the_next_commit(version: TableVersion) -> None:
     history = History(version)
     saved = history.commits(1, group(0))[0]
-    save(history, saved)
-    before = seen(history)
-    with_an_orphan(history, done=1)
+    create(history, saved)
+    before = visible_files(history)
+    add_orphan(history, done=1)
     history.commits(1, group(2))
     with pytest.raises(InvalidRequestError, match="would count as committed"):
-        go_back(history, saved)
+        restore_to(history, saved)
     repair(history)
-    go_back(history, saved)
-    assert seen(history) == before
+    restore_to(history, saved)
+    assert visible_files(history) == before
     history.commits(1, group(3))
-    assert seen(history) == before | {path for path in seen(history) if "f3" in path}
+    assert visible_files(history) == before | {path for path in visible_files(history) if "f3" in path}
 
 
 @VERSIONS
-def test_the_last_commits_before_the_archive_are_not_undone(version: TableVersion) -> None:
-    """Without any write on the active timeline, readers see an empty table."""
+def test_a_rollback_of_all_active_commits_is_refused_if_the_table_has_an_archive(
+    version: TableVersion,
+) -> None:
+    """Readers of a table without writes on the active timeline would see an empty table."""
     history = History(version)
     for number in range(6):
         history.commits(1, group(number))
     history.archive()
-    before = seen(history)
+    before = visible_files(history)
     left = history.table.timeline_store.load().completed_writes
     with pytest.raises(InvalidRequestError, match="archived"):
         undo(history, *left)
-    assert seen(history) == before
+    assert visible_files(history) == before
     assert undo(history, left[-1]).outcome is Outcome.COMPLETED
-    assert len(seen(history)) == 5
+    assert len(visible_files(history)) == 5
 
 
 @VERSIONS
 def test_a_file_of_an_archived_commit_is_no_orphan(version: TableVersion) -> None:
-    """Hudi deletes a savepoint and keeps its commit. Then files of archived commits are later than the first write."""
+    """Hudi deletes a savepoint and keeps its commit; then archived commits are later than the first active commit."""
     history, done = archived_beyond_a_savepoint(version)
     store: TimelineStore = history.table.timeline_store
     saved = next(i for i in store.load() if i.action is Action.SAVEPOINT)
     store.remove_completed(saved)
     store.remove(saved)
-    assert len(seen(history)) == 3, "what Hudi sees too"
+    assert len(visible_files(history)) == 3, "Hudi's readers see the same files"
     assert repair(history).outcome is Outcome.NOTHING_TO_DO
     assert len([p for p in history.files() if p.endswith(".parquet") and p.startswith("a/")]) == len(done)

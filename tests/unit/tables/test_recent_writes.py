@@ -1,4 +1,4 @@
-"""The history of the latest writes, archived ones included, and its end."""
+"""The history of the latest writes, including archived writes, and the reason why the history ends."""
 
 import pytest
 
@@ -13,7 +13,7 @@ COMMITS = 24
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=str)
 
 
-def seen(history: History, latest: int = 100, **bounds: int) -> TableHistory:
+def history_of(history: History, latest: int = 100, **bounds: int) -> TableHistory:
     snapshot = load_snapshot(history.storage)
     return recent_writes(history.storage, history.table.timeline_store, snapshot, latest=latest, **bounds)
 
@@ -36,7 +36,7 @@ def written(version: TableVersion) -> History:
 
 
 def archived(version: TableVersion) -> History:
-    """The table of `written` with all but the newest two commits archived, in several runs and so in several files."""
+    """The same table as `written`, but all commits except the newest two are archived, in several files."""
     history = History(version)
     for number in range(COMMITS):
         history.commits(1, FileGroupId("p", f"f{number}"), extra={"number": str(number)})
@@ -50,18 +50,18 @@ def archived(version: TableVersion) -> History:
 @VERSIONS
 def test_archived_writes_are_described_like_active_ones(version: TableVersion) -> None:
     history = archived(version)
-    found = seen(history)
+    found = history_of(history)
     assert times(found) == [*history.archived(), *history.active()]
-    assert file_counts(found) == list(range(1, COMMITS + 1)) == file_counts(seen(written(version)))
+    assert file_counts(found) == list(range(1, COMMITS + 1)) == file_counts(history_of(written(version)))
     assert [each.extra_metadata["number"] for each in found.writes] == [str(n) for n in range(COMMITS)]
-    assert found.end is seen(written(version)).end is HistoryEnd.NOTHING_OLDER
+    assert found.end is history_of(written(version)).end is HistoryEnd.NOTHING_OLDER
 
 
 @VERSIONS
 @pytest.mark.parametrize("latest", [1, 2, 5, 11, COMMITS - 1])
 def test_the_history_has_at_most_the_requested_number_of_writes(version: TableVersion, latest: int) -> None:
     history = archived(version)
-    found, whole = seen(history, latest), seen(history)
+    found, whole = history_of(history, latest), history_of(history)
     assert times(found) == times(whole)[-latest:]
     assert file_counts(found) == file_counts(whole)[-latest:]
     assert found.end is HistoryEnd.ENOUGH
@@ -69,13 +69,13 @@ def test_the_history_has_at_most_the_requested_number_of_writes(version: TableVe
 
 @VERSIONS
 def test_the_size_limit_of_the_archive_bounds_the_history(version: TableVersion) -> None:
-    """For every limit the history holds the newest writes without a gap, and says that there are older ones."""
+    """For every limit the history contains the newest writes without a gap, and reports that older writes exist."""
     history = archived(version)
-    whole = seen(history)
+    whole = history_of(history)
     size = sum(n for path, n in history.files().items() if "/archived/" in path or "/history/" in path)
     lengths = set()
     for limit in range(0, size + 1, max(1, size // 40)):
-        found = seen(history, archive_limit_bytes=limit)
+        found = history_of(history, archive_limit_bytes=limit)
         assert times(found) == times(whole)[-len(found.writes) :]
         assert file_counts(found) == file_counts(whole)[-len(found.writes) :]
         is_whole = len(found.writes) == COMMITS
@@ -95,7 +95,7 @@ def test_an_archive_that_cannot_be_read_ends_the_history(version: TableVersion) 
             history.storage.write(path, content.replace(b"hoodieCommitMetadata", b"hoodieCommitMetadatb"))
         elif path.endswith(".parquet") and "/history/" in path:
             history.storage.write(path, b"no Parquet")
-    found = seen(history)
+    found = history_of(history)
     assert times(found) == history.active()
     assert found.end is HistoryEnd.ARCHIVE_UNREADABLE
 
@@ -109,6 +109,6 @@ def test_a_write_that_is_archived_and_active_is_listed_once(version: TableVersio
         if path not in history.files():
             history.storage.write(path, content)
     assert len(history.active()) == COMMITS
-    found = seen(history)
+    found = history_of(history)
     assert file_counts(found) == list(range(1, COMMITS + 1))
     assert times(found) == history.active()

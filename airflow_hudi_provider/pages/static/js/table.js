@@ -57,8 +57,8 @@ function Health({ report }) {
     <${Pending} instants=${report.pending} />
     <${Section} title="Why not cleaned or archived further">
       <ul>
-        <li>Clean: ${report.retention || "nothing is held back"}</li>
-        <li>Archive: ${report.archival || "nothing is held back"}</li>
+        <li>Clean: ${report.retention || "nothing blocks cleaning"}</li>
+        <li>Archive: ${report.archival || "nothing blocks archival"}</li>
       </ul>
     <//>
   `;

@@ -1,4 +1,4 @@
-"""Column ranges of row groups, read from footers. They measure how many rows a query for one value must read."""
+"""Column ranges of row groups, read from footers, and an estimate of the rows that a query for one value must read."""
 
 import bisect
 from collections.abc import Iterable, Sequence
@@ -48,8 +48,8 @@ def _bounds(group: pq.RowGroupMetaData, place: int | None) -> tuple[Any, Any] | 
 def read_share(ranges: Iterable[RowGroupRange], column: int) -> float:
     """Share of the rows, between 0 and 1, that a reader must read on average to find one value of the column.
 
-    The result is an average over the queried values. These are the smallest and largest values of all row groups,
-    weighted by rows. Row groups without a known range must always be read.
+    The result is an average over the smallest and the largest value of every row group, weighted by the rows of that
+    row group. Row groups without a known range must always be read.
     """
     all_ranges = list(ranges)
     total = sum(r.rows for r in all_ranges)
@@ -77,7 +77,10 @@ def mean_read_share(by_partition: Iterable[tuple[str, Sequence[RowGroupRange]]],
 
 
 def _mean_rows_hit(ranges: list[tuple[Any, Any, int]]) -> float:
-    """Total rows of the ranges that contain a value, averaged over the smallest and largest values of all ranges."""
+    """Number of rows in all ranges that contain a value.
+
+    The result is an average over the smallest and the largest value of every range, weighted by the rows of that range.
+    """
     starts, ends = _running(ranges, 0), _running(ranges, 1)
     weighted = total = 0.0
     for low, high, rows in ranges:

@@ -1,9 +1,9 @@
-"""Sort groups that are larger than a task's memory, by distributing their rows over buckets that fit into memory.
+"""Sort groups that do not fit into the memory of a task, by distributing their rows to buckets that fit.
 
-The exchange makes three passes over a group. First, a sample determines the bounds of buckets of about equal size.
-Second, the rows are distributed to the buckets, in staged files on the table's own storage (docs/adr/0012). Third, each
-output file gets an equal share of the sorted buckets. The size of a bucket bounds the memory, no matter how large the
-group is. A value that alone would fill several buckets gets a separate bucket, which is streamed without sorting.
+The exchange has three steps. First, a sample determines the bounds of buckets of about equal size. Second, the rows are
+distributed to the buckets, in staged files on the table's own storage (docs/adr/0012). Third, each output file gets an
+equal share of the sorted rows. The size of a bucket bounds the memory, no matter how large the group is. A value that
+alone would fill several buckets gets a separate bucket, whose rows are streamed without sorting.
 """
 
 import math
@@ -52,7 +52,8 @@ class FileSample:
 
     Attributes:
         rows: number of rows of the file.
-        encoded_bytes: bytes of the file before compression. Dictionaries make them much smaller than Arrow bytes.
+        encoded_bytes: bytes of the file before compression. Because of dictionaries, this number is often much smaller
+            than the number of Arrow bytes.
         keys: sort columns of some rows.
         measured_rows, measured_bytes: number and Arrow bytes of the rows that were read completely; 0 if the file was
             not measured.
@@ -71,7 +72,7 @@ def is_measured(place: int, files: int) -> bool:
 
 
 def sample_file(job: RewriteJob, file: InputFile, files: int, measures: bool) -> FileSample:
-    """Sample rows at even distances. All `files` of the group together yield about `_SAMPLED_ROWS` rows."""
+    """Sample rows at even distances. The `files` files of the group together yield about `_SAMPLED_ROWS` rows."""
     wanted = max(64, math.ceil(_SAMPLED_ROWS / files))
     sort_columns = pa.schema([job.data_schema.field(name) for name in job.layout.columns])
     keys = [sort_columns.empty_table()]
@@ -115,7 +116,7 @@ class Buckets:
 
     @classmethod
     def of(cls, job: RewriteJob, samples: Sequence[FileSample]) -> "Buckets":
-        """Choose bounds for enough buckets that each fits into a task's memory with a margin."""
+        """Choose the bounds of buckets so small that `_BUCKETS_PER_MEMORY` of them fit into a task's memory."""
         sample = pa.concat_tables([each.keys for each in samples]).combine_chunks()
         order = RowOrder.of(job.layout, sample)
         keys = order.keys(sample)
@@ -128,7 +129,7 @@ class Buckets:
         return cls(order, *_with_heavy_values_apart(picked))
 
     def number_of_each(self, keys: pa.Table) -> Integers:
-        """Number of each row's bucket; buckets are numbered in order."""
+        """For each row, the number of its bucket; buckets are numbered in order."""
         return count_at_or_below(keys, self.bounds, self.excluded)
 
     def is_constant(self, bucket: int) -> bool:

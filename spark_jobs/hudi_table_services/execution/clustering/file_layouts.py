@@ -1,4 +1,4 @@
-"""Store and read the layout of base files in their footers.
+"""Store the layout of base files in their footers, and read it again.
 
 Once the clustering that wrote a file is archived, the footer is the only record of the file's layout.
 """

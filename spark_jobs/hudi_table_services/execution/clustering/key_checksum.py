@@ -31,7 +31,7 @@ _FACTOR_OF_WORD = _mixed(
 
 @dataclass(frozen=True, slots=True)
 class KeyChecksum:
-    """Number of rows, and the sum of the hashes of their keys modulo 2^64. Repeated keys are added each time."""
+    """Number of rows, and the sum of the hashes of their keys modulo 2^64. A repeated key counts once per row."""
 
     rows: int = 0
     hash_sum: int = 0

@@ -44,8 +44,8 @@ class RewriteJob:
         data_schema: Arrow schema of the user's columns in the table's current schema.
         avro_schema_json: the same schema with meta fields, for footers.
         task_memory_bytes: maximum Arrow bytes that a task sorts in memory; docs/clustering.md has the peak memory use.
-        footer: additional pairs for the footers of the new files.
-        staging_folder: folder for the exchange of larger groups.
+        footer: additional key-value pairs for the footers of the new files.
+        staging_folder: folder for the staged rows of groups that do not fit into the memory of one task.
     """
 
     storage: Storage
@@ -157,7 +157,11 @@ class Input:
 
 
 def rewrite_group(job: RewriteJob, task: GroupTask) -> GroupOutcome | TooLarge:
-    """Rewrite a group in one task. A single file without sorting is streamed; otherwise all rows are in memory."""
+    """Rewrite a group in one task.
+
+    If the rows are not sorted and the group has one output file, the rows are streamed. Otherwise all rows are held in
+    memory.
+    """
     source = Input(job, task.inputs)
     if not job.layout.is_sorted and len(task.file_ids) == 1:
         written = write_output(job, task, 0, source.rows())
@@ -253,7 +257,9 @@ def write_output(job: RewriteJob, task: GroupTask, index: int, rows: Iterable[pa
     ensure_partition_metadata(job.storage, job.instant_time, task.partition_path)
     with BaseFileWriter(job.storage, spec, job.parquet, job.bloom) as writer:
         require_running(job.storage, spec, job.attempt)
-        while head:  # release each table once it is written: all of them may be as large as a row group
+        while (
+            head
+        ):  # release each table as soon as it is written: together they may be as large as a row group
             writer.write(head.popleft())
         for table in rest:
             writer.write(table)
@@ -262,11 +268,11 @@ def write_output(job: RewriteJob, task: GroupTask, index: int, rows: Iterable[pa
 
 
 def _peek(rows: Iterable[pa.Table], max_entries: int) -> tuple[deque[pa.Table], Iterator[pa.Table], int]:
-    """The first tables with rows, the remaining tables, and the number of rows that sizes the bloom filter.
+    """The first tables with rows, the remaining tables, and the number of rows for which the bloom filter is sized.
 
     Args:
-        max_entries: number of rows beyond which the filter does not grow. If the first tables are large, at least this
-            number is returned.
+        max_entries: number of rows beyond which the filter does not grow. If the first tables do not contain all rows,
+            the function returns at least this number.
     """
     iterator = iter(rows)
     head: deque[pa.Table] = deque()

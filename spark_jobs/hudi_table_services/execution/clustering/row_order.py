@@ -25,7 +25,8 @@ class RowOrder:
     """An order of rows that can sort any part of the rows independently of the other parts.
 
     Attributes:
-        boundaries: for a curve, the sorted distinct values of each column that divide the rows evenly; otherwise empty.
+        boundaries: for a curve, some distinct values of each column in order, which divide the rows evenly; otherwise
+            empty.
     """
 
     layout: Layout
@@ -99,8 +100,8 @@ def count_at_or_below(rows: pa.Table, bounds: pa.Table, excluded: Flags | None =
     The function supports every sortable type, including nulls, because it sorts rows and bounds together.
 
     Args:
-        excluded: for each bound, whether it counts only for rows strictly above the bound; None if every bound also
-            counts for equal rows.
+        excluded: for each bound, whether only rows strictly above the bound count it; None if rows equal to a bound
+            count it as well.
     """
     total = rows.num_rows
     bound_ties = np.zeros(bounds.num_rows, np.int8) if excluded is None else excluded.astype(np.int8) * 2

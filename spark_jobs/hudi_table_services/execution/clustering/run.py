@@ -1,4 +1,8 @@
-"""Rewrite the groups of a clustering on Spark: small groups in one task each, large groups by exchange or in shares."""
+"""Rewrite the groups of a clustering on Spark.
+
+A small group is rewritten in one task. The rows of a large group are either sorted by an exchange, or, without sort
+columns, written by one task per output file.
+"""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -46,7 +50,8 @@ _BYTES_OF_AN_INPUT = 40 << 10
 """Cost of opening a file and its columns, 2.5 ms, as an equivalent of written bytes."""
 
 _ARROW_BYTES_PER_BASE_FILE_BYTE = 3
-"""Low estimate of Arrow bytes per byte of a base file. A group that does not fit into its task is exchanged later."""
+"""Low estimate of Arrow bytes per byte of a base file. A group that is too large for its task is rewritten again, in
+several tasks."""
 
 
 def rewrite_groups(
@@ -66,7 +71,7 @@ def rewrite_groups(
     outcomes = _rewrite_in_one_task_each(spark, job, groups, what)
     large = [group for group in groups if group.index not in outcomes]
     if large:
-        rewrite_large = _exchange if job.layout.is_sorted else _stitch_in_shares
+        rewrite_large = _exchange if job.layout.is_sorted else _rewrite_unsorted
         outcomes.update(rewrite_large(spark, job, large, what))
     for group in groups:
         _check(group, outcomes[group.index])
@@ -76,7 +81,7 @@ def rewrite_groups(
 def _rewrite_in_one_task_each(
     spark: "SparkSession", job: RewriteJob, groups: Sequence[GroupTask], what: str
 ) -> dict[int, GroupOutcome]:
-    """Rewrite the groups that fit into a task. The result maps indices of groups to outcomes, without larger groups."""
+    """Rewrite the groups that fit into one task. The result maps the indices of these groups to their outcomes."""
     parallelism = default_parallelism(spark)
     small = [group for group in groups if _fits_a_task(job, group, len(groups), parallelism)]
     results = run_tasks(
@@ -210,14 +215,19 @@ def _joined(
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """One output file of a stitch: the group reduced to this file's id and inputs, and the range of the file's rows."""
+    """One output file of a group that is not sorted.
+
+    Attributes:
+        group: the group, with the id of this file and the inputs that contain its rows.
+        first_row: position of the file's first row among the rows of these inputs.
+    """
 
     group: GroupTask
     first_row: int
     rows: int
 
 
-def _stitch_in_shares(
+def _rewrite_unsorted(
     spark: "SparkSession", job: RewriteJob, groups: Sequence[GroupTask], what: str
 ) -> dict[int, GroupOutcome]:
     files = [file for group in groups for file in group.inputs]
@@ -233,7 +243,7 @@ def _stitch_in_shares(
     outcomes = run_tasks(
         spark,
         shares,
-        lambda share: _stitch_share(job, share),
+        lambda share: _write_unsorted_share(job, share),
         description=f"Write {len(shares)} files of {what}",
         measure=_written,
     )
@@ -274,7 +284,7 @@ def _shares(group: GroupTask, rows_of_file: dict[str, int]) -> Iterator[_Share]:
         yield _Share(part, max(0, first_row), stop - start)
 
 
-def _stitch_share(job: RewriteJob, share: _Share) -> GroupOutcome:
+def _write_unsorted_share(job: RewriteJob, share: _Share) -> GroupOutcome:
     source = _InputRange(Input(job, share.group.inputs), share.first_row, share.rows)
     written = write_output(job, share.group, 0, source.rows())
     return outcome_of(share.group, written, source.checksum, 0)
@@ -313,7 +323,7 @@ def _check(group: GroupTask, outcome: GroupOutcome) -> None:
     if written != outcome.read:
         raise ExecutionFailedError(
             f"The files written for a group of partition {group.partition_path!r} do not have the rows that were read: "
-            f"{outcome.read.rows} rows in, {written.rows} rows out, key checksums {outcome.read.hash_sum:x} and "
-            f"{written.hash_sum:x}.",
+            f"{outcome.read.rows} rows with the key checksum {outcome.read.hash_sum:x} were read, {written.rows} rows "
+            f"with the key checksum {written.hash_sum:x} were written.",
             hint="Nothing was committed; the table is unchanged. Run the job again; if it fails again, report it.",
         )

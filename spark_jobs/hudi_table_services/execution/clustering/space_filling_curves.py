@@ -26,7 +26,7 @@ def bits_per_column(columns: int) -> int:
 
 
 def z_order(ranks: Sequence[Ranks], bits: int) -> Ranks:
-    """Interleave the bits of the ranks, with the bits of the first column as the most significant bits.
+    """Interleave the bits of the ranks. In each group of bits, the bit of the first column is the most significant.
 
     Args:
         ranks: ranks of each column, all below 2^bits. `bits` times the number of columns is at most `POSITION_BITS`.
@@ -40,7 +40,10 @@ def z_order(ranks: Sequence[Ranks], bits: int) -> Ranks:
 
 
 def hilbert(ranks: Sequence[Ranks], bits: int) -> Ranks:
-    """Position along a Hilbert curve through a cube with 2^bits ranks per column. Neighbours differ by one step."""
+    """Position along a Hilbert curve through a cube with 2^bits ranks per column.
+
+    Two neighbours on the curve differ by one in the rank of a single column.
+    """
     axes = [column.astype(np.uint64) for column in ranks]
     if len(axes) == 1:
         return axes[0]

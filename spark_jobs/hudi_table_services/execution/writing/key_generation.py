@@ -1,4 +1,4 @@
-"""Generate record keys and partition paths of Arrow tables. The texts are the same as in Hudi's upsert on Spark.
+"""Generate the record keys and partition paths of Arrow tables. They are the same as those of Hudi's upsert on Spark.
 
 Follows KeyGenUtils and BuiltinKeyGenerator of Hudi 0.15 and 1.2; docs/key-generators.md has the observed values. For
 speed, the module processes rows only with Arrow kernels, and builds the text of a partition path once per distinct
@@ -72,7 +72,8 @@ class KeyGenerator:
         )
         if not simple:
             raise InvalidRequestError(
-                f"The {role} column {name!r} has the type {field.type}, whose text form is not dependable.",
+                f"The {role} column {name!r} has the type {field.type}, whose text differs between releases or Java "
+                "versions.",
                 hint="Use a column of another type, or cast it to string or decimal in the source query.",
             )
         return field
@@ -135,7 +136,7 @@ class KeyGenerator:
         example = ", ".join(f"{name}={row.column(name)[0].as_py()!r}" for name in shown)
         raise InvalidDataError(
             f"{count} of {table.num_rows} rows have no record key: "
-            f"{' and '.join(self._config.record_key_fields)} null or empty. Example row: {example:.500}.",
+            f"{' and '.join(self._config.record_key_fields)} are null or empty. Example row: {example:.500}.",
             hint="Fill or remove these rows in the source query, or choose other key columns.",
         )
 
@@ -191,7 +192,7 @@ def _one_array(values: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 
 def _null_or_empty(text: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Mask of the values that are null or empty; None if no value is."""
+    """Mask of the values that are null or empty; None if no value is null or empty."""
     if not text.null_count and pc.min(pc.binary_length(text)).as_py() != 0:
         return None
     return pc.fill_null(pc.equal(pc.binary_length(text), 0), True)
@@ -211,7 +212,7 @@ def _text_of_date(values: pa.ChunkedArray | pa.Array, field: Field) -> pa.Chunke
 def _text_of_timestamp(
     values: pa.ChunkedArray | pa.Array, field: Field, zone: str
 ) -> pa.ChunkedArray | pa.Array:
-    """Truncate to milliseconds and format as ``java.sql.Timestamp.toString``: 1 to 3 decimals, without more zeros."""
+    """Truncate to milliseconds and format as ``java.sql.Timestamp.toString``: 1 to 3 decimals, no further zeros."""
     _check_range(values, field, _GREGORIAN_START_US)
     millis = pc.divide(pc.cast(values, pa.int64()), 1000)
     local = pc.local_timestamp(pc.cast(millis, pa.timestamp("ms", tz=zone)))
@@ -256,9 +257,11 @@ def _combined(left: pa.DictionaryArray, right: pa.DictionaryArray) -> pa.Diction
 
 def _check_unescaped(name: str, value: str) -> None:
     if ":" in value:
-        raise _unreadable(name, value, "has a ':', after which Hudi could not read the table any more")
+        raise _unreadable(name, value, "contains a ':', so Hudi could no longer read the table")
     if _LOOKS_ESCAPED.search(value):
-        raise _unreadable(name, value, "looks percent-encoded and would be read back as other text")
+        raise _unreadable(
+            name, value, "looks percent-encoded, so readers would decode it to a different text"
+        )
     if value.startswith("/") or value.endswith("/") or "//" in value:
         raise _unreadable(name, value, "results in an empty folder name")
     if any(part in (".", "..") for part in value.split("/")):

@@ -53,7 +53,7 @@ class Merger:
         self.counts = MergeCounts()
 
     def apply(self, base: pa.Table) -> pa.Table:
-        """Apply the changes to the next batch of the base file."""
+        """Apply the changes to the next batch of the base file, and return the merged rows."""
         start, self._position = self._position, self._position + base.num_rows
         low, high = np.searchsorted(self._base_rows, [start, self._position])
         if low == high:
@@ -70,7 +70,7 @@ class Merger:
         return _replaced(base, incoming, hit_rows, updates, deletes)
 
     def _wins(self, base: pa.Table, hit_rows: Integers, incoming: pa.Table) -> Flags:
-        """Mask of the incoming rows that win, because their ordering value is larger or equal."""
+        """Mask of the incoming rows that replace the stored row, because their ordering value is larger or equal."""
         if not self._ordering_fields:
             return np.ones(len(hit_rows), dtype=bool)
         indices = pa.array(hit_rows)

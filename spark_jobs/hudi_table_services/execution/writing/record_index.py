@@ -27,16 +27,16 @@ _BYTES_OF_FILE_KEYS = 4 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexLookup:
-    """Settings of the search for file groups that have keys of a batch.
+    """Settings for finding the file groups that have keys of a batch.
 
     Attributes:
         searches_files: True for upsert, delete, and an insert that refuses or drops existing keys. If False, the index
             only combines rows.
         is_global: whether keys are unique in the whole table; otherwise they are unique per partition.
-        combine: whether rows of the batch with the same key become one row.
+        combine: whether rows of the batch with the same key are combined into one row.
         use_footers: whether to prune files by key range and bloom filter.
-        compares_moves: whether event time decides if a row that would move to another partition wins over the stored
-            row.
+        compares_moves: whether a row that would move to another partition replaces the stored row only if its ordering
+            value is not smaller.
         parallelism: target number of Spark tasks for reading key columns.
     """
 
@@ -111,7 +111,7 @@ class RecordIndex:
         )
 
     def count_matches(self, staged: StagedInput, slices: Iterable[FileSlice]) -> int:
-        """Count the rows of these files whose keys are in the batch. Settings of the write operation do not matter."""
+        """Count the rows of these files whose keys are in the batch, under any settings of the write operation."""
         targets = _targets(slices)
         tasks = [
             replace(task, combine=False, compares_moves=False)
@@ -141,7 +141,7 @@ class RecordIndex:
     def _tasks_of(
         self, batches: tuple[StagedBatch, ...], targets: tuple[BaseFileRef, ...], group_size: int
     ) -> Iterator[TagTask]:
-        """Yield tasks over neighbouring files. If the keys are too many for one task, divide them into hash buckets.
+        """Yield tasks that search consecutive files. Divide the keys into hash buckets if one task cannot hold all.
 
         The first task of each bucket also combines rows. This task exists even if there is no file to search.
         """

@@ -35,7 +35,8 @@ class RoutingRules:
         deletes: whether the operation is `delete`: matched rows are deleted, unmatched rows are dropped.
         honours_deleted_flag: whether the batch has a boolean ``_hoodie_is_deleted`` column.
         drops_existing: whether matched rows are dropped (insert with ``hoodie.datasource.insert.dup.policy=drop``).
-        moves_rows: whether a matched row of another partition moves (global index with ``update.partition.path``).
+        moves_rows: whether a row whose key is stored in another partition is deleted there and inserted in its own
+            partition (global index with ``update.partition.path``).
     """
 
     deletes: bool = False
@@ -68,7 +69,7 @@ class RouteResult:
 
 
 @dataclass(slots=True)
-class _Tags:
+class _RowTags:
     """Tags of one staged file, sorted by row."""
 
     rows: Integers
@@ -77,7 +78,7 @@ class _Tags:
     loses: Flags
 
     @classmethod
-    def load(cls, task: RouteTask) -> "_Tags":
+    def load(cls, task: RouteTask) -> "_RowTags":
         reader = StagedReader(task.storage)
         parts = [reader.read(batch) for batch in task.tags]
         reader.close()
@@ -94,13 +95,13 @@ class _Tags:
             table["loses"].to_numpy()[order],
         )
 
-    def between(self, first_row: int, stop_row: int) -> "_Tags":
+    def between(self, first_row: int, stop_row: int) -> "_RowTags":
         low, high = np.searchsorted(self.rows, [first_row, stop_row])
         cut = slice(int(low), int(high))
-        return _Tags(self.rows[cut] - first_row, self.targets[cut], self.base_rows[cut], self.loses[cut])
+        return _RowTags(self.rows[cut] - first_row, self.targets[cut], self.base_rows[cut], self.loses[cut])
 
-    def where(self, kept: Flags) -> "_Tags":
-        return _Tags(self.rows[kept], self.targets[kept], self.base_rows[kept], self.loses[kept])
+    def where(self, kept: Flags) -> "_RowTags":
+        return _RowTags(self.rows[kept], self.targets[kept], self.base_rows[kept], self.loses[kept])
 
 
 def routed_schema(staged: pa.Schema) -> pa.Schema:
@@ -111,7 +112,7 @@ def routed_schema(staged: pa.Schema) -> pa.Schema:
 def route(task: RouteTask) -> RouteResult:
     """Route the rows of one staged file, on an executor. The output replaces the staged file."""
     router = _Router(task)
-    tags = _Tags.load(task)
+    tags = _RowTags.load(task)
     reader = StagedReader(task.storage)
     for batch in task.batches:
         stop = batch.first_row + batch.row_count
@@ -134,7 +135,7 @@ class _Router:
             batches = tuple(self._writer.batches)
         return RouteResult(batches, self._superseded, self._unmatched_deletes, self._dropped, self._older)
 
-    def route(self, staged: StagedBatch, rows: pa.RecordBatch, tags: _Tags) -> None:
+    def route(self, staged: StagedBatch, rows: pa.RecordBatch, tags: _RowTags) -> None:
         superseded = np.zeros(rows.num_rows, dtype=bool)
         superseded[tags.rows[tags.targets == SUPERSEDED]] = True
         tags = tags.where((tags.targets != SUPERSEDED) & ~superseded[tags.rows])
@@ -158,7 +159,9 @@ class _Router:
         flags: Flags = pc.fill_null(rows.column(DELETED_FLAG), False).to_numpy(zero_copy_only=False)
         return flags
 
-    def _write_changes(self, staged: StagedBatch, rows: pa.RecordBatch, tags: _Tags, deleted: Flags) -> Flags:
+    def _write_changes(
+        self, staged: StagedBatch, rows: pa.RecordBatch, tags: _RowTags, deleted: Flags
+    ) -> Flags:
         """Write the rows that change a file group. Returns a mask of the rows that also become inserts elsewhere."""
         moved = np.zeros(rows.num_rows, dtype=bool)
         if self._rules.drops_existing:
@@ -180,7 +183,7 @@ class _Router:
                 self._write(picked, hits.base_rows, kinds, file.partition_path, file.file_id)
         return moved
 
-    def _matched_in_own_partition(self, staged: StagedBatch, rows: pa.RecordBatch, tags: _Tags) -> Flags:
+    def _matched_in_own_partition(self, staged: StagedBatch, rows: pa.RecordBatch, tags: _RowTags) -> Flags:
         """Mask of rows whose key is also stored in the row's own partition.
 
         Such a row updates the stored row of its partition, so it must not be inserted as well.
@@ -208,6 +211,6 @@ class _Router:
         self._writer.write(batch, partition_path, file_id, delete_count)
 
 
-def _by_target(tags: _Tags) -> Iterator[tuple[int, _Tags]]:
+def _by_target(tags: _RowTags) -> Iterator[tuple[int, _RowTags]]:
     for target in np.unique(tags.targets):
         yield int(target), tags.where(tags.targets == target)

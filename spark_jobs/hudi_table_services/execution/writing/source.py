@@ -15,7 +15,8 @@ def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
     """Return a frame of the rows to write. Spark evaluates the frame when the rows are staged.
 
     Raises:
-        InvalidRequestError: the source is missing, has another format than in the request, or does not fit the query.
+        InvalidRequestError: the source is missing, does not have the format that the request names, or does not fit the
+            query.
         ExecutionFailedError: storage or Spark failed.
     """
     where = source.path or source.format
@@ -25,24 +26,24 @@ def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
         if source.sql is None:
             return frame
         frame.createOrReplaceTempView(SOURCE_VIEW)
-        # Inside brackets Spark's grammar accepts only a query, so a statement that changes data is refused.
+        # Inside brackets Spark's grammar accepts only a query, so Spark refuses statements that change data.
         return spark.sql(f"(\n{source.sql.strip().rstrip(';')}\n)")
     except Exception as error:
-        if not _is_mistake(error):
+        if not _is_user_error(error):
             raise ExecutionFailedError(
                 f"Reading the source {where!r} (format {source.format}) failed: {_first_line(error).rstrip('.')}.",
                 hint="Nothing was written; run the request again.",
             ) from error
         raise InvalidRequestError(
             f"The source {where!r} (format {source.format}) cannot be read: {_first_line(error).rstrip('.')}.",
-            hint="Check path, format, reader options and the SQL, which must be one query on the view source.",
+            hint="Check path, format, reader options and SQL. The SQL must be a single query on the view `source`.",
         ) from error
 
 
-def _is_mistake(error: Exception) -> bool:
-    """Whether Spark raised the error because of a wrong path, format, column, query or option.
+def _is_user_error(error: Exception) -> bool:
+    """Whether Spark raised the error because of a wrong path, format, column, query or option, or a damaged footer.
 
-    A file with a damaged footer counts too; Spark reports it as an error condition. Storage errors do not count.
+    Errors of the storage do not count.
     """
     from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException
 

@@ -1,4 +1,4 @@
-"""First step of a write: evaluate the input once, check every key, and stage the rows by table partition."""
+"""The first step of a write: evaluate the input once, check every key, and stage the rows by partition path."""
 
 import uuid
 from collections.abc import Iterator
@@ -168,7 +168,7 @@ class _Stager:
 
 
 def split_by_value(table: pa.Table, values: pa.Array | pa.ChunkedArray) -> Iterator[tuple[str, pa.Table]]:
-    """Split rows by a text value without nulls; rows with the same value keep their order."""
+    """Split the rows by the values of a text column without nulls; rows with the same value keep their order."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
     encoded = values if isinstance(values, pa.DictionaryArray) else pc.dictionary_encode(values)

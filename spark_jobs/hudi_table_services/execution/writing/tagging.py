@@ -60,8 +60,8 @@ class TagTask:
         batches: staged batches whose keys are looked up, in input order.
         base_files: files to search; tags name a file by its position in the job's list of targets.
         first_target: position of the first of `base_files` in the job's list of targets.
-        combine: whether to report also the rows that are superseded inside the batch. A task without base files only
-            reports these rows.
+        combine: whether to report the rows that are superseded inside the batch as well. A task without base files
+            reports only these rows.
         bucket, bucket_count: hash bucket of the keys to look up, and number of buckets. Buckets limit the memory.
         ordering_fields: columns that decide between rows with the same key, first to last; the later row wins if
             their values are equal.
@@ -260,9 +260,9 @@ def _may_contain(file: pq.ParquetFile, keys: pa.Array) -> bool:
 
 
 def _supersede_matched_duplicates(incoming: _Incoming, codes: Integers, tags: _Tags) -> None:
-    """For a batch that is not combined, tag all rows of a matched key but one as superseded.
+    """In a batch that is not combined, tag all rows of a matched key except one as superseded.
 
-    Then only one row updates the stored row.
+    So only one row updates the stored row.
     """
     if len(incoming.distinct) == len(incoming.codes):
         return
@@ -297,9 +297,10 @@ def _write_tags(task: TagTask, incoming: _Incoming, tags: _Tags) -> tuple[tuple[
 
 
 def _runs_by_file(batches: Sequence[StagedBatch], pointers: Integers) -> Iterator[tuple[str, int, int, int]]:
-    """Divide sorted positions by batch.
+    """Divide sorted positions of rows by batch.
 
-    Each item is the staged file, the range of positions, and the offset from positions to row numbers of the file.
+    Each item contains the path of the staged file, the bounds of a range of `pointers`, and the number that turns a
+    position into a row number of the file.
     """
     start = 0
     for batch in batches:

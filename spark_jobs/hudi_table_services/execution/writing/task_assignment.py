@@ -51,9 +51,10 @@ def assign_tasks(
     snapshot: TableSnapshot,
     new_file_id: Callable[[], str],
 ) -> list[WriteTask]:
-    """Create one task per write bucket. Inserts are assigned by their rank in the batch, so quotas are met exactly.
+    """Create one task per write bucket. Inserts are assigned by their position in the batch.
 
-    Tasks with the most bytes are first, so that the last tasks to finish are small.
+    So each write bucket gets exactly the planned number of rows. The tasks with the most bytes are first, so that the
+    tasks that finish last are small.
     """
     slices = {s.file_group_id: s for s in snapshot.all_slices}
     inserts, changes = _by_destination(batches)

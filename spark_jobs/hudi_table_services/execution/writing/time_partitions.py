@@ -1,4 +1,4 @@
-"""Path segments of the timestamp-based key generator (TimestampBasedAvroKeyGenerator, Hudi 0.15 and 1.2)."""
+"""Build partition paths like the timestamp-based key generator (TimestampBasedAvroKeyGenerator, Hudi 0.15 and 1.2)."""
 
 from collections.abc import Sequence
 
@@ -20,10 +20,11 @@ class TimePartition:
 
     Args:
         config: time zones and options; ``config.timestamp`` must be set.
-        field: the column: int, long, date (unit DAYS), timestamp (unit MICROSECONDS) or string (types that read text).
+        field: the column, of type int, long, date (unit DAYS), timestamp (unit MICROSECONDS) or string (for timestamp
+            types that read text).
 
     Raises:
-        InvalidRequestError: the column's type does not match the timestamp type. Hudi writes a wrong date in this case.
+        InvalidRequestError: the column's type does not fit the timestamp type. Hudi writes a wrong date in this case.
     """
 
     def __init__(self, config: KeyGeneratorConfig, field: Field) -> None:
@@ -102,7 +103,10 @@ class TimePartition:
         return pa.DictionaryArray.from_arrays(coded.indices, formatted)
 
     def _read(self, texts: pa.Array) -> pa.Array:
-        """Local time of each text, in the output or else the input time zone; without both, the time in the text."""
+        """Local time of each text, in the output time zone or else in the input time zone.
+
+        Without both options, the result is the time as the text states it.
+        """
         result = pa.nulls(len(texts), _US)
         for pattern in self._options.input_formats:
             result = pc.coalesce(result, self._read_by(texts, pattern))

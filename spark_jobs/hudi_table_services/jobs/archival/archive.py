@@ -34,7 +34,7 @@ def archive(
 ) -> JobResult:
     """Move the oldest completed instants into the archive. A preview only reports these instants.
 
-    If a job dies, the next job finishes its work: it deletes instants that the archive already contains.
+    If a job dies, the next job finishes its work, and deletes the instants that the archive already contains.
 
     Raises:
         HudiTableServiceError: see the module `errors`. The timeline is unchanged until the archive is written.
@@ -43,7 +43,7 @@ def archive(
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
     # No data file changes, so the metadata table stays valid and is not switched off.
-    check_writable(config, request.expected_table_name, metadata_enable=False)
+    check_writable(config, request.table_name, metadata_enable=False)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
     return _ArchiveJob(request, options, table).run()
 
@@ -71,7 +71,7 @@ class _ArchiveJob:
             return self._archive(lock, _first_remaining(timeline, plan))
 
     def _plan(self, timeline: Timeline) -> ArchivalPlan:
-        """Plan, and list every partition if a write can be archived. Listing can be slow, so the job takes no lock."""
+        """Plan. If a write can be archived, list every partition, without the lock, because listing can be slow."""
         with self._watch.phase("plan"):
             facts = archival_facts(self._table, timeline, self._writer.already_archived(timeline))
             plan = plan_archival(timeline, self._options.archival, facts)
@@ -93,7 +93,7 @@ class _ArchiveJob:
         timeline = self._table.load_timeline()
         archived = self._writer.already_archived(timeline)
         end = ArchivalBound(
-            time=checked_until, reason="they were added during this run and are left to the next run"
+            time=checked_until, reason="they were added during this run, so the next run archives them"
         )
         facts = replace(
             archival_facts(self._table, timeline, archived),
@@ -137,7 +137,7 @@ class _ArchiveJob:
             outcome=outcome,
             service=self._request.service,
             operation=self._request.work,
-            table_name=self._request.expected_table_name,
+            table_name=self._request.table_name,
             base_path=self._request.base_path,
             reason=reason,
             report=report,
@@ -147,7 +147,7 @@ class _ArchiveJob:
 
 
 def _oldest_remaining(timeline: Timeline, plan: ArchivalPlan) -> str:
-    """Requested time of the first write that stays on the active timeline, with or without a savepoint."""
+    """Requested time of the first write that stays on the active timeline, even if only a savepoint keeps the write."""
     leaving = set(plan.instants)
     return next((i.requested_time for i in timeline.completed_writes if i not in leaving), "")
 

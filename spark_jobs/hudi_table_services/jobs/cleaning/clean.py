@@ -29,6 +29,7 @@ from hudi_table_services.model.cleaning import (
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import CleanMetadata
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.cleaning_job_options import CleanJobOptions
 from hudi_table_services.planning.cleaning.partition import plan_partition
@@ -45,7 +46,6 @@ from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.file_versions import partition_files, replacements, visible_times
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import planned_file_names
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
@@ -53,7 +53,6 @@ from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.clean_history import (
     PendingClean,
     clean_of_request,
-    cleans_without_plan,
     last_clean,
     pending_cleans,
     savepointed_names,
@@ -86,24 +85,24 @@ class _TimelineView:
     retention: Retention
 
     @property
-    def partitions_to_list(self) -> frozenset[str] | None:
+    def recheck_from_last_clean(self) -> frozenset[str] | None:
         return partitions_to_recheck(self.before) if self.before is not None else None
 
     @property
     def moves_watermark(self) -> bool:
-        """Whether this clean, even without files, lets the next clean skip partitions that this job listed."""
+        """Whether the next clean can skip partitions that this job listed, even if this clean deletes no files."""
         known = self.before.earliest_commit_to_retain if self.before is not None else ""
         return self.retention.earliest is not None and self.retention.earliest.requested_time > known
 
 
 @dataclass(frozen=True, slots=True)
-class _FilesToDelete:
+class _CleanProposal:
     """The files to delete, and the files that were pinned when the files to delete were chosen."""
 
     pinned: PinnedFiles
     savepoints: frozenset[str]
     outdated: tuple[FilesToDelete, ...]
-    partitions_to_list: frozenset[str]
+    recheck_by_next_clean: frozenset[str]
     partitions_listed: int
 
     @property
@@ -121,7 +120,7 @@ class _CleanJob:
         self._watch = Stopwatch()
         self._report = CleanReporter(request, options, self._watch)
         config = read_table_config(storage)
-        check_writable(config, request.expected_table_name, metadata_enable=options.metadata_enable)
+        check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
         self._table = TableAccess(storage=storage, clock=clock, config=config)
 
     def run(self) -> JobResult:
@@ -132,16 +131,18 @@ class _CleanJob:
             if (too_early := self._too_early(view)) is not None:
                 return self._nothing_to_do(too_early, view)
             with self._watch.phase("plan"):
-                found_files = self._plan(view)
-            self._report.planned(view.retention, found_files.outdated, found_files.partitions_listed)
+                proposal = self._plan(view)
+            self._report.planned(view.retention, proposal.outdated, proposal.partitions_listed)
             if self._request.preview:
                 return self._report.previewed()
-            if found_files.is_empty and not view.moves_watermark:
+            if proposal.is_empty and not view.moves_watermark:
                 return self._nothing_to_do("no file is outdated", view)
-            pending = self._request_clean(view, found_files)
+            pending = self._request_clean(view, proposal)
             if pending is not None:
                 return self._report.cleaned(self._carry_out(pending))
-            _LOG.info("Commits, savepoints or plans changed meanwhile; planning again (%d)", attempt + 1)
+            _LOG.info(
+                "Commits, savepoints or plans changed during planning; planning again (%d)", attempt + 1
+            )
         raise CommitConflictError(
             f"Commits were undone, or savepoints or plans of services changed, {_ATTEMPTS} times in a row.",
             hint="Nothing was deleted; run the request again.",
@@ -162,17 +163,17 @@ class _CleanJob:
             self._table, self._lock(), self._request.request_id, self._options.failed_writes
         )
         self._report.rolled_back(rolled_back)
-        timeline = self._table.load_timeline()
-        for abandoned in cleans_without_plan(self._table, timeline):
+        cleans = pending_cleans(self._table, self._table.load_timeline())
+        for abandoned in cleans.abandoned:
             remove_without_plan(self._table, abandoned)
-        for pending in pending_cleans(self._table, timeline):
+        for pending in cleans.planned:
             _LOG.info("Finishing clean %s, which was left pending", pending.instant.requested_time)
             self._report.finished(pending.instant, self._carry_out(pending, self._visible_names(pending)))
 
     def _visible_names(self, pending: PendingClean) -> frozenset[str]:
         """Names of the files that readers now see in the partitions of a plan.
 
-        The plan may contain such files if it is old, or if Hudi made it.
+        A plan that is old, or that Hudi made, may delete files that readers now see.
         """
         snapshot = load_snapshot(self._storage, sorted(planned_names(pending.plan)))
         return frozenset(s.base_file.file_name for s in snapshot.all_slices if s.base_file)
@@ -198,13 +199,13 @@ class _CleanJob:
         wanted = self._options.clean.trigger_commits
         since = view.before.last_completed_commit_time if view.before else ""
         count = sum(1 for i in view.timeline.completed_writes if i.requested_time > since)
-        has_work = bool(view.partitions_to_list) or (wanted == 1 and view.moves_watermark)
+        has_work = bool(view.recheck_from_last_clean) or (wanted == 1 and view.moves_watermark)
         if count >= wanted or has_work:
             return None
         where = "since the last clean" if view.before else "on the active timeline, which has no clean"
         return f"{count} of {wanted} commits {where}"
 
-    def _plan(self, view: _TimelineView) -> _FilesToDelete:
+    def _plan(self, view: _TimelineView) -> _CleanProposal:
         options, retention = self._options.clean, view.retention
         pinned, savepoints = self._pinned_files(view.timeline)
         found: dict[str, PartitionFiles] = {}
@@ -214,11 +215,11 @@ class _CleanJob:
             plan_partition(each, options, retention, floor_cutoff=view.floor_cutoff, pinned=pinned.names)
             for each in found.values()
         )
-        return _FilesToDelete(
+        return _CleanProposal(
             pinned=pinned,
             savepoints=savepoints,
             outdated=outdated,
-            partitions_to_list=frozenset(each.partition_path for each in outdated if each.waits),
+            recheck_by_next_clean=frozenset(each.partition_path for each in outdated if each.waits),
             partitions_listed=len(found),
         )
 
@@ -242,7 +243,7 @@ class _CleanJob:
             return None
         start = before.earliest_commit_to_retain if before is not None else ""
         known = any(i.requested_time == start for i in view.timeline.completed_writes)
-        if view.partitions_to_list is None or not known or earliest is None:
+        if view.recheck_from_last_clean is None or not known or earliest is None:
             return None
         written: set[str] = set()
         for instant in view.timeline.completed_writes:
@@ -251,7 +252,7 @@ class _CleanJob:
                 written.update(
                     metadata.partition_to_write_stats, metadata.partition_to_replace_file_ids or {}
                 )
-        return view.partitions_to_list | written
+        return view.recheck_from_last_clean | written
 
     def _partitions(self, view: _TimelineView) -> dict[str, PartitionFiles]:
         layout = self._table.config.table_version.layout
@@ -271,17 +272,17 @@ class _CleanJob:
         pattern = options.partition_regex
         return pattern is None or re.fullmatch(pattern, partition_path) is not None
 
-    def _request_clean(self, view: _TimelineView, found_files: _FilesToDelete) -> PendingClean | None:
-        """Request the clean. Returns None if files were pinned or commits were undone after the planning."""
+    def _request_clean(self, view: _TimelineView, proposal: _CleanProposal) -> PendingClean | None:
+        """Request the clean. Returns None if pinned files changed, a commit was undone, or a restore is pending."""
         writes = view.timeline.completed_writes
         options = self._options.clean
         # If this clean skips partitions, the next clean must not rely on the notes of this clean.
         is_partial = bool(options.partition_regex or options.partitions_selected)
-        notes = notes_for_the_next_clean(found_files.savepoints, found_files.partitions_to_list)
+        notes = notes_for_the_next_clean(proposal.savepoints, proposal.recheck_by_next_clean)
         request = self._request
         identity = {REQUEST_ID_KEY: request.request_id} if request.can_be_repeated else {}
         plan = stored_clean_plan(
-            found_files.outdated,
+            proposal.outdated,
             options,
             view.retention,
             base_path=self._storage.base_path,
@@ -294,7 +295,7 @@ class _CleanJob:
             present = {i.identity for i in timeline.completed_writes}
             is_undone = any(i.identity not in present for i in view.timeline.completed_writes)
             is_restored = any(i.action is Action.RESTORE for i in timeline.pending)
-            if pinned != found_files.pinned or is_undone or is_restored:
+            if pinned != proposal.pinned or is_undone or is_restored:
                 return None
             instant = request_instant(self._table, Action.CLEAN, encode_clean_plan(plan), lock=lock)
         _LOG.info("Requested clean %s", instant.requested_time)

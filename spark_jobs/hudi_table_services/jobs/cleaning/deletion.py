@@ -1,4 +1,4 @@
-"""Carry out a clean plan: delete its files, remove emptied partitions, complete the instant."""
+"""Carry out a clean plan: delete its files, remove emptied partitions, and complete the instant."""
 
 import logging
 import time
@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from hudi_table_services.commits.door import complete, prepare_deletion
+from hudi_table_services.commits.commit_point import complete, prepare_deletion
 from hudi_table_services.commits.instants import begin_clean
 from hudi_table_services.errors import InstantExistsError, InstantVanishedError
 from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE
@@ -55,7 +55,7 @@ class CompletedClean:
 def carry_out(
     table: TableAccess, clean: PendingClean, lock: TableLock, *, protected: Collection[str], parallelism: int
 ) -> CompletedClean:
-    """Delete the files of the plan and complete the clean. Several calls, even in two jobs at once, do no harm.
+    """Delete the files of the plan and complete the clean. Repeated calls, even in two jobs at once, do no harm.
 
     Args:
         protected: names of files that must stay even if the plan contains them.
@@ -103,7 +103,7 @@ def _delete(
     for path, name in files:
         if name in protected:
             _LOG.warning(
-                "%s is kept: a savepoint, a plan or the latest state needs it by now.", join_path(path, name)
+                "%s is kept, because a savepoint, a plan or a reader now needs it.", join_path(path, name)
             )
             kept[path].append(name)
         else:

@@ -88,7 +88,7 @@ class CleanReporter:
         return replace(self._result(Outcome.PLANNED), reason="preview: nothing was deleted")
 
     def nothing_to_do(self, reason: str, retention: Retention) -> JobResult:
-        """Result of a job that made no new clean. The job may have finished a pending clean."""
+        """Result of a job that requested no new clean. The job may have finished a pending clean."""
         self._retain(retention)
         reason_with_retention = f"{reason} ({retention.reason})"
         _LOG.info("Nothing to clean: %s", reason_with_retention)
@@ -97,8 +97,8 @@ class CleanReporter:
         return replace(self._result(outcome), reason=reason_with_retention)
 
     def done_before(self, past: PastClean, retention: Retention) -> JobResult:
-        """Result of an earlier attempt of the request. The sizes of the deleted files are unknown."""
-        _LOG.info("An earlier attempt of this request made clean %s.", past.instant.requested_time)
+        """Result of a clean by an earlier attempt of the request. The sizes of the deleted files are unknown."""
+        _LOG.info("An earlier attempt of this request completed clean %s.", past.instant.requested_time)
         self._retain(retention)
         partitions = tuple(
             CleanedPartition(
@@ -144,7 +144,7 @@ class CleanReporter:
             outcome=outcome,
             service=self._request.service,
             operation=self._request.work,
-            table_name=self._request.expected_table_name,
+            table_name=self._request.table_name,
             base_path=self._request.base_path,
             report=self._report,
             timings_s=self._watch.seconds,

@@ -37,10 +37,10 @@ _LOG = logging.getLogger(__name__)
 def cancel_clustering(
     request: CancelClusteringRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
-    """Cancel the plans that the request names, or all pending plans older than the request says.
+    """Cancel the plans that the request names, or all pending plans that are older than the request's limit.
 
-    A plan that is being executed is skipped if the request names no plans. The job fails if the request names that
-    plan. Cancelling a plan twice changes nothing.
+    If the request names a plan that is being executed, the job fails. If the request names no plans, the job skips
+    plans that are being executed. Cancelling a plan twice changes nothing.
 
     Raises:
         InstantHeldError: a plan that the request names is being executed.
@@ -52,7 +52,7 @@ def cancel_clustering(
         clock or SystemClock(),
     )
     config = read_table_config(storage)
-    check_writable(config, request.expected_table_name, metadata_enable=options.metadata_enable)
+    check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
     table = TableAccess(storage=storage, clock=clock, config=config)
     report = ClusteringReporter(request, options.warnings, Stopwatch())
     with table_lock(storage, options.lock, clock) as lock:
@@ -78,7 +78,7 @@ def cancel_clustering(
 
 
 def cancel_expired(table: TableAccess, options: ClusteringJobOptions) -> tuple[Clustering, ...]:
-    """Cancel plans that are not being executed and are older than the options allow. Returns the cancelled plans."""
+    """Cancel plans that are not being executed and are older than the options allow. Return the cancelled plans."""
     expired = _old_enough(table, options.expires_after_minutes, options)
     if not expired:
         return ()
@@ -109,8 +109,8 @@ def finish_cancellations(
     if not _is_being_undone(table.load_timeline()):
         return
     with lock:
+        finish_pending_rollbacks(table, table.load_timeline())
         timeline = table.load_timeline()
-        finish_pending_rollbacks(table, timeline)
         for clustering in ClusteringHistory.load(table.timeline_store, timeline).pending:
             owner = read_heartbeat_owner(table.storage, clustering.instant.requested_time) or ""
             is_ours = owner.startswith(f"{request_id}/")
@@ -128,7 +128,8 @@ def _is_being_undone(timeline: Timeline) -> bool:
 def drop_plan(table: TableAccess, clustering: Clustering) -> None:
     """Delete the files of a plan and remove the plan. Call it under the table lock, after checking the heartbeat.
 
-    The heartbeat is removed last. Without a heartbeat, a plan whose cancellation died looks as if Hudi executed it.
+    The heartbeat is removed last. Without a heartbeat, other jobs would assume that Hudi executes a plan whose
+    cancellation died.
     """
     roll_back_clustering(table, clustering.instant)
     _LOG.info("Cancelled clustering %s", clustering.instant.requested_time)
@@ -146,13 +147,13 @@ def _named(
         if clustering.instant.is_completed:
             raise InvalidRequestError(
                 f"Clustering {time} is completed, so it cannot be cancelled.",
-                hint="A completed clustering has the same rows in other files; there is nothing to undo.",
+                hint="A completed clustering only moved the rows to other files, so there is nothing to undo.",
             )
         if is_executed(table, clustering.instant, options.expires_after_minutes):
             raise InstantHeldError(
                 f"Clustering {time} is being executed.",
-                hint="End that job first, or wait until it has ended. An execution by Hudi has no heartbeat: if it is "
-                f"dead, give {EXPIRATION_MINUTES}=0.",
+                hint="End the executing job first, or wait until it has ended. An execution by Hudi has no heartbeat: "
+                f"if Hudi's job is dead, set {EXPIRATION_MINUTES}=0.",
             )
     return found
 

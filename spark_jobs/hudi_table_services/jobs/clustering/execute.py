@@ -1,4 +1,4 @@
-"""Execute pending clusterings: start each plan, rewrite its groups, check the new files, commit.
+"""Execute pending clusterings: start each plan, rewrite its groups, check the new files, and commit.
 
 Each plan has its own commit, so that a failing plan does not affect other plans. If an earlier attempt completed a
 plan, the job returns that commit. If an earlier attempt died during a plan, the job executes the whole plan again.
@@ -37,7 +37,7 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.schema import StructType
 from hudi_table_services.model.table_service_plans import ClusteringGroup
 from hudi_table_services.model.table_snapshot import TableSnapshot
-from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
 from hudi_table_services.planning.clustering.outdated_plans import (
@@ -50,7 +50,6 @@ from hudi_table_services.planning.file_sizing.write_profile import commit_metada
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import groups_being_written
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
@@ -145,7 +144,7 @@ class _ExecuteJob:
         self._watch = Stopwatch()
         self._report = ClusteringReporter(request, options.warnings, self._watch, spark)
         config = read_table_config(storage)
-        check_writable(config, request.expected_table_name, metadata_enable=options.metadata_enable)
+        check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
         self._table = TableAccess(storage=storage, clock=clock, config=config)
 
     def run(self, instants: Sequence[str]) -> JobResult:
@@ -157,7 +156,7 @@ class _ExecuteJob:
             instant: words for instant in instants if (words := lookup.why_missing(instant)) is not None
         }
         named = [lookup.find(instant) for instant in instants if instant not in missing]
-        # Execute each plan once, even if the request names a plan and also the older plan that it replaced.
+        # Execute each plan once, even if the request names both a plan and the older plan that it replaces.
         once = {each.instant.requested_time: each for each in named}
         chosen = list(once.values()) if instants else list(lookup.history.pending)
         ended: list[ExecutedPlan | DroppedPlan] = []
@@ -199,7 +198,7 @@ class _ExecuteJob:
                         raise
                     return _dropped(clustering)
         except HudiTableServiceError:
-            # Another attempt that executed the plan, or that seemed dead, may have completed the plan since.
+            # Another attempt may have completed the plan by now: an attempt that was running, or that seemed dead.
             now = ClusteringHistory.load(self._table.timeline_store, self._table.load_timeline())
             found = now.find(clustering.instant.requested_time)
             if found is not None and found.instant.is_completed:
@@ -252,13 +251,13 @@ class _ExecuteJob:
         for name in settings.layout.columns:
             if name not in schema.names:
                 raise InvalidRequestError(
-                    f"Clustering {clustering.instant.requested_time} sorts by {name!r}, no column of the table.",
+                    f"Clustering {clustering.instant.requested_time} sorts by {name!r}, which the table does not have.",
                     hint="Cancel the plan and schedule a new one.",
                 )
         return _Work(clustering, settings, snapshot, groups, _tasks(groups, snapshot), schema)
 
     def _still_current(self, clustering: Clustering, snapshot: TableSnapshot) -> tuple[ClusteringGroup, ...]:
-        """Groups whose files no other writer changed since the plan was made, or is changing.
+        """Groups whose files no other writer has changed since the plan was made, or is changing now.
 
         Raises:
             FileGroupConflictError: other writers changed, or are changing, every group.
@@ -269,7 +268,8 @@ class _ExecuteJob:
         kept = tuple(group for group in unchanged if written.keys().isdisjoint(file_groups_of(group)))
         if len(kept) < len(plan.groups):
             _LOG.warning(
-                "Giving up %d of the %d groups of %s: other writers changed %d of them, and are changing the others.",
+                "Dropping %d of the %d groups of clustering %s: other writers have changed %d of these groups, and are "
+                "changing the others.",
                 len(plan.groups) - len(kept),
                 len(plan.groups),
                 time,
@@ -278,7 +278,7 @@ class _ExecuteJob:
         if not kept:
             raise FileGroupConflictError(
                 f"Other writers changed or are changing every group of clustering {time}.",
-                hint="Nothing was committed; run the job again when they have ended.",
+                hint="Nothing was committed; run the job again when the other writers have ended.",
             )
         return kept
 
@@ -286,7 +286,7 @@ class _ExecuteJob:
         name = self._table.config.table_name
         parquet = parquet_format(self._options.base_files)
         if work.settings.layout.is_sorted:
-            # Readers skip whole row groups. With smaller row groups they skip more rows.
+            # Readers skip whole row groups, so they skip more rows if the row groups are smaller.
             parquet = replace(parquet, row_group_bytes=min(parquet.row_group_bytes, _SORTED_ROW_GROUP_BYTES))
         return RewriteJob(
             storage=self._storage,
@@ -383,7 +383,7 @@ def _one_error(
             sentences.append(f"Completed nevertheless: {times}.")
         if dropped:
             times = ", ".join(each.clustering.instant.requested_time for each in dropped)
-            sentences.append(f"Cancelled, since other writers changed all of their groups: {times}.")
+            sentences.append(f"Cancelled, because other writers changed all groups of each plan: {times}.")
         error = type(error)(" ".join(sentences), hint=error.hint)
     error.evidence = report
     return error

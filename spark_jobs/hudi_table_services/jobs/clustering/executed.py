@@ -35,8 +35,8 @@ class ExecutedPlan:
     Attributes:
         groups, outcomes: executed groups, and their outcomes in the same order. Both are empty if an earlier attempt
             completed the plan.
-        dropped_groups: file groups that other writers changed. A group of the plan that contains one of them is
-            dropped.
+        dropped_groups: file groups that other writers changed. A group of the plan that contains one of these file
+            groups is dropped.
     """
 
     clustering: Clustering
@@ -77,7 +77,7 @@ def layout_in_words(layout: Layout) -> str:
 
 
 def stored_plan_report(clustering: Clustering, state: str) -> ClusteringPlanReport:
-    """Report on a plan that this job did not execute. The sizes are those in the plan, in whole mebibytes."""
+    """Report on a plan that this job did not execute. The sizes come from the plan, which stores whole mebibytes."""
     return ClusteringPlanReport(
         instant_time=clustering.instant.requested_time,
         state=state,

@@ -78,7 +78,7 @@ class ClusteringReporter:
         commits: CommitCount,
         proposal: ClusteringProposal | None = None,
     ) -> JobResult:
-        """Result of a schedule job that made no plan."""
+        """Result of a schedule job that wrote no plan."""
         _LOG.info("Nothing to schedule: %s", reason)
         report = ClusteringReport(
             skipped=_skips(proposal), commits=in_words(commits), commit_count=commits.count
@@ -119,7 +119,7 @@ class ClusteringReporter:
     def scheduled_before(self, clusterings: Sequence[Clustering]) -> JobResult:
         """Result of a request whose earlier attempt scheduled these plans."""
         times = ", ".join(each.instant.requested_time for each in clusterings)
-        _LOG.info("This request scheduled %s before.", times)
+        _LOG.info("An earlier attempt of this request scheduled %s.", times)
         plans = tuple(
             stored_plan_report(each, "completed" if each.instant.is_completed else "requested")
             for each in clusterings
@@ -127,7 +127,7 @@ class ClusteringReporter:
         return replace(
             self._result(Outcome.COMPLETED, ClusteringReport(plans=plans)),
             reused=True,
-            reason=f"this request scheduled {times} before; nothing was written now",
+            reason=f"an earlier attempt of this request scheduled {times}; this attempt wrote nothing",
             action=clusterings[0].instant.action.value,
             instant_time=clusterings[0].instant.requested_time,
         )
@@ -146,7 +146,7 @@ class ClusteringReporter:
 
         Args:
             plans: completed plans, at least one.
-            missing: sentences about plans that the request names and that are no longer on the timeline.
+            missing: sentences about plans that the request names but that are no longer on the timeline.
             dropped: plans that this execution cancelled.
         """
         reports = tuple(executed_plan_report(plan) for plan in plans)
@@ -166,7 +166,7 @@ class ClusteringReporter:
             ),
         )
         if result.reused:
-            reason = "; ".join(filter(None, ("completed before; nothing was written now", result.reason)))
+            reason = "; ".join(filter(None, ("already completed; this job wrote nothing", result.reason)))
             result = replace(result, reason=reason, files_before=FileStats())
         for report in reports:
             log_executed(report)
@@ -187,7 +187,7 @@ class ClusteringReporter:
         state = "previewed" if preview else "cancelled"
         plans = tuple(stored_plan_report(each, state) for each in clusterings)
         if not clusterings:
-            reason = "no clustering is pending, old enough and not being executed"
+            reason = "there is no pending clustering that is old enough and is not being executed"
             return replace(self._result(Outcome.NOTHING_TO_DO, ClusteringReport()), reason=reason)
         outcome = Outcome.PLANNED if preview else Outcome.COMPLETED
         reason = "preview: nothing was cancelled" if preview else ""
@@ -225,7 +225,7 @@ class ClusteringReporter:
             outcome=outcome,
             service=self._request.service,
             operation=self._request.work,
-            table_name=self._request.expected_table_name,
+            table_name=self._request.table_name,
             base_path=self._request.base_path,
             report=report,
             timings_s=dict(self._watch.seconds),
@@ -243,7 +243,7 @@ def _in_one(missing: Sequence[str], dropped: Sequence[DroppedPlan]) -> str:
 
 
 def in_words(commits: CommitCount) -> str:
-    """Text with the number of commits, and the clustering after which they are counted."""
+    """Text with the number of commits, and with the clustering since which the commits are counted."""
     since = commits.since
     if since is None:
         return f"{commits.count} commits on the timeline, which has no clustering"
@@ -273,7 +273,7 @@ def _stats(slices: Iterable[FileSlice]) -> FileStats:
 
 
 def _expected(snapshot: TableSnapshot, groups: Iterable[PlannedGroup]) -> FileStats:
-    """File sizes after the plan, assuming that the new files have as many bytes as the old files."""
+    """File sizes after the execution of the plan, if the new files together have as many bytes as the old files."""
     planned = {s.file_group_id for group in groups for s in group.slices}
     sizes = [
         s.base_file.size_bytes

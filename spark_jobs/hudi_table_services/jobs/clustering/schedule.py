@@ -1,4 +1,4 @@
-"""Schedule a clustering: plan without the lock, check the plan under the lock, request the instants.
+"""Schedule a clustering: plan without the lock, check the plan under the lock, and request the instants.
 
 The job reads only file names and plans, and footers of files whose clustering was archived. It needs no Spark.
 """
@@ -31,7 +31,7 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.schema import ArrayType, MapType, StructType
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
 from hudi_table_services.options.keys.clustering import MAX_PENDING_PLANS
@@ -44,7 +44,6 @@ from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import groups_being_written
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
@@ -69,7 +68,8 @@ def schedule_clustering(
         storage, clock: for tests. The defaults are the storage of the base path and the clock of the system.
 
     Raises:
-        HudiTableServiceError: see the module `errors`; nothing was written.
+        HudiTableServiceError: see the module `errors`. Nothing was scheduled, or only the first of several plans; the
+            next attempt of this request reports these plans.
     """
     options = resolve_clustering_options(request)
     check_clustering_options(options.plan)
@@ -92,7 +92,7 @@ class _ScheduleJob:
         self._watch = Stopwatch()
         self._report = ClusteringReporter(request, options.warnings, self._watch)
         config = read_table_config(storage)
-        check_writable(config, request.expected_table_name, metadata_enable=options.metadata_enable)
+        check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
         self._table = TableAccess(storage=storage, clock=clock, config=config)
 
     def run(self) -> JobResult:
@@ -121,7 +121,9 @@ class _ScheduleJob:
             instants = self._request_if_unchanged(snapshot, proposal)
             if instants:
                 return self._report.scheduled(snapshot, proposal, self._options.plan, commits, instants)
-            _LOG.info("Other writers changed planned file groups meanwhile; planning again (%d)", attempt + 1)
+            _LOG.info(
+                "Other writers changed planned file groups during planning; planning again (%d)", attempt + 1
+            )
         raise CommitConflictError(
             f"Other writers changed planned file groups {_ATTEMPTS} times in a row.",
             hint="Nothing was scheduled; run the request again.",
@@ -141,8 +143,8 @@ class _ScheduleJob:
         cap, waiting = self._options.plan.max_pending_plans, {each.schedule for each in history.pending}
         if cap and len(waiting) >= cap:
             return (
-                f"{len(waiting)} plans pending, cap is {cap} ({MAX_PENDING_PLANS}): "
-                "execute or cancel them first"
+                f"{len(waiting)} plans are pending, but {MAX_PENDING_PLANS} allows only {cap}: "
+                "execute or cancel plans first"
             )
         return None
 
@@ -180,14 +182,14 @@ class _ScheduleJob:
         return base is not None and base.size_bytes < self._options.plan.small_file_limit_bytes
 
     def _reserving(self, snapshot: TableSnapshot) -> TableSnapshot:
-        """Reserve file groups that running writes rewrite. With a plan for them, the write or the plan would fail."""
+        """Reserve file groups that running writes rewrite. If a plan contained them, the write or plan would fail."""
         written = groups_being_written(self._table.timeline_store, snapshot.timeline)
         return replace(snapshot, reserved_file_groups={**written, **snapshot.reserved_file_groups})
 
     def _request_if_unchanged(
         self, snapshot: TableSnapshot, proposal: ClusteringProposal
     ) -> tuple[Instant, ...]:
-        """Request the instants. Requests none if a planned file group has changed since the plan was made."""
+        """Request the instants, unless a planned file group has changed since the plan was made."""
         lock = measured_lock(self._storage, self._options.lock, self._clock, self._watch)
         with self._watch.phase("request"), lock:
             store = self._table.timeline_store
@@ -239,18 +241,18 @@ def _portions(groups: Sequence[PlannedGroup], size: int) -> list[Sequence[Planne
 
 
 def _check_sort_columns(snapshot: TableSnapshot, layout: Layout) -> None:
-    """Raises InvalidRequestError if the table lacks a sort column, or if a sort column has no order."""
+    """Raise InvalidRequestError if the table lacks a sort column, or if a sort column has no order."""
     if not layout.is_sorted or not snapshot.schema_json:
         return
     schema = from_avro_json(snapshot.schema_json)
     for name in layout.columns:
         if name not in schema.names:
             raise InvalidRequestError(
-                f"The table has no column {name!r} to sort by.",
+                f"The table has no column {name!r}, by which the clustering is to sort.",
                 hint=f"Its columns are: {', '.join(schema.names)}.",
             )
         if isinstance(schema.field(name).type, ArrayType | MapType | StructType):
             raise InvalidRequestError(
                 f"Column {name!r} is of type {schema.field(name).type}, which has no order.",
-                hint="Sort by columns of numbers, texts, dates or times.",
+                hint="Sort by columns that contain numbers, strings, dates or times.",
             )

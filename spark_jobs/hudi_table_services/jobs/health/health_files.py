@@ -1,4 +1,4 @@
-"""Check the files of a table for its health: outdated, leftover, missing and foreign files."""
+"""Check the files of a table for the health report: outdated, leftover, missing and foreign files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ def _not_live(
 ) -> tuple[list[StoredObject], list[StoredObject]]:
     """Files that are not part of the latest state: a list of leftovers, and a list of outdated versions.
 
-    Leftovers are files of writes that never completed, and copies of files that belong to another folder.
+    Leftovers are files of writes that never completed, and copies of data files in a wrong folder.
     """
     live = {
         join_path(path, file.file_name)

@@ -1,4 +1,4 @@
-"""Report the health of a table: files, pending instants, their effects, delays, leftovers. Nothing is written."""
+"""Report the health of a table: its files, leftovers, delays, and pending instants. Nothing is written."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -48,7 +48,7 @@ _EXAMPLES = 20
 def table_health(
     request: HealthRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
-    """Report the health of a table; see `HealthReport`. The job can also read tables that this release cannot write.
+    """Report the health of a table; see `HealthReport`. The job also reads tables that this release cannot write.
 
     Raises:
         UnhealthyTableError: a measure is above ``fail_above``, files are missing, or the timeline is damaged. The
@@ -59,7 +59,7 @@ def table_health(
     watch = Stopwatch()
     storage = storage or open_storage(request.base_path, request.storage_options)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=read_table_config(storage))
-    check_name(table.config, request.expected_table_name)
+    check_name(table.config, request.table_name)
     with watch.phase("look"):
         inspection = _inspect(table, request)
     measures = inspection.report.measures

@@ -1,4 +1,4 @@
-"""Find files that belong to no instant. With `execute`, copy them, check them again under the lock, delete them."""
+"""Find files that belong to no instant. With `execute`, copy them, check them again under the lock, and delete them."""
 
 import logging
 import shutil
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hudi_table_services.commits.door import prepare_deletion
+from hudi_table_services.commits.commit_point import prepare_deletion
 from hudi_table_services.contract.recovery import OrphanFile, OrphanReport, RepairOrphansRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import InvalidRequestError, ObjectNotFoundError, StorageError
@@ -28,7 +28,7 @@ from hudi_table_services.tables.orphan_search import Orphans, OrphanSearch
 from hudi_table_services.tables.table import TableAccess, check_writable
 
 _LOG = logging.getLogger(__name__)
-_MOST_REPORTED = 1000
+_MAX_REPORTED = 1000
 _PORTION = 250
 """Number of files that are deleted between two verifications of the lock."""
 
@@ -44,14 +44,14 @@ def repair_orphan_files(
 
     Raises:
         InvalidRequestError: there are more files than the request allows, or the backup folder is inside the table.
-        StorageError: a copy could not be made; nothing was deleted.
+        StorageError: a file could not be copied; nothing was deleted.
     """
     options = resolve_service_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
     check_writable(
         config,
-        request.expected_table_name,
+        request.table_name,
         metadata_enable=options.metadata_enable if request.execute else False,
     )
     if request.backup_path:
@@ -65,8 +65,8 @@ def _require_outside(storage: Storage, backup: Storage) -> None:
     inside = f"{backup.uri.rstrip('/')}/".startswith(f"{storage.uri.rstrip('/')}/")
     if inside:
         raise InvalidRequestError(
-            "The backup path lies inside the table, where its files would be orphans again.",
-            hint="Give a folder elsewhere.",
+            "The backup path is inside the table, so the copies would be orphans again.",
+            hint="Choose a folder outside the table.",
         )
 
 
@@ -97,8 +97,9 @@ class _RepairJob:
             return self._result(Outcome.PLANNED, report, "nothing was deleted: --execute was not given")
         if len(found.files) > self._request.max_files:
             raise InvalidRequestError(
-                f"{len(found.files)} files belong to no instant, more than the {self._request.max_files} allowed.",
-                hint="Nothing was deleted. List them without --execute; then raise --max-files.",
+                f"{len(found.files)} files belong to no instant, but the request allows the deletion of at most "
+                f"{self._request.max_files} files.",
+                hint="Nothing was deleted. List the files without --execute; then raise --max-files.",
             )
         self._copy(list(found.files))
         with table_lock(self._table.storage, self._options.lock, self._table.clock) as lock:
@@ -117,7 +118,8 @@ class _RepairJob:
             copied = self._backup.size(stored.path)
             if copied != stored.size_bytes:
                 raise StorageError(
-                    f"The copy of {stored.path} has {copied} bytes in place of {stored.size_bytes}.",
+                    f"The copy of {stored.path} has {copied} bytes instead of {stored.size_bytes}.",
+                    path=stored.path,
                     hint="Nothing was deleted; run the request again.",
                 )
         _LOG.info("Copied %d files to %s", len(files), self._backup.uri)
@@ -177,7 +179,7 @@ class _RepairJob:
             outcome=outcome,
             service=request.service,
             operation=request.work,
-            table_name=request.expected_table_name,
+            table_name=request.table_name,
             base_path=request.base_path,
             reason=reason,
             report=report,
@@ -190,11 +192,11 @@ def _why_nothing(found: Orphans, older_than_hours: float) -> str:
     if found.too_young:
         reasons = [
             f"{found.too_young} files that belong to no instant are younger than {older_than_hours:g} h "
-            "(--older-than-hours); every other data file belongs to one"
+            "(--older-than-hours); every other data file belongs to an instant"
         ]
     if found.foreign_files:
         files = "1 foreign file" if found.foreign_files == 1 else f"{found.foreign_files} foreign files"
-        reasons.append(f"{files} in partitions, which no job touches")
+        reasons.append(f"the partitions contain {files}; no job touches foreign files")
     return "; ".join(reasons)
 
 
@@ -206,7 +208,7 @@ def _report(found: Orphans) -> OrphanReport:
         file_count=len(orphans),
         size_bytes=sum(each.size_bytes for each in orphans),
         by_reason=dict(sorted(Counter(found.files.values()).items())),
-        files=tuple(orphans[:_MOST_REPORTED]),
+        files=tuple(orphans[:_MAX_REPORTED]),
         folders=found.folders,
         heartbeats=found.heartbeats,
         too_young=found.too_young,

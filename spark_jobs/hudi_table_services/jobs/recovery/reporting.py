@@ -17,7 +17,7 @@ _MOST_NAMES = 100
 
 
 def describe(table: TableAccess, instant: Instant, *, preview: bool) -> UndoneInstant:
-    """Describe the files that are deleted when the instant is undone. Call this function before that."""
+    """Describe the files that are deleted when the instant is undone. Call this function before undoing the instant."""
     files = undone_files(table, instant)
     described = UndoneInstant(
         instant_time=instant.requested_time,
@@ -96,7 +96,7 @@ class RecoveryReporter:
             outcome=outcome,
             service=self._request.service,
             operation=self._request.work,
-            table_name=self._request.expected_table_name,
+            table_name=self._request.table_name,
             base_path=self._request.base_path,
             report=self._report,
             warnings=self._warnings,

@@ -1,14 +1,15 @@
 """Restore a table to a savepoint: undo all later instants, newest first, under one restore instant, as Hudi does.
 
-The job writes the plan, with the request id, to the timeline before it undoes the first instant. If a restore dies,
-the next restore job finishes that plan. Until then every other job of this project refuses the table.
+The job writes the plan, with the request id, to the timeline before it undoes the first instant. If a restore dies, the
+next restore job finishes the plan. Until then, writes, clusterings, cleans, rollbacks, repairs and new savepoints
+refuse the table.
 """
 
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hudi_table_services.commits.door import complete
+from hudi_table_services.commits.commit_point import complete
 from hudi_table_services.commits.instants import begin_restore, remove_without_plan, request_instant
 from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.undo import finish_pending_rollbacks, undo_in_place
@@ -34,12 +35,12 @@ from hudi_table_services.model.table_service_plans import (
     SavepointPartition,
 )
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.options.timeline_only import ServiceOptions, resolve_service_options
 from hudi_table_services.planning.recovery.undo_rules import restored_instants
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.locks.lock import TableLock, table_lock
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage
@@ -58,9 +59,9 @@ def restore(
     A request restores the table only once, even if commits were written after the restore.
 
     Raises:
-        InvalidRequestError: the savepoint does not exist, a later savepoint keeps a commit that would be undone, or
+        InvalidRequestError: the savepoint does not exist, a later savepoint protects a commit that would be undone, or
             files of the savepoint are missing.
-        InstantHeldError: a writer is alive; nothing was done.
+        InstantHeldError: a pending write has a fresh heartbeat; nothing was done.
         StorageError: a file could not be deleted; the next run finishes the restore.
     """
     options = resolve_service_options(request)
@@ -68,7 +69,7 @@ def restore(
     config = read_table_config(storage)
     check_writable(
         config,
-        request.expected_table_name,
+        request.table_name,
         metadata_enable=False if request.preview else options.metadata_enable,
     )
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
@@ -90,9 +91,9 @@ class PendingRestore:
 
 
 def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRestore, ...]:
-    """Pending restores, oldest first. A restore without a plan has undone nothing, so it is removed.
+    """Pending restores, oldest first. The function removes a restore without a plan, which has undone nothing.
 
-    Call it under the table lock.
+    Call this function under the table lock.
 
     Raises:
         MalformedMetadataError: a plan cannot be read, or is empty although its restore is inflight.
@@ -109,9 +110,10 @@ def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRes
             found.append(PendingRestore(instant=instant, plan=plan, request_id=requested_by))
         elif instant.state is InstantState.INFLIGHT:
             raise MalformedMetadataError(
-                f"{table.timeline_store.requested_path_of(instant)} is empty although the restore was begun.",
-                hint="The table may be between two states. Bring the plan back from a copy, then restore to the same "
-                "savepoint again; until then, no job of this project writes to the table.",
+                f"{table.timeline_store.requested_path_of(instant)} is empty although the restore has started.",
+                path=table.timeline_store.requested_path_of(instant),
+                hint="The table may be between two states. Copy the plan back from a backup, then restore to the same "
+                "savepoint again; until then, writes, clusterings, cleans and rollbacks refuse the table.",
             )
         else:
             remove_without_plan(table, instant)
@@ -121,11 +123,11 @@ def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRes
 def carry_out_restore(table: TableAccess, pending: PendingRestore, lock: TableLock) -> Instant:
     """Undo the remaining instants of the plan, newest first, and complete the restore.
 
-    Call it under the table lock. Calling it twice does no harm. For instants that an earlier attempt undid, the
-    metadata contains only the names.
+    Call this function under the table lock; calling it twice does no harm. For instants that an earlier attempt undid,
+    the metadata contains only the names.
 
     Raises:
-        InstantHeldError: the writer of a pending instant is alive.
+        InstantHeldError: a pending instant has a fresh heartbeat.
     """
     started = table.clock.now()
     plan, instant = pending.plan, pending.instant
@@ -192,7 +194,7 @@ class _RestoreJob:
             timeline = self._table.load_timeline()
             if (done := self._done_before(timeline)) is not None:
                 return self._report.done(
-                    done, reused=True, reason="an earlier attempt of this request restored it"
+                    done, reused=True, reason="an earlier attempt of this request restored the table"
                 )
             mine = None
             for pending in pending_restores(self._table, timeline):
@@ -208,9 +210,9 @@ class _RestoreJob:
         """Undo all instants after the savepoint.
 
         Args:
-            mine: restore of this request that the job has just finished, or None. Other writers may have committed
-                before it was finished. Their commits are undone too, because these commits may contain rows that were
-                merged with rows of undone commits.
+            mine: restore of this request that the job has just finished, or None. Commits that other writers made
+                before this restore was finished are undone as well, because they may contain rows that were merged with
+                rows of undone commits.
         """
         timeline = self._table.load_timeline()
         chosen = self._chosen(timeline)
@@ -218,7 +220,7 @@ class _RestoreJob:
             return self._report.done(mine)
         if not chosen:
             return self._report.nothing_to_do(
-                f"nothing was written since savepoint {self._request.savepoint}"
+                f"nothing has been written since savepoint {self._request.savepoint}"
             )
         require_dead(self._table, (i for i in timeline.pending if i.action.writes_data))
         self._report.chosen([describe(self._table, i, preview=False) for i in chosen])
@@ -240,7 +242,7 @@ class _RestoreJob:
         if not any(i.requested_time == savepoint.requested_time for i in timeline.completed_writes):
             raise InvalidRequestError(
                 f"The commit of savepoint {savepoint.requested_time} is archived.",
-                hint="Restore it with the release of Hudi that archived it.",
+                hint="Restore the table with the release of Hudi that archived the commit.",
             )
         store = self._table.timeline_store
         with naming(store.path_of(savepoint)):
@@ -252,8 +254,9 @@ class _RestoreJob:
         ]
         if later:
             raise InvalidRequestError(
-                f"Savepoint {later[-1]} keeps a commit that would be undone.",
-                hint=f"Restore to it, or delete it first: delete_savepoint.py --instant {later[-1]}.",
+                f"Savepoint {later[-1]} protects a commit that would be undone.",
+                hint="Restore to that savepoint, or delete it first: "
+                f"delete_savepoint.py --instant {later[-1]}.",
             )
         self._require_whole(savepoint, kept)
         after = timeline.without(chosen)
@@ -272,7 +275,7 @@ class _RestoreJob:
         return found
 
     def _replacing(self, timeline: Timeline, kept: Mapping[str, SavepointPartition]) -> frozenset[Instant]:
-        """Replace commits that replaced file groups of the savepoint. They completed after the savepoint."""
+        """Replace commits that replaced file groups of the savepoint. They completed after the savepointed commit."""
         saved = {
             (path, name.partition("_")[0])
             for path, partition in kept.items()
@@ -293,15 +296,15 @@ class _RestoreJob:
         for path, partition in kept.items():
             if not may_hold_data(path):
                 raise CorruptTableError(
-                    f"Savepoint {savepoint.requested_time} names {path!r}, where no data of the table can be.",
+                    f"Savepoint {savepoint.requested_time} names {path!r}, which is outside the table's data folders.",
                     hint="Nothing was undone. Choose another savepoint.",
                 )
             present = {stored.name for stored in self._table.storage.list_folder(path).files}
             missing += [join_path(path, name) for name in partition.file_names if name not in present]
         if missing:
             raise InvalidRequestError(
-                f"{len(missing)} files of savepoint {savepoint.requested_time} are gone, such as {missing[0]}.",
-                hint="Nothing was undone. Bring the files back, or choose another savepoint.",
+                f"{len(missing)} files of savepoint {savepoint.requested_time} are missing, for example {missing[0]}.",
+                hint="Nothing was undone. Copy the files back from a backup, or choose another savepoint.",
             )
 
     def _done_before(self, timeline: Timeline) -> Instant | None:

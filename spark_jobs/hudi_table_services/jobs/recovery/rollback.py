@@ -50,14 +50,14 @@ def rollback(
     Raises:
         InvalidRequestError: an instant is unknown, is not a write, is not the newest write, has a savepoint, or is
             needed by another instant; nothing was undone.
-        InstantHeldError: the writer of an instant is alive; nothing was undone.
+        InstantHeldError: an instant has a fresh heartbeat; nothing was undone.
     """
     options = resolve_service_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
     check_writable(
         config,
-        request.expected_table_name,
+        request.table_name,
         metadata_enable=False if request.preview else options.metadata_enable,
     )
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
@@ -132,7 +132,7 @@ class _RollbackJob:
             elif instants:
                 raise InvalidRequestError(
                     f"{time} is a {instants[0].action.value}; only writes can be rolled back.",
-                    hint="Use delete_savepoint.py to delete a savepoint. Files that a clean deleted are lost.",
+                    hint="Use delete_savepoint.py to delete a savepoint. A clean cannot be undone.",
                 )
             elif time not in undone_before:
                 raise InvalidRequestError(
@@ -148,9 +148,9 @@ class _RollbackJob:
         if not self._request.preview and is_being_rolled_back(self._table, timeline, instant):
             return instant  # A job died while it rolled back or cancelled the instant.
         advice = (
-            "Let Hudi run it, or undo it there."
+            "Let Hudi execute the plan, or roll it back with Hudi."
             if "compaction" in instant.action.value
-            else f"Execute it, or cancel it: cancel_clustering.py --instant {time}."
+            else f"Execute the plan, or cancel it: cancel_clustering.py --instant {time}."
         )
         raise InvalidRequestError(
             f"Pending {instant.action.value} {time} is the plan of a table service, not a failed write.",
@@ -164,7 +164,7 @@ class _RollbackJob:
             return
         require_unsaved(timeline, completed)
         require_newest(timeline, chosen)
-        # A living writer may have read files of the commit, and Hudi's writers do not detect that it was undone.
+        # A running writer may have read files of the commit, and Hudi's writers do not detect that a commit was undone.
         require_dead(self._table, (i for i in timeline.pending if i.action.writes_data))
         require_unplanned(self._table, timeline, chosen)
         for instant in completed:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hudi_table_services.commits.door import complete
+from hudi_table_services.commits.commit_point import complete
 from hudi_table_services.commits.instants import begin_savepoint, remove_archived, remove_savepoints
 from hudi_table_services.contract.recovery import (
     CreateSavepointRequest,
@@ -47,6 +47,8 @@ def create_savepoint(
     Raises:
         InvalidRequestError: the instant is not a completed write of the active timeline, or cleaning may have deleted
             files of the write.
+        LockNotAcquiredError: another writer took the lock over. The savepoint may be inflight; a second request
+            completes it.
     """
     table, options = _open(request, storage, clock)
     with table_lock(table.storage, options.lock, table.clock) as lock:
@@ -54,7 +56,7 @@ def create_savepoint(
         refuse_unfinished_restore(timeline)
         commit = _commit(timeline, request.instant)
         if (existing := _savepoint(timeline, commit.requested_time)) is not None and existing.is_completed:
-            result = _result(request, options, existing, reason="there is such a savepoint already")
+            result = _result(request, options, existing, reason="the savepoint already exists")
             return replace(result, reused=True)
         _require_uncleaned(table, timeline, commit)
         pending = Instant(
@@ -82,11 +84,12 @@ def delete_savepoint(
 ) -> JobResult:
     """Delete savepoints. Savepoints that do not exist are ignored.
 
-    If later commits are already archived, the commit of the savepoint is archived too. Otherwise it would be the first
-    commit of the active timeline and would hide the archived commits after it.
+    If later commits are already archived, the commit of the savepoint is archived too. Otherwise this commit would be
+    the first commit of the active timeline, and readers would not see the files of the archived commits after it.
 
     Raises:
-        InvalidRequestError: a commit has to be archived, but the files that it replaced are not cleaned yet.
+        InvalidRequestError: a commit has to be archived, but archival would make files visible, for example files that
+            the commit replaced and that are not cleaned yet.
     """
     table, options = _open(request, storage, clock)
     with table_lock(table.storage, options.lock, table.clock) as lock:
@@ -115,7 +118,7 @@ def _archive_stranded(
     ]
     if bounds := barriers(table, timeline, stranded):
         raise InvalidRequestError(
-            f"Commit {bounds[0].time} would have to be archived with its savepoint, but {bounds[0].reason}.",
+            f"Commit {bounds[0].time} must be archived before its savepoint is deleted, but {bounds[0].reason}.",
             hint="Run clean.py first, perhaps with fewer commits to retain.",
         )
     writer = archive_writer(table, DEFAULT_ARCHIVAL)
@@ -138,7 +141,7 @@ def _open(
     options = resolve_service_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
-    check_writable(config, request.expected_table_name, metadata_enable=options.metadata_enable)
+    check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
     return TableAccess(storage=storage, clock=clock or SystemClock(), config=config), options
 
 
@@ -161,10 +164,11 @@ def _savepoint(timeline: Timeline, requested_time: str) -> Instant | None:
 
 
 def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) -> None:
-    """Raises InvalidRequestError if cleaning may have deleted files of the commit.
+    """Raise InvalidRequestError if cleaning may have deleted files of the commit.
 
     A clean may delete files of all commits before the earliest commit that it retains, except files of the latest
-    state. After an undo the latest state may be older than that commit. Its files exist, because readers see them.
+    state. After a rollback or a restore, the latest state may be older than the earliest retained commit. The files of
+    the latest state exist, because readers see them.
     """
     if commit == timeline.completed_writes[-1]:
         return
@@ -172,7 +176,7 @@ def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) 
         pending.plan.earliest_instant_to_retain.requested_time
         if pending.plan.earliest_instant_to_retain is not None
         else pending.plan.last_completed_commit_time
-        for pending in pending_cleans(table, timeline)
+        for pending in pending_cleans(table, timeline).planned
     ]
     if (before := last_clean(table, timeline)) is not None:
         # A clean by versions kept the state that was the latest when it ran. Files of older states may be deleted.
@@ -180,7 +184,7 @@ def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) 
     newest = max(retained, default="")
     if commit.requested_time < newest:
         raise InvalidRequestError(
-            f"Cleaning has retained the table since {newest} only; files of {commit.requested_time} may be gone.",
+            f"Cleaning has kept all files only since {newest}, so files of {commit.requested_time} may be deleted.",
             hint="Choose a later commit.",
         )
 
@@ -205,7 +209,7 @@ def _result(
         outcome=Outcome.COMPLETED if instant is not None else Outcome.NOTHING_TO_DO,
         service=request.service,
         operation=request.work,
-        table_name=request.expected_table_name,
+        table_name=request.table_name,
         base_path=request.base_path,
         reason=reason,
         action=Action.SAVEPOINT.value if instant is not None else None,

@@ -62,7 +62,8 @@ def stage_batch(
     source: "DataFrame", storage: Storage, folder: str, settings: WriteSettings, *, is_first_write: bool
 ) -> StagedInput:
     """Read the input once and stage its rows. Raises InvalidDataError if rows break a rule; nothing was committed."""
-    # If base files exist, they show the record size better than the batch, so a small sample is enough.
+    # Base files give a better estimate of the record size than the batch. So if there are base files, a small sample of
+    # the batch is enough.
     sample_rows = _SAMPLE_ROWS_OF_NEW_TABLE if is_first_write else _SAMPLE_ROWS
     spec = StagingSpec(
         storage=storage,
@@ -101,7 +102,7 @@ def lookup_for(spark: "SparkSession", options: WriteOptions, settings: WriteSett
 
 
 def refuse_duplicates(placed: PlacedBatch, options: WriteOptions) -> None:
-    """Apply ``hoodie.datasource.insert.dup.policy=fail``: refuse keys that are twice in the batch or in the table."""
+    """Apply ``hoodie.datasource.insert.dup.policy=fail``: refuse keys that are repeated or already in the table."""
     if (
         options.operation is not WriteOperation.INSERT
         or options.insert_dup_policy is not InsertDupPolicy.FAIL
@@ -110,9 +111,9 @@ def refuse_duplicates(placed: PlacedBatch, options: WriteOptions) -> None:
     repeated, existing = placed.routed.superseded_count, placed.routed.dropped_existing_count
     if repeated or existing:
         raise InvalidDataError(
-            f"{repeated} rows of the batch repeat a key of another row, and {existing} have a key that the table "
-            f"already holds; {INSERT_DUP_POLICY}=fail refuses both.",
-            hint="Remove them, or use operation upsert, or policy drop.",
+            f"{repeated} rows of the batch have the key of another row of the batch, and {existing} rows have a key "
+            f"that is already in the table; {INSERT_DUP_POLICY}=fail refuses both.",
+            hint="Remove these rows, or use the operation upsert or the policy drop.",
         )
 
 

@@ -33,12 +33,12 @@ _NAMED_CHANGES = 3
 
 @dataclass(kw_only=True)
 class DuplicateCheck:
-    """Compare the rows that one write adds with the rows that other commits added since its snapshot.
+    """Compares the rows that a write adds with the rows that other commits have added since the write's snapshot.
 
     Args:
-        is_global: whether a key is unique in the whole table, and not only in its partition. Always False for
-            overwrites, which look up no keys.
-        index: compares the keys of rows with the keys in base files, within the same scope.
+        is_global: whether keys are unique in the whole table instead of in each partition. Always False for overwrites,
+            which look up no keys.
+        index: compares the keys of rows with the keys in base files, in the whole table or in each partition.
     """
 
     table: TableAccess
@@ -61,9 +61,9 @@ class DuplicateCheck:
         """Refuse changes that would make a key appear twice in the table. Reads no file that was compared before.
 
         Raises:
-            FileGroupConflictError: another writer added a row with a key of this write; or overwrote a partition that
-                this write overwrites too, so that neither write would replace the rows of the other; or undid a commit
-                of this write's snapshot.
+            FileGroupConflictError: another writer added a row with a key of this write, or undid a commit of this
+                write's snapshot, or overwrote a partition that this write also overwrites. In the last case, neither
+                write would replace the rows of the other write.
         """
         for change in changes:
             if change.kind is ChangeKind.UNDONE:

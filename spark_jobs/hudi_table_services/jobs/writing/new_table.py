@@ -22,21 +22,19 @@ def new_table_config(
     """
     if options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION):
         raise InvalidRequestError(f"There is no table at {storage.uri}, so nothing can be deleted from it.")
-    if not request.expected_table_name:
+    if not request.table_name:
         raise InvalidRequestError(
             f"There is no table at {storage.uri} yet, and the request has no table name.",
-            hint="Give --table-name to create it.",
+            hint="Set --table-name, so that the job can create the table.",
         )
     table = NewTable(
-        table_name=request.expected_table_name,
+        table_name=request.table_name,
         table_version=options.table_version or TableVersion.V6,
         table_type=options.table_type,
         key_generator=settings.key_generator,
         ordering_fields=settings.combine_fields,
         merge_mode=settings.merge_mode,
-        create_schema_json=to_avro_json(
-            settings.writer_schema, request.expected_table_name, with_meta_fields=False
-        ),
+        create_schema_json=to_avro_json(settings.writer_schema, request.table_name, with_meta_fields=False),
         database_name=options.database_name,
     )
     return TableConfig(new_table_properties(table))

@@ -1,8 +1,8 @@
 """Release file groups from pending clusterings, so that a write can change them without losing the clustering.
 
-If no job executes the plan, a new plan without these file groups replaces it. If a job executes the plan, the write
-waits until the execution ends, and then places its rows again in the files that the clustering wrote. Plans are never
-changed in place: another job may have read the old plan, and Hudi executes the plan that it read.
+If no job is executing the plan, a new plan without these file groups replaces the plan. If a job is executing the plan,
+the write waits until the execution ends, and then assigns its rows to the files that the clustering wrote. Plans are
+never changed in place, because another job may have read the old plan, and Hudi executes the plan that it has read.
 """
 
 import logging
@@ -55,7 +55,7 @@ def release_file_groups(
     Raises:
         PendingPlanError: the write could not release the file groups, or a plan's execution did not end in time.
     """
-    gave_way: list[str] = []
+    replaced_plans: list[str] = []
     deadline = time.monotonic() + options.wait_seconds
     while True:
         with lock:
@@ -72,14 +72,14 @@ def release_file_groups(
                     _replace_plan(table, lock, plan, file_groups)
                 else:
                     continue
-                gave_way.append(_time(plan))
+                replaced_plans.append(_time(plan))
         if options.strategy is UpdatesStrategy.ALLOW or not running:
-            return tuple(gave_way)
+            return tuple(replaced_plans)
         if time.monotonic() >= deadline:
             raise PendingPlanError(
                 f"Clustering {_time(running[0])}, which rewrites file groups of this write, did not end within "
                 f"{options.wait_seconds} s ({WAIT_SECONDS}).",
-                hint="Nothing was committed; run the request again when it has ended.",
+                hint="Nothing was committed; run the request again when the clustering has ended.",
             )
         _LOG.info("Waiting for clustering %s, which rewrites file groups of this write.", _time(running[0]))
         _wait_for(table, running[0], options, deadline)
@@ -117,8 +117,8 @@ def preview_release(
             effect = "would be rolled back"
         elif is_running:
             effect = (
-                f"is being executed: this write would wait for it, up to {options.wait_seconds} s, and place its rows "
-                "in the files that it writes"
+                f"is being executed: this write would wait up to {options.wait_seconds} s for the clustering to end, "
+                "and then assign its rows to the new files"
             )
         else:
             effect = (
@@ -144,15 +144,15 @@ def _time(plan: Clustering) -> str:
 
 
 def _plan_wins(options: PendingClusteringOptions) -> bool:
-    """Whether the plan wins a conflict under strategy ALLOW. In Hudi it does, unless an option rolls plans back."""
+    """Whether strategy ALLOW rejects the write. As in Hudi, it does, unless an option rolls back pending plans."""
     return options.strategy is UpdatesStrategy.ALLOW and not options.rolls_back
 
 
 def _rejected(table: TableAccess, plan: Clustering, options: PendingClusteringOptions) -> PendingPlanError:
     age = age_text(table.timeline_store.age_s(plan.instant))
     return PendingPlanError(
-        f"This write changes file groups under the pending clustering {_time(plan)}, {age} old, and "
-        f"{UPDATES_STRATEGY}={options.strategy.value} rejects it.",
+        f"This write changes file groups of the pending clustering {_time(plan)}, {age} old, and "
+        f"{UPDATES_STRATEGY}={options.strategy.value} rejects the write.",
         hint="Execute or cancel that clustering first, or remove the option.",
     )
 
@@ -168,14 +168,14 @@ def _replace_plan(
     lock.verify()
     drop_plan(table, plan)
     if not kept:
-        _LOG.warning("Clustering %s gave way to this write.", _time(plan))
+        _LOG.warning("This write released all file groups of clustering %s, which cancelled it.", _time(plan))
         return
     extra = {**plan.extra_metadata, PREDECESSOR_KEY: _time(plan)}
     content = encode_requested_replace(replace(plan.plan, groups=kept), extra)
     action = plan.instant.action
     instant = request_instant(table, action, content, lock=lock)
     _LOG.warning(
-        "Clustering %s gave way to this write; clustering %s replaces it with %d of its %d groups.",
+        "This write released file groups of clustering %s; clustering %s replaces it with %d of its %d groups.",
         _time(plan),
         instant.requested_time,
         len(kept),

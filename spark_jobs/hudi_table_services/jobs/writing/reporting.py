@@ -71,7 +71,7 @@ class Report:
             _LOG.info("… and %d more partitions", more)
 
     def planned(self, placed: PlacedBatch, plan: FileSizingPlan) -> JobResult:
-        """Result of a dry run. No ordering values are compared: `updated` may include rows older than stored rows."""
+        """Result of a dry run. It compares no ordering values, so `updated` may include rows older than stored rows."""
         result = self._result(Outcome.PLANNED, partitions=_partitions(placed.snapshot, plan, (), {}))
         changes = [batch for batch in placed.routed.batches if batch.file_id is not None]
         deleted = sum(batch.delete_count for batch in changes)
@@ -161,7 +161,7 @@ class Report:
             outcome=outcome,
             service=self._request.service,
             operation=self._options.operation.value.lower(),
-            table_name=self._request.expected_table_name,
+            table_name=self._request.table_name,
             base_path=self._request.base_path,
             action=instant.action.value if instant else None,
             instant_time=instant.requested_time if instant else None,
@@ -252,7 +252,7 @@ def _partition(
 
 
 def _new_file_groups(sizing: PartitionSizing, stats: list[WriteStat]) -> tuple[FileGroupChange, ...]:
-    """Match new written file groups with planned file groups by row count: only written file groups have an id."""
+    """Match written and planned new file groups by row count, because only written file groups have an id."""
     buckets = sorted(sizing.new_buckets, key=lambda b: -b.insert_count)
     if not stats:
         return tuple(_change(bucket, None) for bucket in buckets)

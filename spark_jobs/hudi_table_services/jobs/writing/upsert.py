@@ -1,7 +1,7 @@
-"""The write job: stage the batch, find each row's place, size the files, write them, commit.
+"""The write job: stage the batch, find each row's place, plan the file sizes, write the files, and commit.
 
-The job covers every operation that adds, changes or removes rows of a copy-on-write table. Until the plan is checked,
-it writes only staged rows. The write is committed as soon as its completed instant exists, and not earlier.
+The job performs every operation that adds, changes or removes rows of a copy-on-write table. Until the plan is checked,
+the job writes only staged rows. The write is committed as soon as its completed instant exists, and not earlier.
 """
 
 import logging
@@ -51,7 +51,7 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import OVERWRITE, WriteOperation
+from hudi_table_services.model.write_stat import OVERWRITE, REQUEST_ID_KEY, WriteOperation
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.file_sizing.write_profile import (
@@ -67,7 +67,7 @@ from hudi_table_services.planning.table.key_generator import (
 from hudi_table_services.planning.table.table_changes import partition_matches, refuse_changed_schema
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.locks.lock import TableLock
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY, find_completed
+from hudi_table_services.storage.request_identity import find_completed
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
@@ -127,7 +127,7 @@ class _UpsertJob:
         self._clock = clock
         self._watch = Stopwatch()
         self._schema_json: str | None = None
-        self._gave_way: list[str] = []
+        self._replaced_plans: list[str] = []
         self._planned_with: TableSnapshot | None = None
         self._searched = Timeline()
         self._report = Report(spark, request, options, self._watch)
@@ -138,7 +138,7 @@ class _UpsertJob:
         except TableExistsError as conflict:
             if self._options.retries_on_conflict == 0:
                 raise
-            # The table that another writer created defines keys, partitions and schema: read the rows again.
+            # The table that another writer created defines keys, partitions and schema, so read the rows again.
             _LOG.warning("%s Starting again with that table.", conflict.message)
             return self._run(source)
 
@@ -158,7 +158,7 @@ class _UpsertJob:
             return self._with_retries(table, lambda table: self._delete_partitions(table, settings))
         if source is None:
             raise InvalidRequestError(
-                f"Operation {self._request.operation} needs a source.", hint="Give --source-path."
+                f"Operation {self._request.operation} needs a source.", hint="Set --source-path."
             )
         with self._staging_area(table) as staging:
             staged = self._stage(source, staging.folder, table, settings)
@@ -167,7 +167,7 @@ class _UpsertJob:
             )
 
     def _with_retries(self, table: TableAccess, write: Callable[[TableAccess], JobResult]) -> JobResult:
-        """Run the write. After a conflict, place, plan and write the staged rows again: staging costs the most."""
+        """Run the write. After a conflict, place, plan and write the staged rows again, without staging them again."""
         for retries_left in range(self._options.retries_on_conflict, -1, -1):
             try:
                 with conflict_where_cleaned(table, lambda: self._planned_with, self._request.request_id):
@@ -207,13 +207,13 @@ class _UpsertJob:
     def _access(self, config: TableConfig, *, exists: bool = True) -> TableAccess:
         if exists:
             request, options = self._request, self._options
-            check_writable(config, request.expected_table_name, metadata_enable=options.metadata_enable)
+            check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
         return TableAccess(storage=self._storage, clock=self._clock, config=config, exists=exists)
 
     def _finish_own_commit(self, table: TableAccess) -> JobResult | None:
         """Result of the commit that an earlier attempt of this request completed; None if there is no such commit.
 
-        An attempt may complete during the search: search again when no other attempt can complete any more.
+        An attempt may complete during the search, so the method searches again after rolling back dead attempts.
         """
         before = self._searched = table.load_timeline()
         done = self._own_commit(table, before) or self._own_archived_commit(table)
@@ -240,7 +240,7 @@ class _UpsertJob:
         found = archived.find_request(self._request.request_id)
         if found is None:
             return None
-        _LOG.info("Request %s: archived %s completed it.", self._request.request_id, found[0].requested_time)
+        _LOG.info("Archived %s completed request %s.", found[0].requested_time, self._request.request_id)
         return self._report.reused(*found)
 
     def _delete_leftovers(self, table: TableAccess) -> None:
@@ -298,11 +298,11 @@ class _UpsertJob:
         return replace(placed, snapshot=self._preview(table, snapshot, changed))
 
     def _release(self, table: TableAccess, snapshot: TableSnapshot, changed: set[FileGroupId]) -> bool:
-        """Release the file groups from pending plans. If True, no plan reserves them now: load the table again."""
+        """Release the file groups from pending plans. If the result is True, the caller must load the table again."""
         if self._request.dry_run or changed.isdisjoint(snapshot.reserved_file_groups):
             return False
         options = self._options.pending_clustering
-        self._gave_way.extend(release_file_groups(table, changed, options, self._lock()))
+        self._replaced_plans.extend(release_file_groups(table, changed, options, self._lock()))
         return changed.isdisjoint(load_snapshot(self._storage, ()).reserved_file_groups)
 
     def _preview(self, table: TableAccess, now: TableSnapshot, changed: set[FileGroupId]) -> TableSnapshot:
@@ -384,10 +384,10 @@ class _UpsertJob:
 
     def _extra_metadata(self, config: TableConfig, settings: WriteSettings) -> dict[str, str]:
         schema = to_avro_json(settings.writer_schema, config.table_name, with_meta_fields=False)
-        gave_way = {GAVE_WAY_KEY: ",".join(self._gave_way)} if self._gave_way else {}
+        replaced = {GAVE_WAY_KEY: ",".join(self._replaced_plans)} if self._replaced_plans else {}
         return {
             **self._options.extra_metadata,
-            **gave_way,
+            **replaced,
             REQUEST_ID_KEY: self._request.request_id,
             "schema": schema,
         }

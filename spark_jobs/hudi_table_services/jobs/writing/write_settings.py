@@ -79,7 +79,7 @@ def derive_settings(
     by_event_time = merge_mode is RecordMergeMode.EVENT_TIME_ORDERING and not deletes
     if DELETED_FLAG in batch.names and batch.field(DELETED_FLAG).type != PrimitiveType("boolean"):
         raise InvalidRequestError(
-            f"Column {DELETED_FLAG} is of type {batch.field(DELETED_FLAG).type}; it marks deletes and must be boolean."
+            f"Column {DELETED_FLAG} is of type {batch.field(DELETED_FLAG).type}, but must be boolean: it marks deletes."
         )
     return WriteSettings(
         operation=options.operation,
@@ -110,14 +110,14 @@ def _writer_schema(
 
 
 def _columns_in(table: StructType, batch: StructType) -> StructType:
-    """Columns that batch and table share, with the types of the table: the text of a key depends on its type."""
+    """Columns that batch and table share, with the table's types, because the text of a key depends on its type."""
     return StructType(tuple(f for f in table.fields if f.name in batch.names))
 
 
 def _merge_settings(
     options: WriteOptions, config: TableConfig | None
 ) -> tuple[tuple[str, ...], RecordMergeMode]:
-    """Ordering fields and merge mode of the table or, if it has none, of the request. Else inferred as in Hudi."""
+    """Ordering fields and merge mode: those of the table, or else of the request, or else those that Hudi infers."""
     if config is None:
         ordering = options.ordering_fields
         inferred = RecordMergeMode.EVENT_TIME_ORDERING if ordering else RecordMergeMode.COMMIT_TIME_ORDERING
@@ -127,13 +127,13 @@ def _merge_settings(
         mode = config.record_merge_mode
         if options.ordering_fields and options.ordering_fields != ordering:
             raise InvalidRequestError(
-                f"The table orders records by {', '.join(ordering)}, the request by "
+                f"The table orders records by {', '.join(ordering)}, but the request by "
                 f"{', '.join(options.ordering_fields)}.",
-                hint="Remove the ordering field, or give the table's.",
+                hint="Remove the ordering field from the request, or set it to the ordering field of the table.",
             )
         if options.record_merge_mode not in (None, mode):
             raise InvalidRequestError(
-                f"The table merges by {mode.value}, the request asks for hoodie.record.merge.mode="
+                f"The table merges by {mode.value}, but the request sets hoodie.record.merge.mode="
                 f"{options.record_merge_mode.value if options.record_merge_mode else None}."
             )
     if mode is RecordMergeMode.CUSTOM:
@@ -144,7 +144,7 @@ def _merge_settings(
     if mode is RecordMergeMode.EVENT_TIME_ORDERING and not ordering and config is None:
         raise InvalidRequestError(
             "hoodie.record.merge.mode=EVENT_TIME_ORDERING needs an ordering field.",
-            hint=f"Give --ordering-field ({ORDERING_FIELDS}).",
+            hint=f"Set --ordering-field ({ORDERING_FIELDS}).",
         )
     return ordering, mode
 

@@ -1,7 +1,7 @@
 """Keys that archival reads (HoodieArchivalConfig, Hudi 0.15 and 1.2)."""
 
 from hudi_table_services.options.kinds import Flag, WholeNumber
-from hudi_table_services.options.option import AnyOption, Service, ignored, option
+from hudi_table_services.options.option import AnyOption, OptionGroup, ignored, option
 
 MIN_COMMITS = option(
     "hoodie.keep.min.commits",
@@ -9,7 +9,7 @@ MIN_COMMITS = option(
     "minimum number of commits on the active timeline after an archival, `--min-commits`; it must be greater than "
     "`hoodie.clean.commits.retained` [a job rejects a smaller value; Hudi raises it with a warning]",
     WholeNumber(least=1),
-    services=(Service.ARCHIVAL,),
+    services=(OptionGroup.ARCHIVAL,),
 )
 MAX_COMMITS = option(
     "hoodie.keep.max.commits",
@@ -17,14 +17,14 @@ MAX_COMMITS = option(
     "number of commits on the active timeline above which archival starts, `--max-commits`; it must be greater than "
     "`hoodie.keep.min.commits`",
     WholeNumber(least=1),
-    services=(Service.ARCHIVAL,),
+    services=(OptionGroup.ARCHIVAL,),
 )
 BEYOND_SAVEPOINT = option(
     "hoodie.archive.beyond.savepoint",
     False,
-    "also archive commits after the first savepoint; commits with a savepoint stay on the active timeline",
+    "also archive commits after the first savepoint; commits that have a savepoint stay on the active timeline",
     Flag(),
-    services=(Service.ARCHIVAL,),
+    services=(OptionGroup.ARCHIVAL,),
 )
 ARCHIVAL_BATCH = option(
     "hoodie.commits.archival.batch",
@@ -32,22 +32,22 @@ ARCHIVAL_BATCH = option(
     "table version 6: number of instants per block of the archive; versions 8 and 9: number of instants per file of "
     "the archived timeline",
     WholeNumber(least=1),
-    services=(Service.ARCHIVAL,),
+    services=(OptionGroup.ARCHIVAL,),
 )
 HISTORY_BATCH = option(
     "hoodie.timeline.compaction.batch.size",
     10,
-    "table versions 8 and 9: number of files of one level of the archived timeline that archival merges into one "
-    "file of the next level",
+    "table versions 8 and 9: number of files on one level of the archived timeline that archival merges into one "
+    "file on the next level",
     WholeNumber(least=2),
-    services=(Service.ARCHIVAL,),
+    services=(OptionGroup.ARCHIVAL,),
 )
 MANIFESTS_RETAINED = option(
     "hoodie.timeline.manifest.retained.versions",
     3,
-    "table versions 8 and 9: number of manifests of the archived timeline to keep for running readers",
+    "table versions 8 and 9: number of manifests of the archived timeline that archival keeps for running readers",
     WholeNumber(least=1),
-    services=(Service.ARCHIVAL,),
+    services=(OptionGroup.ARCHIVAL,),
 )
 
 ARCHIVE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
@@ -68,7 +68,7 @@ ARCHIVE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         ),
         *ignored("archival never merges the archive files of table version 6", "hoodie.archive.merge.*"),
         *ignored(
-            "archival deletes files in as few requests as the storage allows",
+            "archival deletes many files with one request if the storage allows it",
             "hoodie.archive.delete.parallelism",
         ),
         *ignored("if archival fails, its job fails", "hoodie.fail.on.timeline.archiving"),

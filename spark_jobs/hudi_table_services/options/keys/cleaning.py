@@ -2,16 +2,16 @@
 
 from hudi_table_services.model.cleaning import CleanPolicy
 from hudi_table_services.options.kinds import Flag, Member, Names, Number, OrNone, Pattern, WholeNumber
-from hudi_table_services.options.option import AnyOption, Service, ignored, option
+from hudi_table_services.options.option import AnyOption, OptionGroup, ignored, option
 
 CLEAN_POLICY = option(
     "hoodie.clean.policy",
     "KEEP_LATEST_COMMITS",
-    "KEEP_LATEST_COMMITS, KEEP_LATEST_BY_HOURS or KEEP_LATEST_FILE_VERSIONS, `--policy`; default: if only one of the "
-    "three retention options is given, its policy",
+    "retention policy: KEEP_LATEST_COMMITS, KEEP_LATEST_BY_HOURS or KEEP_LATEST_FILE_VERSIONS, `--policy`; if this "
+    "key is absent and exactly one of the three retention options is given, the policy of that option applies",
     Member(CleanPolicy),
     "hoodie.cleaner.policy",
-    services=(Service.CLEANING, Service.ARCHIVAL),
+    services=(OptionGroup.CLEANING, OptionGroup.ARCHIVAL),
 )
 COMMITS_RETAINED = option(
     "hoodie.clean.commits.retained",
@@ -19,15 +19,15 @@ COMMITS_RETAINED = option(
     "number of commits whose state stays readable, `--commits-retained`; archival must keep more commits",
     WholeNumber(least=1),
     "hoodie.cleaner.commits.retained",
-    services=(Service.CLEANING, Service.ARCHIVAL),
+    services=(OptionGroup.CLEANING, OptionGroup.ARCHIVAL),
 )
 HOURS_RETAINED = option(
     "hoodie.clean.hours.retained",
     24,
-    "number of hours whose commits stay readable, `--hours-retained` [pending instants limit this policy too]",
+    "number of past hours whose commits stay readable, `--hours-retained` [pending instants also limit this policy]",
     WholeNumber(least=1),
     "hoodie.cleaner.hours.retained",
-    services=(Service.CLEANING,),
+    services=(OptionGroup.CLEANING,),
 )
 FILE_VERSIONS_RETAINED = option(
     "hoodie.clean.fileversions.retained",
@@ -35,7 +35,7 @@ FILE_VERSIONS_RETAINED = option(
     "number of versions to keep of each file group, `--file-versions-retained`",
     WholeNumber(least=1),
     "hoodie.cleaner.fileversions.retained",
-    services=(Service.CLEANING,),
+    services=(OptionGroup.CLEANING,),
 )
 FLOOR_HOURS = option(
     "hoodie.airflow.clean.floor.hours",
@@ -43,22 +43,23 @@ FLOOR_HOURS = option(
     "ours: under every policy, cleaning keeps files that became outdated within this number of hours, including "
     "replaced file groups",
     Number(least=0),
-    services=(Service.CLEANING,),
+    services=(OptionGroup.CLEANING,),
 )
 TRIGGER_MAX_COMMITS = option(
     "hoodie.clean.trigger.max.commits",
     1,
-    "minimum number of commits since the last clean; with fewer commits, no clean is planned",
+    "minimum number of commits since the last clean; with fewer commits, no clean is planned [except if the last "
+    "clean had to keep outdated files]",
     WholeNumber(least=1),
     "hoodie.clean.max.commits",
-    services=(Service.CLEANING,),
+    services=(OptionGroup.CLEANING,),
 )
 MAX_COMMITS_TO_CLEAN = option(
     "hoodie.clean.max.commits.to.clean",
     "",
     "maximum number of commits that one run cleans, `--max-commits-per-run`",
     OrNone(WholeNumber(least=1)),
-    services=(Service.CLEANING,),
+    services=(OptionGroup.CLEANING,),
 )
 INCREMENTAL = option(
     "hoodie.clean.incremental.enabled",
@@ -66,23 +67,24 @@ INCREMENTAL = option(
     "check only partitions that changed since the last clean [and partitions where a deletion failed]",
     Flag(),
     "hoodie.cleaner.incremental.mode",
-    services=(Service.CLEANING,),
+    services=(OptionGroup.CLEANING,),
 )
 PARTITION_REGEX = option(
     "hoodie.clean.partition.filter.regex",
     "",
-    "pattern of the partitions to clean [the job checks all matching partitions, even if cleaning is incremental]",
+    "regular expression that the whole path of a partition must match, so that the partition is cleaned [the job "
+    "checks all matching partitions, even if cleaning is incremental]",
     Pattern(),
     "hoodie.cleaner.partition.filter.regex",
-    services=(Service.CLEANING,),
+    services=(OptionGroup.CLEANING,),
 )
 PARTITIONS_TO_CLEAN = option(
     "hoodie.clean.partition.filter.selected",
     "",
-    "names of the partitions to clean",
+    "paths of the partitions to clean",
     Names(),
     "hoodie.cleaner.partition.filter.selected",
-    services=(Service.CLEANING,),
+    services=(OptionGroup.CLEANING,),
 )
 CLEAN_PARALLELISM = option(
     "hoodie.clean.parallelism",
@@ -90,7 +92,7 @@ CLEAN_PARALLELISM = option(
     "number of threads that delete files [at most 32]",
     WholeNumber(least=1),
     "hoodie.cleaner.parallelism",
-    services=(Service.CLEANING,),
+    services=(OptionGroup.CLEANING,),
 )
 
 CLEAN_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
@@ -114,9 +116,12 @@ CLEAN_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
             "hoodie.clean.async",
             "hoodie.clean.async.enabled",
         ),
-        *ignored("the number of commits always triggers a clean", "hoodie.clean.trigger.strategy"),
         *ignored(
-            "a pending clean is always finished first",
+            "only the number of commits since the last clean triggers a clean",
+            "hoodie.clean.trigger.strategy",
+        ),
+        *ignored(
+            "a clean job always finishes pending cleans first",
             "hoodie.clean.multiple.enabled",
             "hoodie.clean.allow.multiple",
         ),
@@ -126,10 +131,13 @@ CLEAN_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
             "hoodie.cleaner.delete.bootstrap.base.file",
         ),
         *ignored(
-            "every clean is recorded even if it deletes nothing, so the next clean need not check the same commits",
+            "a clean that deletes nothing is recorded if it advances the earliest retained commit, so that the next "
+            "clean does not check the same commits again",
             "hoodie.write.empty.clean.interval.hours",
         ),
-        *ignored("one process makes the plan", "hoodie.clean.optimize.using.local.engine.context"),
+        *ignored(
+            "a single process always makes the plan", "hoodie.clean.optimize.using.local.engine.context"
+        ),
     ),
 }
 """Heading → keys, in the order of the documentation."""

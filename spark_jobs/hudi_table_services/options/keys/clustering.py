@@ -7,7 +7,7 @@ from hudi_table_services.model.clustering import (
     UpdatesStrategy,
 )
 from hudi_table_services.options.kinds import Flag, Member, Names, Number, Text, WholeNumber
-from hudi_table_services.options.option import AnyOption, Service, fixed, ignored, option
+from hudi_table_services.options.option import AnyOption, OptionGroup, fixed, ignored, option
 
 PLAN_STRATEGY = option(
     "hoodie.clustering.plan.strategy.class",
@@ -15,165 +15,166 @@ PLAN_STRATEGY = option(
     "how a plan selects files: the default, SparkSingleFileSortPlanStrategy or CommitBasedClusteringPlanStrategy, "
     "with or without the package name",
     Member(PlanStrategyKind, by_class=True),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 CLUSTERING_SMALL_FILE_LIMIT = option(
     "hoodie.clustering.plan.strategy.small.file.limit",
     300 << 20,
-    "size in bytes below which a file is clustered [log files are included, at "
-    "`hoodie.logfile.to.parquet.compression.ratio` of their size]",
+    "size in bytes below which a file slice is clustered [the size includes log files, multiplied by "
+    "`hoodie.logfile.to.parquet.compression.ratio`]",
     WholeNumber(least=1),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 MAX_BYTES_PER_GROUP = option(
     "hoodie.clustering.plan.strategy.max.bytes.per.group",
     2048 << 20,
-    "maximum size of a group of the plan, in bytes",
+    "maximum total size of the files in one group of a plan, in bytes",
     WholeNumber(least=1),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 MAX_NUM_GROUPS = option(
     "hoodie.clustering.plan.strategy.max.num.groups",
     30,
-    "maximum number of groups in a plan [the most useful groups, taken from the partitions in turn; Hudi: the first "
-    "groups of the listing]",
+    "maximum number of groups in a plan [each partition in turn adds its most useful group; Hudi takes the groups in "
+    "the order of the listing]",
     WholeNumber(least=1),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 SINGLE_GROUP_ENABLED = option(
     "hoodie.clustering.plan.strategy.single.group.clustering.enabled",
     True,
     "a group may consist of a single file [only if clustering sorts the rows of that file]",
     Flag(),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 PARTITION_FILTER_MODE = option(
     "hoodie.clustering.plan.partition.filter.mode",
     "NONE",
-    "which partitions a plan may contain: NONE (no filter), RECENT_DAYS, SELECTED_PARTITIONS or DAY_ROLLING",
+    "which partitions a plan may contain: NONE (no filter), RECENT_DAYS, SELECTED_PARTITIONS or DAY_ROLLING (a "
+    "different 24th of the partitions in each hour of the day)",
     Member(PartitionFilterMode),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 LOOKBACK_PARTITIONS = option(
     "hoodie.clustering.plan.strategy.daybased.lookback.partitions",
     2,
     "RECENT_DAYS: number of newest partitions to cluster",
     WholeNumber(),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 SKIP_FROM_LATEST = option(
     "hoodie.clustering.plan.strategy.daybased.skipfromlatest.partitions",
     0,
     "RECENT_DAYS: number of newest partitions to skip",
     WholeNumber(least=0),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 BEGIN_PARTITION = option(
     "hoodie.clustering.plan.strategy.cluster.begin.partition",
     "",
     "SELECTED_PARTITIONS: first partition, inclusive",
     Text(),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 END_PARTITION = option(
     "hoodie.clustering.plan.strategy.cluster.end.partition",
     "",
     "SELECTED_PARTITIONS: last partition, inclusive",
     Text(),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 SELECTED_PARTITIONS = option(
     "hoodie.clustering.plan.strategy.partition.selected",
     "",
-    "names of the partitions to cluster, `--partitions`",
+    "paths of the partitions to cluster, `--partitions`",
     Names(),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 PARTITION_PATTERN = option(
     "hoodie.clustering.plan.strategy.partition.regex.pattern",
     "",
     "regular expression that the whole partition path must match",
     Text(),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 EARLIEST_COMMIT = option(
     "hoodie.clustering.plan.strategy.earliest.commit.to.cluster",
     "",
-    "CommitBasedClusteringPlanStrategy: instant time; only files of later commits are clustered",
+    "CommitBasedClusteringPlanStrategy: instant time of a commit; only files of later commits are clustered",
     Text(),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 SLICES_SORT_BY = option(
     "hoodie.clustering.plan.strategy.file.slices.sort.by",
     "SIZE",
-    "with parity: order of the files that form groups, SIZE, INSTANT_TIME or both",
+    "with parity: order in which files are added to groups: SIZE, INSTANT_TIME or both",
     Names(allowed=("SIZE", "INSTANT_TIME")),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 LOG_WEIGHT = option(
     "hoodie.logfile.to.parquet.compression.ratio",
     "0.35",
-    "expected size of a log file's rows in a base file, as a share of the log file's size",
+    "size that the rows of a log file are expected to have in a base file, as a share of the log file's size",
     Number(least=0),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 CLUSTERING_PARITY = option(
     "hoodie.airflow.clustering.parity",
     False,
-    "ours: parity, form the same groups as Hudi instead of the better groups of this project",
+    "ours, parity: form the same groups as Hudi, instead of this project's own, better groups",
     Flag(),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 TARGET_FILE_MAX_BYTES = option(
     "hoodie.clustering.plan.strategy.target.file.max.bytes",
     1024 << 20,
     "target size of the files that a clustering writes, in bytes",
     WholeNumber(least=1),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 SIZE_TOLERANCE = option(
     "hoodie.airflow.clustering.size.tolerance",
     "0.1",
-    "ours: share of the target size by which a file may exceed it before the rows are split into two files; 0 with "
-    "parity",
+    "ours: share of the target size by which a file may exceed the target before the rows are split into two files; "
+    "with parity, files may not exceed the target",
     Number(least=0, below=1),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 SORT_COLUMNS = option(
     "hoodie.clustering.plan.strategy.sort.columns",
     "",
     "columns to sort the rows by, `--sort-columns`",
     Names(),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 LAYOUT_STRATEGY = option(
     "hoodie.layout.optimize.strategy",
     "LINEAR",
     "order of the rows: LINEAR, ZORDER or HILBERT, `--layout`",
     Member(LayoutStrategy),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 TASK_MEMORY_BYTES = option(
     "hoodie.airflow.clustering.task.memory.bytes",
     512 << 20,
-    "ours: maximum size of Arrow data that a Spark task sorts in memory, in bytes; larger groups are sorted through "
-    "files",
+    "ours: maximum size of Arrow data that a Spark task sorts in memory, in bytes; larger groups are sorted with "
+    "the help of temporary files",
     WholeNumber(least=1 << 20),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 INLINE = option(
     "hoodie.clustering.inline",
     False,
     "schedule only after `hoodie.clustering.inline.max.commits` commits",
     Flag(),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 SCHEDULE_INLINE = option(
     "hoodie.clustering.schedule.inline",
     False,
     "schedule only after `hoodie.clustering.async.max.commits` commits",
     Flag(),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 ASYNC = option(
     "hoodie.clustering.async.enabled",
@@ -181,14 +182,14 @@ ASYNC = option(
     "schedule only after `hoodie.clustering.async.max.commits` commits, `--every-n-commits`",
     Flag(),
     "hoodie.datasource.clustering.async.enable",
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 INLINE_MAX_COMMITS = option(
     "hoodie.clustering.inline.max.commits",
     4,
     "minimum number of commits since the last completed or pending clustering",
     WholeNumber(least=1),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 ASYNC_MAX_COMMITS = option(
     "hoodie.clustering.async.max.commits",
@@ -196,14 +197,14 @@ ASYNC_MAX_COMMITS = option(
     "minimum number of commits since the last completed or pending clustering [Hudi also counts compactions and "
     "clusterings]",
     WholeNumber(least=1),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 MAX_PENDING_PLANS = option(
     "hoodie.airflow.clustering.max.pending.plans",
     2,
-    "ours: number of pending plans at which no new plan is scheduled; 0 = no limit",
+    "ours: number of pending plans from which on no new plan is scheduled; 0 = no limit",
     WholeNumber(least=0),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 GROUPS_PER_PLAN = option(
     "hoodie.airflow.clustering.groups.per.plan",
@@ -211,43 +212,46 @@ GROUPS_PER_PLAN = option(
     "ours: maximum number of groups per instant, so that a failure affects only the groups of one instant; 0 = all "
     "groups in one instant",
     WholeNumber(least=0),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 UPDATES_STRATEGY = option(
     "hoodie.clustering.updates.strategy",
     "GiveWayUpdateStrategy",
-    "what a write does if it changes file groups of a pending plan: GiveWayUpdateStrategy (ours: the plan releases "
-    "them), SparkRejectUpdateStrategy (Hudi's default) or SparkAllowUpdateStrategy",
+    "what a write does if it changes file groups of a pending plan: GiveWayUpdateStrategy (ours: the write releases "
+    "these file groups from the plan), SparkRejectUpdateStrategy (Hudi's default) or SparkAllowUpdateStrategy",
     Member(UpdatesStrategy, by_class=True),
-    services=(Service.CLUSTERING, Service.WRITES),
+    services=(OptionGroup.CLUSTERING, OptionGroup.WRITES),
 )
 ROLLBACK_ON_CONFLICT = option(
     "hoodie.clustering.rollback.pending.replacecommit.on.conflict",
     False,
-    "with SparkAllowUpdateStrategy: `true`, the write rolls the plan back; `false`, the write is rejected",
+    "with SparkAllowUpdateStrategy: if `true`, the write rolls the plan back; if `false`, the write is rejected",
     Flag(),
-    services=(Service.CLUSTERING, Service.WRITES),
+    services=(OptionGroup.CLUSTERING, OptionGroup.WRITES),
 )
 ENABLE_EXPIRATIONS = option(
     "hoodie.clustering.enable.expirations",
     False,
-    "scheduling first cancels pending plans that have expired",
+    "before a job makes a plan, it cancels pending plans that are older than "
+    "`hoodie.clustering.expiration.threshold.mins` and that no job is executing",
     Flag(),
-    services=(Service.CLUSTERING,),
+    services=(OptionGroup.CLUSTERING,),
 )
 EXPIRATION_MINUTES = option(
     "hoodie.clustering.expiration.threshold.mins",
     60,
-    "age at which a plan under execution without a heartbeat counts as abandoned",
+    "age in minutes at which an execution without a heartbeat, such as an execution by Hudi, counts as dead, and at "
+    "which `hoodie.clustering.enable.expirations` cancels a plan",
     WholeNumber(least=0),
-    services=(Service.CLUSTERING, Service.WRITES),
+    services=(OptionGroup.CLUSTERING, OptionGroup.WRITES),
 )
 WAIT_SECONDS = option(
     "hoodie.airflow.clustering.wait.seconds",
     600,
-    "ours: maximum time in seconds that a write or a second execution waits for a plan under execution",
+    "ours: maximum time in seconds for which a write, or a second execution of the same plan, waits for a running "
+    "execution",
     WholeNumber(least=0),
-    services=(Service.CLUSTERING, Service.WRITES),
+    services=(OptionGroup.CLUSTERING, OptionGroup.WRITES),
 )
 
 CLUSTERING_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
@@ -302,7 +306,7 @@ CLUSTERING_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
     ),
     "Clustering: no effect": (
         *ignored(
-            "Spark runs as many tasks at once as the cluster allows",
+            "the cluster determines how many tasks Spark runs at the same time",
             "hoodie.clustering.max.parallelism",
             "hoodie.clustering.group.read.parallelism",
             "hoodie.clustering.plan.generation.use.local.engine.context",
@@ -312,7 +316,7 @@ CLUSTERING_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
             "hoodie.table.services.incremental.enabled",
         ),
         *ignored(
-            "curves are built from the rank of each value, so common prefixes and skew have no influence",
+            "curves use the rank of each value, so common prefixes and skew have no effect",
             "hoodie.layout.optimize.curve.build.method",
             "hoodie.layout.optimize.build.curve.sample.size",
         ),

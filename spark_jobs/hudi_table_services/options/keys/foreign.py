@@ -1,4 +1,4 @@
-"""Keys of Hudi that a write rejects, and keys of other parts of Hudi, which have no effect on a write."""
+"""Keys of Hudi that a write rejects, and keys of other parts of Hudi that have no effect on a write."""
 
 from hudi_table_services.options.option import Option, ignored, refused
 
@@ -22,18 +22,18 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.write.partial.update.*",
         ),
         *refused(
-            "these checks before the commit are Java classes, which a job cannot run, and a write must not skip them "
+            "these validators are Java classes, which a job cannot run, and a write must not skip a validator "
             "silently",
             "hoodie.precommit.validators*",
             "hoodie.prewrite.validators*",
         ),
         *refused(
-            "the job writes the schema of the rows; cast columns in the source query instead",
+            "the rows determine the schema; to change it, cast columns in the source query",
             "hoodie.avro.schema",
             "hoodie.write.schema",
             "hoodie.internal.*",
         ),
-        *refused("a job cannot load a Java class as index", "hoodie.index.class"),
+        *refused("a job cannot load a Java class as its index", "hoodie.index.class"),
         *refused("the base path of the request identifies the table", "hoodie.base.path"),
         *refused(
             "this is a property of the table, not an option of a write",
@@ -67,7 +67,7 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.global.index.reconcile.parallelism",
         ),
         *ignored(
-            "file sizing assigns rows to files, not a partitioner",
+            "file sizing, not a partitioner, assigns rows to files",
             "hoodie.bulkinsert.*",
             f"{_WRITE}row.writer.enable",
             "hoodie.fileid.prefix.provider.class",
@@ -75,7 +75,7 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.record.size.estimator.class",
         ),
         *ignored(
-            "the job chooses how the index finds keys; it finds the same rows as Hudi",
+            "the job chooses how the index finds record keys, and finds the same rows as Hudi",
             "hoodie.bloom.index.*",
             "hoodie.simple.index.*",
             "hoodie.global.simple.index.*",
@@ -91,7 +91,7 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
         ),
         *ignored("jobs never upgrade a table; only Hudi does", "hoodie.write.auto.upgrade"),
         *ignored(
-            "markers are always written directly, one file each",
+            "jobs write each marker as a file of its own, and run no timeline server",
             "hoodie.write.markers.type",
             "hoodie.markers.*",
             "hoodie.embed.timeline.*",
@@ -222,7 +222,7 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
         *ignored("the commit does not contain event times", "hoodie.write.track.event.time.watermark"),
         *ignored("the commit contains only the metadata of the request", "hoodie.write.rolling.metadata.*"),
         *ignored(
-            "jobs send no metrics and no callbacks; the program that starts the job can",
+            "jobs send no metrics and no callbacks; the program that starts a job can send them",
             "hoodie.metrics*",
             "hoodie.write.commit.callback.*",
         ),
@@ -245,7 +245,7 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.auto.adjust.lock.configs",
         ),
         *ignored(
-            "an option of Hudi's tools that start writes, not of the write itself",
+            "an option of Hudi's tools that start writes, and not of the write itself",
             "hoodie.deltastreamer.*",
             "hoodie.streamer.*",
             "hoodie.post.commit.failures.ignored",

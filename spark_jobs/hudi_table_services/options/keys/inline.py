@@ -1,4 +1,4 @@
-"""Switches of services that Hudi's writer runs itself. In this project, each such service needs a separate task."""
+"""Switches of services that Hudi's writer runs itself. In this project, each of them needs a separate task."""
 
 INLINE_SWITCHES = {
     "hoodie.clean.automatic": "CleanOperator or clean.py",
@@ -12,7 +12,7 @@ INLINE_SWITCHES = {
     "hoodie.datasource.hive_sync.enable": "a task that syncs the catalog",
     "hoodie.datasource.meta.sync.enable": "a task that syncs the catalog",
 }
-"""Key → the task to schedule instead of the switch."""
+"""Key → the task that replaces the switch."""
 
 AUTOMATIC_SWITCHES = ("hoodie.clean.automatic", "hoodie.archive.automatic")
 """Switches that are on by default in Hudi."""

@@ -27,7 +27,8 @@ KEY_GENERATOR_CLASS = option(
 KEY_GENERATOR_TYPE = option(
     "hoodie.datasource.write.keygenerator.type",
     "",
-    "key generator: SIMPLE, COMPLEX, NON_PARTITION, TIMESTAMP or CUSTOM; absent: inferred as in Hudi",
+    "key generator: SIMPLE, COMPLEX, NON_PARTITION, TIMESTAMP or CUSTOM; absent: the job infers the key generator as "
+    "Hudi does",
     Text(),
     "hoodie.table.keygenerator.type",
 )
@@ -40,20 +41,20 @@ HIVE_STYLE = option(
 URL_ENCODE = option(
     "hoodie.datasource.write.partitionpath.urlencode",
     False,
-    "partition paths contain special characters of values as %XX",
+    "special characters of values are written as %XX in partition paths",
     Flag(),
 )
 CONSISTENT_TIMESTAMPS = option(
     "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled",
     False,
-    "record keys contain timestamps as text instead of microseconds",
+    "record keys and partition paths contain timestamps as text instead of microseconds",
     Flag(),
 )
 NEW_KEY_ENCODING = option(
     "hoodie.write.complex.keygen.new.encoding",
     "",
-    "COMPLEX generator with one key column: with `true`, record keys are the value; with `false`, `column:value`; "
-    "absent: as in the table",
+    "COMPLEX generator with one key column: if `true`, a record key is the bare value; if `false`, a record key is "
+    "`column:value`; absent: the same form as in the table",
     OrNone(Flag()),
 )
 TIMEBASED_TIMESTAMP_TYPE = option(
@@ -66,7 +67,7 @@ TIMEBASED_TIMESTAMP_TYPE = option(
 TIMEBASED_TIMESTAMP_SCALAR_TIME_UNIT = option(
     "hoodie.keygen.timebased.timestamp.scalar.time.unit",
     "SECONDS",
-    "TIMESTAMP generator: time unit of the type SCALAR",
+    "TIMESTAMP generator: time unit of values of the type SCALAR",
     Text(),
     "hoodie.deltastreamer.keygen.timebased.timestamp.scalar.time.unit",
 )

@@ -6,8 +6,8 @@ from hudi_table_services.options.option import ALL_SERVICES, option
 LOCK_PROVIDER = option(
     "hoodie.write.lock.provider",
     "",
-    "class of the table lock: FileSystemBasedLockProvider or StorageBasedLockProvider; absent: the one for the "
-    "storage of the table (docs/concurrency.md) [Hudi: ZooKeeper]",
+    "class of the table lock: FileSystemBasedLockProvider or StorageBasedLockProvider; absent: the lock for the "
+    "table's storage (docs/concurrency.md) [Hudi: ZooKeeper]",
     Text(),
     services=ALL_SERVICES,
 )

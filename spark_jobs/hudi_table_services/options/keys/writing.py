@@ -49,8 +49,8 @@ TABLE_VERSION = option(
 METADATA_ENABLE = option(
     "hoodie.metadata.enable",
     "",
-    "`false`: switch an active metadata table off before the commit; absent: reject a table with an active metadata "
-    "table; `true` is rejected [Hudi: true]",
+    "if `false`, a job switches an active metadata table off before its commit; if absent, a job rejects a table with "
+    "an active metadata table; `true` is not supported [Hudi: true]",
     OrNone(Flag()),
     services=ALL_SERVICES,
 )
@@ -64,7 +64,7 @@ OPERATION = option(
 ORDERING_FIELDS = option(
     "hoodie.datasource.write.precombine.field",
     "",
-    "ordering fields: of two rows with one record key the row with the larger value wins, `--ordering-field`",
+    "ordering fields: if two rows have the same record key, the row with the larger value wins, `--ordering-field`",
     Names(),
     "hoodie.table.precombine.field",
     "hoodie.table.ordering.fields",
@@ -80,7 +80,7 @@ MERGE_MODE = option(
 PAYLOAD_CLASS = option(
     "hoodie.datasource.write.payload.class",
     "",
-    "payload class; only classes that correspond to a merge mode",
+    "payload class; only classes that correspond to a merge mode are supported",
     Text(),
     "hoodie.compaction.payload.class",
 )
@@ -105,7 +105,7 @@ INSERT_DUP_POLICY = option(
 INSERT_DROP_DUPLICATES = option(
     "hoodie.datasource.write.insert.drop.duplicates",
     False,
-    "older form of `hoodie.datasource.insert.dup.policy=drop`",
+    "older name of `hoodie.datasource.insert.dup.policy=drop`",
     Flag(),
 )
 PARTITIONS_TO_DELETE = option(
@@ -117,7 +117,7 @@ PARTITIONS_TO_DELETE = option(
 NULL_FOR_MISSING_COLUMNS = option(
     "hoodie.write.set.null.for.missing.columns",
     False,
-    "write null for columns of the table that are missing in the batch",
+    "write null into columns of the table that the batch lacks",
     Flag(),
 )
 RECONCILE_SCHEMA = option(
@@ -129,7 +129,7 @@ RECONCILE_SCHEMA = option(
 METADATA_KEY_PREFIX = option(
     "hoodie.datasource.write.commitmeta.key.prefix",
     "_",
-    "prefix of options that are stored in the metadata of the commit",
+    "prefix of the options that a write stores in the metadata of its commit",
     Text(),
 )
 MAX_FILE_SIZE = option(
@@ -138,8 +138,8 @@ MAX_FILE_SIZE = option(
 SMALL_FILE_LIMIT = option(
     "hoodie.parquet.small.file.limit",
     100 << 20,
-    "size in bytes below which inserts are added to an existing file, 0 = off; absent: at most five sixths of "
-    "`hoodie.parquet.max.file.size`",
+    "size in bytes below which an existing file receives inserts; 0 = inserts go to new files only; absent: the "
+    "default, but at most five sixths of `hoodie.parquet.max.file.size`",
     WholeNumber(),
 )
 INSERT_AUTO_SPLIT = option(
@@ -157,31 +157,33 @@ INSERT_SPLIT_SIZE = option(
 RECORD_SIZE_ESTIMATE = option(
     "hoodie.copyonwrite.record.size.estimate",
     1024,
-    "record size in bytes while the table has no files to measure; absent: a sample of the batch is measured first",
+    "record size in bytes that file sizing assumes as long as the table has no files to measure; absent: the job "
+    "first tries to measure a sample of the batch",
     WholeNumber(least=1),
 )
 SIZING_PARITY = option(
     "hoodie.airflow.sizing.parity",
     False,
-    "ours: parity, plan files exactly as Hudi does instead of the better plan of this project",
+    "ours, parity: plan files exactly as Hudi does, instead of using this project's own, better plan",
     Flag(),
 )
 ESTIMATION_THRESHOLD = option(
     "hoodie.record.size.estimation.threshold",
     "1.0",
-    "with parity: share of the small-file limit that a commit must exceed to count for the record size",
+    "with parity: the record size is estimated only from commits that are larger than this multiple of the small-file "
+    "limit",
     Number(least=0),
 )
 ESTIMATOR_MAX_COMMITS = option(
     "_hoodie.record.size.estimator.max.commits",
     5,
-    "with parity: number of commits to read for the record size",
+    "with parity: number of latest commits that are considered for the record size",
     WholeNumber(least=0),
 )
 ESTIMATOR_METADATA_SIZE = option(
     "hoodie.record.size.estimator.average.metadata.size",
     0,
-    "with parity: bytes of metadata to subtract per commit",
+    "with parity: number of bytes to subtract from the size of each commit, for metadata",
     WholeNumber(least=0),
 )
 SMALL_FILE_CANDIDATES = option(
@@ -199,13 +201,15 @@ INDEX_TYPE = option(
 SIMPLE_UPDATES_PARTITION = option(
     "hoodie.simple.index.update.partition.path",
     True,
-    "GLOBAL_SIMPLE: move a row whose partition changed; `false`: update the row in its old partition",
+    "GLOBAL_SIMPLE: if `true`, a row whose partition changed moves to the new partition; if `false`, the row is "
+    "updated in its old partition",
     Flag(),
 )
 BLOOM_UPDATES_PARTITION = option(
     "hoodie.bloom.index.update.partition.path",
     True,
-    "GLOBAL_BLOOM: move a row whose partition changed; `false`: update the row in its old partition",
+    "GLOBAL_BLOOM: if `true`, a row whose partition changed moves to the new partition; if `false`, the row is "
+    "updated in its old partition",
     Flag(),
 )
 CONCURRENCY_MODE = option(
@@ -226,14 +230,16 @@ FAILED_WRITES_POLICY = option(
 CONFLICT_STRATEGY = option(
     "hoodie.write.lock.conflict.resolution.strategy",
     "SimpleConcurrentFileWritesConflictResolutionStrategy",
-    "how a commit treats conflicts: the default, or PreferWriterConflictResolutionStrategy: the write commits although "
-    "a pending plan contains its files, and the execution of the plan drops them (docs/concurrency.md)",
+    "how a commit treats conflicts: the default, or PreferWriterConflictResolutionStrategy: a write commits even if a "
+    "pending plan contains its file groups, and the execution of the plan then drops these groups "
+    "(docs/concurrency.md)",
     Member(ConflictStrategy, by_class=True),
 )
 RETRIES_ON_CONFLICT = option(
     "hoodie.write.num.retries.on.conflict.failures",
     3,
-    "how often a write assigns and writes rows again whose file groups another writer changed meanwhile [Hudi: 0]",
+    "how many times a write assigns its rows to files and writes them again, if another writer has changed the same "
+    "file groups in the meantime [Hudi: 0]",
     WholeNumber(least=0),
 )
 STAGING_PATH = option(
@@ -260,19 +266,19 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         fixed(
             "hoodie.table.multiple.base.file.formats.enable",
             "false",
-            "several base file formats in one table",
+            "allow several base file formats in one table",
         ),
         fixed("hoodie.table.format", "native", "table format of version 9"),
         fixed(
             "hoodie.table.timeline.timezone",
             "UTC",
-            "time zone of the instant times of a new table [Hudi: LOCAL]",
+            "time zone of the instant times in a new table [Hudi: LOCAL]",
         ),
         fixed("hoodie.populate.meta.fields", "true", "write values into the meta columns"),
         fixed(
             "hoodie.datasource.write.drop.partition.columns",
             "false",
-            "omit the partition columns from the files",
+            "leave the partition columns out of the files",
         ),
         fixed("hoodie.table.cdc.enabled", "false", "change data logging"),
         fixed("hoodie.allow.operation.metadata.field", "false", "write the column `_hoodie_operation`"),
@@ -295,7 +301,7 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         fixed(
             "hoodie.merge.allow.duplicate.on.inserts",
             "true",
-            "inserts into small files are not merged by record key",
+            "do not merge inserts into small files by record key",
         ),
         PARTITIONS_TO_DELETE,
         fixed(
@@ -305,11 +311,13 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         ),
         NULL_FOR_MISSING_COLUMNS,
         RECONCILE_SCHEMA,
-        fixed("hoodie.schema.on.read.enable", "false", "schema evolution with renamed and dropped columns"),
+        fixed(
+            "hoodie.schema.on.read.enable", "false", "allow schema evolution with renamed and dropped columns"
+        ),
         fixed(
             "hoodie.datasource.write.schema.allow.auto.evolution.column.drop",
             "false",
-            "drop columns that are missing in the batch",
+            "drop columns that the batch lacks",
         ),
         METADATA_KEY_PREFIX,
         fixed("hoodie.auto.commit", "true", "complete the commit automatically"),

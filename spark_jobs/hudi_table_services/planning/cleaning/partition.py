@@ -1,7 +1,9 @@
 """Choose the files of one partition that a clean deletes (CleanPlanner, Hudi 1.2).
 
-This planner differs from Hudi in three points. Files of replaced file groups follow one rule under every policy. The
-floor in hours keeps these files for running readers. Files that a pending plan will read are kept by name.
+This planner differs from Hudi in three points. Under the policies by commits and by hours, the same rule applies to
+replaced file groups: a file group is outdated if it was replaced before the earliest retained commit. Under every
+policy, files that became outdated within ``hoodie.airflow.clean.floor.hours`` are kept, because running queries may
+read them. Files that a pending plan will read are kept by name.
 """
 
 from collections.abc import Collection
@@ -71,7 +73,8 @@ def _is_deletable(
 ) -> bool:
     """Whether the slice became outdated before the cutoff, and none of its files is pinned.
 
-    One pinned file keeps the whole slice, because a base file without its log files contains other rows.
+    One pinned file keeps the whole slice, because a base file without its log files, or log files without their base
+    file, would give readers wrong rows.
     """
     if any(name in pinned for name in file_slice.sizes):
         return False

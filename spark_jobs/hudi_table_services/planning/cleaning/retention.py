@@ -91,11 +91,11 @@ def _limit(done: Sequence[Instant], commits: int, retained_before: str | None) -
 def _bounded(timeline: Timeline, done: Sequence[Instant], chosen: Instant, reason: str) -> Retention:
     """Keep everything from the oldest pending write or service on.
 
-    The pending instant may read versions from that time on, or may become such a version when it completes.
+    The pending instant may read versions of that time, or it may complete and create versions of that time.
     """
     blocker = next((i for i in timeline.pending if i.action.writes_data), None)
     if blocker is None or chosen.requested_time <= blocker.requested_time:
         return Retention(earliest=chosen, reason=reason)
     before = [i for i in done if i.requested_time < blocker.requested_time]
-    reason = f"{reason}, but pending {blocker.action.value} {blocker.requested_time} holds cleaning back"
+    reason = f"{reason}, but pending {blocker.action.value} {blocker.requested_time} blocks cleaning"
     return Retention(earliest=before[-1] if before else None, blocker=blocker, reason=reason)

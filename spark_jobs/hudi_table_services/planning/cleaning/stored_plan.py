@@ -24,7 +24,7 @@ RECHECK_KEY = "airflow.clean.look_again"
 
 
 def stored_clean_plan(
-    doomed: Iterable[FilesToDelete],
+    outdated: Iterable[FilesToDelete],
     options: CleanOptions,
     retention: Retention,
     *,
@@ -35,11 +35,12 @@ def stored_clean_plan(
     """Build the stored plan, with absolute paths, because Hudi's own executor needs absolute paths.
 
     Args:
+        outdated: outdated files of each partition. Partitions without such files are left out of the plan.
         base_path: the base path in the form that Hudi writes into plans.
         last_completed_commit_time: requested time of the newest completed write at the time of planning.
         extra_metadata: see `notes_for_the_next_clean`.
     """
-    with_files = [each for each in doomed if each.sizes]
+    with_files = [each for each in outdated if each.sizes]
     return CleanPlan(
         policy=options.policy.value,
         earliest_instant_to_retain=_retained(retention.earliest),

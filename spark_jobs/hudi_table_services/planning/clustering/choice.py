@@ -30,7 +30,7 @@ def choose_groups(
 ) -> Choice:
     """Choose groups in rounds. Each round adds one group per partition, the most useful groups first.
 
-    Partitions that waited since an earlier plan precede all others.
+    Partitions that have waited since an earlier plan precede all others.
     """
     waited = frozenset(given.overdue_partitions)
     ranked = []

@@ -121,7 +121,7 @@ def _left_out(
     plan_is_full: bool,
     options: ClusteringOptions,
 ) -> Iterator[PartitionGroups]:
-    """Slices that are in no group, as partitions without groups."""
+    """Yield the slices that are in no group. Each result describes one partition and contains no groups."""
     for path, reasons in skipped.items():
         rest = SkippedPartition(
             partition_path=path,

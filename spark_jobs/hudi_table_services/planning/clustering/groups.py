@@ -22,14 +22,15 @@ from hudi_table_services.planning.clustering.slices import (
     skipped_partitions,
 )
 
-IN_ORDER = "its rows are in order"
-SETTLED = "as a clustering with these options left it"
+IN_ORDER = "already in the requested order"
+SETTLED = "already clustered with these options"
 ALONE_IN_GROUP = f"not in order, but alone in its group: {SINGLE_GROUP_ENABLED}=false"
 NOT_FEWER = "would not become fewer files"
 NOT_BETTER = "would not become fewer or better ordered files"
 
 _OPEN_BINS = 1_000
-"""Maximum number of open bins. Closing the fullest of more bins limits the cost and hardly changes the result."""
+"""Maximum number of open bins. If there are more, the fullest are closed. This limits the cost of packing, and hardly
+changes the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,10 @@ class _Rules:
         self._max_file_bytes = max(int(options.target_file_max_bytes * (1 + options.size_tolerance)), 1)
 
     def evaluate(self, members: list[Candidate]) -> _Bin:
-        """Choose the number of output files: at most one per slice, none above the target size plus the tolerance."""
+        """Choose the smallest number of output files that do not exceed the target size plus the tolerance.
+
+        A group has at most one output file per slice, even if the files then exceed this size.
+        """
         count = len(members)
         total = sum([c.size_bytes for c in members])
         outputs = min(max(-(-total // self._max_file_bytes), 1), count)

@@ -28,8 +28,8 @@ def check_clustering_options(options: ClusteringOptions) -> None:
     unknown = [by for by in options.slices_sort_by if by not in (SORT_BY_SIZE, SORT_BY_INSTANT_TIME)]
     if unknown or not options.slices_sort_by:
         raise InvalidRequestError(
-            f"{SLICES_SORT_BY} is {','.join(options.slices_sort_by)!r}.",
-            hint=f"Set it to {SORT_BY_SIZE}, {SORT_BY_INSTANT_TIME} or both, separated by a comma.",
+            f"{SLICES_SORT_BY} is {','.join(options.slices_sort_by)!r}, which is not a supported order.",
+            hint=f"Set the option to {SORT_BY_SIZE}, {SORT_BY_INSTANT_TIME} or both, separated by a comma.",
         )
 
 
@@ -41,14 +41,14 @@ def _check_numbers(options: ClusteringOptions) -> None:
         (MAX_NUM_GROUPS, options.max_num_groups),
     ):
         if value <= 0:
-            raise InvalidRequestError(f"{key} is {value}, it must be at least 1.")
+            raise InvalidRequestError(f"{key} is {value}, but must be at least 1.")
     # A chained comparison, because it also refuses NaN.
     if not 0 <= options.size_tolerance < 1:
         raise InvalidRequestError(
-            f"{SIZE_TOLERANCE} is {options.size_tolerance}, it must be at least 0 and below 1."
+            f"{SIZE_TOLERANCE} is {options.size_tolerance}, but must be at least 0 and below 1."
         )
     if not 0 <= options.log_weight < float("inf"):
-        raise InvalidRequestError(f"{LOG_WEIGHT} is {options.log_weight}, it must be at least 0.")
+        raise InvalidRequestError(f"{LOG_WEIGHT} is {options.log_weight}, but must be at least 0 and finite.")
 
 
 def _check_pairs(options: ClusteringOptions) -> None:
@@ -56,13 +56,13 @@ def _check_pairs(options: ClusteringOptions) -> None:
     if not options.parity and options.target_file_max_bytes < options.small_file_limit_bytes:
         raise InvalidRequestError(
             f"{TARGET_FILE_MAX_BYTES} ({options.target_file_max_bytes}) is below "
-            f"{CLUSTERING_SMALL_FILE_LIMIT} ({options.small_file_limit_bytes}): new files would be small again.",
+            f"{CLUSTERING_SMALL_FILE_LIMIT} ({options.small_file_limit_bytes}): the new files would count as small.",
             hint="Raise the target, or lower the small-file limit.",
         )
     if options.begin_partition and options.end_partition and options.begin_partition > options.end_partition:
         raise InvalidRequestError(
-            f"{BEGIN_PARTITION} ({options.begin_partition!r}) comes after "
-            f"{END_PARTITION} ({options.end_partition!r}): no partition lies between."
+            f"{BEGIN_PARTITION} ({options.begin_partition!r}) is after "
+            f"{END_PARTITION} ({options.end_partition!r}), so the range contains no partition."
         )
     if options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT and not options.layout.is_sorted:
         raise InvalidRequestError(
@@ -71,5 +71,5 @@ def _check_pairs(options: ClusteringOptions) -> None:
     if options.plan_strategy is PlanStrategyKind.COMMIT_BASED and not options.earliest_commit:
         raise InvalidRequestError(
             f"{PLAN_STRATEGY} is {options.plan_strategy.value}, but {EARLIEST_COMMIT} is not set.",
-            hint="Set it to the requested time of the last commit that needs no clustering.",
+            hint=f"Set {EARLIEST_COMMIT} to the requested time of the last commit that needs no clustering.",
         )

@@ -1,8 +1,8 @@
 """Choose file slices to be rewritten into fewer or better ordered files.
 
-Follows the purpose of ClusteringPlanStrategy and its subclasses (Hudi 1.2). The planner selects the same partitions and
-small slices, but forms different groups; `docs/adr/0022` explains the differences. With `ClusteringOptions.parity` the
-planner forms Hudi's groups.
+The planner has the same purpose as ClusteringPlanStrategy and its subclasses (Hudi 1.2). It selects the same partitions
+and small slices, but forms different groups; `docs/adr/0022` explains the differences. With `ClusteringOptions.parity`
+the planner forms Hudi's groups.
 """
 
 from collections import Counter
@@ -44,7 +44,7 @@ def plan_clustering(
 ) -> ClusteringProposal:
     """Plan the groups worth rewriting, and report every other slice with the reason why it is left out.
 
-    The order of the inputs does not change the result. File groups under a pending plan are in no group.
+    The order of the inputs does not change the result. File groups of a pending plan are in no group.
 
     Raises:
         InvalidRequestError: an option is impossible or contradicts another, see `check_clustering_options`.
@@ -125,11 +125,10 @@ def _no_groups(
     if not selection.partitions:
         return selection.reason
     total = sum(s.slices for s in skipped)
-    better = "fewer or better ordered" if options.layout.is_sorted else "fewer"
     whose = f"{selection.reason}; none of their" if selection.reason else "none of the table's"
     reasons: Counter[str] = Counter()
     for line in skipped:
         reasons[line.reason] += line.slices
     common = sorted(reasons.items(), key=lambda r: (-r[1], r[0]))[:_NAMED_REASONS]
     counted = ", ".join(f"{count} {reason}" for reason, count in common)
-    return f"{whose} {total} files would become {better}: {counted}"
+    return f"{whose} {total} files can be clustered: {counted}"

@@ -67,7 +67,7 @@ def find_candidates(
     given: ClusteringInput,
     written: Set[FileGroupId] | None,
 ) -> Candidates:
-    """Find the latest slices that are small, of known size and under no pending plan.
+    """Find the latest slices that are small, have a known size and are in no pending plan.
 
     Args:
         written: the only file groups that may be chosen; None allows all file groups.
@@ -107,7 +107,7 @@ def obstacle(
     """Reason why the slice may not be planned regardless of its size, or None if it may be planned."""
     reserved = snapshot.reserved_file_groups
     if reserved and file_slice.file_group_id in reserved:
-        return f"under the pending plan {reserved[file_slice.file_group_id]}"
+        return f"in the pending plan {reserved[file_slice.file_group_id]}"
     if written is not None and file_slice.file_group_id not in written:
         return f"not written after {options.earliest_commit}"
     return None
@@ -124,7 +124,7 @@ def no_room(options: ClusteringOptions) -> str:
 
 
 def arrival_order(file_slice: FileSlice) -> tuple[str, str]:
-    """Sort key of slices by the time when their rows were written; a stitch reads the slices in this order."""
+    """Sort key of slices: the time when the slice was written. Clustering without sort columns keeps this order."""
     return (file_slice.base_instant_time, file_slice.file_group_id.file_id)
 
 

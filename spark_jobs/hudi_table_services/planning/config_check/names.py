@@ -14,7 +14,7 @@ from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.keys.inline import AUTOMATIC_SWITCHES, INLINE_SWITCHES
 from hudi_table_services.options.keys.writing import METADATA_KEY_PREFIX
-from hudi_table_services.options.option import AnyOption, Effect, Service
+from hudi_table_services.options.option import AnyOption, Effect, OptionGroup
 from hudi_table_services.options.registry import (
     ALIASES,
     KNOWN_OPTIONS,
@@ -59,9 +59,7 @@ def _unknown_option(settings: Settings) -> Iterator[Problem]:
             )
             yield Problem(
                 keys=(key,),
-                reason=f"There is no option {key}."
-                if is_sure
-                else f"{key} is none of the options known here.",
+                reason=f"There is no option {key}." if is_sure else f"docs/options.md does not list {key}.",
                 cure=f"Did you mean {near}?"
                 if near
                 else "Look for the name in docs/options.md, or leave it out.",
@@ -83,14 +81,14 @@ def _two_names(settings: Settings) -> Iterator[Problem]:
             yield Problem(
                 keys=(first, key),
                 reason=f"{first} and {key} are two names of one option, and their values differ.",
-                cure="Give one of them.",
+                cure="Set only one of the two names.",
             )
 
 
 @config_rule(
     "bad-value",
     Severity.ERROR,
-    "an option that takes a number, or true or false, has another value",
+    "the value of an option is not a whole number, or neither true nor false, as the option requires",
     source=_LIST,
 )
 def _bad_value(settings: Settings) -> Iterator[Problem]:
@@ -123,12 +121,13 @@ def _unsupported_option(settings: Settings) -> Iterator[Problem]:
         if option is None:
             continue
         if option.effect is Effect.REFUSED:
-            yield Problem(keys=(key,), reason=f"{_sentence(option.meaning)}.", cure="Leave it out.")
+            yield Problem(keys=(key,), reason=f"{_sentence(option.meaning)}.", cure="Leave the option out.")
         elif option.effect is Effect.FIXED and text.lower() != option.default.lower():
             yield Problem(
                 keys=(key,),
                 reason=f"{_sentence(option.meaning)}: only {option.default} is written.",
-                cure=f"Leave it out, or set it to {option.default}; keep writing such tables with Hudi.",
+                cure=f"Leave the option out, or set it to {option.default}. If the table needs another value, keep "
+                "writing the table with Hudi.",
             )
 
 
@@ -149,8 +148,8 @@ def _service_not_inline(settings: Settings) -> Iterator[Problem]:
         if settings.options.get(ALIASES.get(key, key), "").lower() == "true":
             yield Problem(
                 keys=(ALIASES.get(key, key),),
-                reason="Writes of this project run no table services: without a task of its own, this one never runs.",
-                cure=f"Schedule {instead}; leave the switch out of the writes.",
+                reason="Writes of this project run no table services, so this service runs only in a task of its own.",
+                cure=f"Schedule {instead}, and leave this option out of the writes.",
             )
 
 
@@ -181,7 +180,7 @@ def _no_service(settings: Settings) -> Iterator[Problem]:
 def _ignored_option(settings: Settings) -> Iterator[Problem]:
     for key, option in _named(settings):
         if option is not None and option.effect is Effect.NO_EFFECT:
-            yield Problem(keys=(key,), reason=f"No effect: {option.meaning}.", cure="Leave it out.")
+            yield Problem(keys=(key,), reason=f"No effect: {option.meaning}.", cure="Leave the option out.")
 
 
 @config_rule(
@@ -193,7 +192,7 @@ def _ignored_option(settings: Settings) -> Iterator[Problem]:
     engines="native",
 )
 def _refused_by_job(settings: Settings) -> Iterator[Problem]:
-    options = _worth_trying(settings)
+    options = _without_reported_errors(settings)
     reported = set()
     for check in CHECKS_OF_JOBS.values():
         try:
@@ -206,11 +205,11 @@ def _refused_by_job(settings: Settings) -> Iterator[Problem]:
             yield Problem(
                 keys=tuple(dict.fromkeys(keys)),
                 reason=error.message,
-                cure=error.hint or "Change one of them, or leave it out.",
+                cure=error.hint or "Change or remove one of these options.",
             )
 
 
-def _worth_trying(settings: Settings) -> Mapping[str, str]:
+def _without_reported_errors(settings: Settings) -> Mapping[str, str]:
     """Options without errors that other rules report, so that the jobs' own checks do not stop at those errors."""
     reported = {
         key
@@ -239,13 +238,13 @@ def _archive(options: Mapping[str, str]) -> None:
     resolve_archive_options(ArchiveRequest(base_path="/", options=options))
 
 
-CHECKS_OF_JOBS: Mapping[Service, Callable[[Mapping[str, str]], None]] = {
-    Service.WRITES: _write,
-    Service.CLUSTERING: _cluster,
-    Service.CLEANING: _clean,
-    Service.ARCHIVAL: _archive,
+CHECKS_OF_JOBS: Mapping[OptionGroup, Callable[[Mapping[str, str]], None]] = {
+    OptionGroup.WRITES: _write,
+    OptionGroup.CLUSTERING: _cluster,
+    OptionGroup.CLEANING: _clean,
+    OptionGroup.ARCHIVAL: _archive,
 }
-"""Table service with its own options → the check that its job runs before reading a table."""
+"""Group of options → the check of these options that a job runs before it reads a table."""
 
 NAME_RULES = (
     _unknown_option,
@@ -256,4 +255,4 @@ NAME_RULES = (
     _no_service,
 )
 LAST_RULES = (_refused_by_job, _ignored_option)
-"""Rules that report an option only if no other rule reports it."""
+"""Rules that do not report a problem if another finding of at least the same severity names all of its options."""

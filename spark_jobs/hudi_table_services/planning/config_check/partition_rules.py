@@ -28,7 +28,7 @@ def _selector_matches_nothing(settings: Settings) -> Iterator[Problem]:
     there = settings.table.partitions if settings.table is not None else None
     if not there:
         return
-    example = f"Partitions are stored as {', '.join(map(repr, there[:2]))}: give paths like these."
+    example = f"Partitions are stored as {', '.join(map(repr, there[:2]))}: use paths of this form."
     for key, names in _selected(settings):
         if lost := [each for each in names if not _fitting(each, there, key == _TO_DELETE)]:
             yield Problem(keys=(key,), reason=f"The table has no partition {', '.join(lost)}.", cure=example)
@@ -71,19 +71,19 @@ def _matching(pattern: str, paths: Sequence[str]) -> bool:
     source="apache/hudi#18830",
 )
 def _overwrite_under_plan(settings: Settings) -> Iterator[Problem]:
-    hit = _plans_hit(settings, settings.table) if settings.table is not None else []
-    if not hit:
+    conflicting = _conflicting_plans(settings, settings.table) if settings.table is not None else []
+    if not conflicting:
         return
-    gives_way = not settings.facts.is_hudi and not settings.has(_UPDATES)
+    releases_plan = not settings.facts.is_hudi and not settings.has(_UPDATES)
     yield Problem(
         keys=(_OPERATION, *((_UPDATES,) if settings.has(_UPDATES) else ())),
-        reason=f"Pending: {', '.join(hit)}.",
-        cure="Execute or cancel it first.",
-        severity=Severity.ADVICE if gives_way else Severity.ERROR,
+        reason=f"Pending: {', '.join(conflicting)}.",
+        cure="Execute or cancel the pending plans first.",
+        severity=Severity.ADVICE if releases_plan else Severity.ERROR,
     )
 
 
-def _plans_hit(settings: Settings, table: TableFacts) -> list[str]:
+def _conflicting_plans(settings: Settings, table: TableFacts) -> list[str]:
     """Pending plans that may conflict with the write.
 
     For insert_overwrite all pending plans count, because only the rows determine which partitions are replaced.
@@ -104,7 +104,7 @@ def _plans_hit(settings: Settings, table: TableFacts) -> list[str]:
     "timeline-too-long",
     Severity.WARNING,
     "the active timeline has many more commits than archival should leave: readers and planning are slow, so archive "
-    "them before you cluster the table",
+    "the timeline before you cluster the table",
     source="apache/hudi#17903",
 )
 def _timeline_too_long(settings: Settings) -> Iterator[Problem]:

@@ -108,8 +108,8 @@ class ConfigRule:
         severity: default severity of its findings.
         finds: description of its findings, for the documentation.
         source: origin of the rule: a class of Hudi, Hudi's documentation, or an issue that describes the problem.
-        for_native: whether the rule checks options of this project's jobs.
-        for_hudi: whether the rule checks options of Hudi's jobs.
+        for_native: whether the rule applies to the options of this project's jobs.
+        for_hudi: whether the rule applies to the options of Hudi's jobs.
     """
 
     rule_id: str

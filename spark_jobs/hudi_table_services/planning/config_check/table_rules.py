@@ -38,7 +38,7 @@ _AS_IN_TABLE = {
     "hoodie.record.merge.mode": ("hoodie.record.merge.mode",),
     "hoodie.table.base.file.format": ("hoodie.table.base.file.format",),
 }
-_LETTERS_COUNT = {
+_CASE_SENSITIVE_KEYS = {
     "hoodie.table.name",
     *(f"{_WRITE}{n}.field" for n in ("recordkey", "partitionpath", "precombine")),
 }
@@ -58,23 +58,25 @@ def _differs_from_table(settings: Settings) -> Iterator[Problem]:
         if name is None or not settings.has(key):
             continue
         own, given = settings.table.properties[name], settings.text(key)
-        if _plain(key, own) != _plain(key, given):
+        if _comparable_items(key, own) != _comparable_items(key, given):
             yield Problem(
                 keys=(key,),
                 properties=(name,),
-                reason=f"The table's property is {own}, the option is {given}.",
+                reason=f"The table's property is {own}, but the option is {given}.",
                 cure="Leave the option out: the job reads the property, and a write cannot change it.",
             )
 
 
-def _plain(key: str, text: str) -> tuple[str, ...]:
-    """Items of the text in a form for comparison.
+def _comparable_items(key: str, text: str) -> tuple[str, ...]:
+    """Items of the text, in a form in which they can be compared.
 
     Blanks and the types of the custom key generator are removed. Unless case is significant for this key, the items are
     lower-case and without Java package.
     """
     parts = [part.split(":")[0].strip() for part in text.split(",") if part.strip()]
-    return tuple(parts if key in _LETTERS_COUNT else [part.rpartition(".")[2].lower() for part in parts])
+    if key in _CASE_SENSITIVE_KEYS:
+        return tuple(parts)
+    return tuple(part.rpartition(".")[2].lower() for part in parts)
 
 
 @config_rule(
@@ -91,14 +93,16 @@ def _table_not_written(settings: Settings) -> Iterator[Problem]:
     try:
         problems = [f"The table {feature}." for feature in refused_features(config)]
         if not config.table_version.is_writable:
-            problems.append(f"Version {int(config.table_version)} can be read only.")
+            problems.append(
+                f"Jobs of this project can only read tables of version {int(config.table_version)}."
+            )
     except HudiTableServiceError as error:
         problems = [str(error)]
     for problem in problems:
         yield Problem(
             properties=(_VERSION,),
             reason=problem,
-            cure="Keep writing it with Hudi; health reports, sensors and the hook can read it.",
+            cure="Keep writing the table with Hudi; health reports, sensors and the hook can read it.",
         )
 
 
@@ -113,8 +117,8 @@ def _bootstrapped_table(settings: Settings) -> Iterator[Problem]:
     if settings.table is not None and settings.table.properties.get(_BOOTSTRAP):
         yield Problem(
             properties=(_BOOTSTRAP,),
-            reason="Rows that were only bootstrapped are in files outside of the table.",
-            cure="Compare counts and columns before and after the first clustering, on a copy.",
+            reason="Rows that were only bootstrapped are in files outside the table.",
+            cure="On a copy of the table, compare row counts and columns before and after the first clustering.",
         )
 
 
@@ -134,11 +138,13 @@ def _metadata_table_stale(settings: Settings) -> Iterator[Problem]:
     yield Problem(
         keys=(_METADATA,) if settings.has(_METADATA) else (),
         properties=(_METADATA_PARTITIONS,),
-        reason="The first job deletes the metadata table. Readers then list files, and Hudi must rebuild its indexes."
+        reason="The first job deletes the metadata table. From then on, readers list files, and Hudi must rebuild its "
+        "indexes."
         if is_off
         else "A commit would make the metadata table stale, and readers that use it would miss rows, so jobs reject "
         "the table.",
-        cure="Set it to false in Hudi's writers as well; otherwise the next one rebuilds the metadata table."
+        cure=f"Set {_METADATA}=false in Hudi's writers as well; otherwise the next Hudi writer rebuilds the metadata "
+        "table."
         if is_off
         else f"Set {_METADATA}=false here and in Hudi's writers of this table.",
         severity=Severity.WARNING if is_off else Severity.ERROR,
@@ -161,7 +167,7 @@ def _metadata_settings_differ(settings: Settings) -> Iterator[Problem]:
             keys=(_METADATA,),
             properties=(_METADATA_PARTITIONS,),
             reason="The next job with these options deletes the metadata table; a writer with the default rebuilds it.",
-            cure=f"Give all writers and services of the table the same {_METADATA}.",
+            cure=f"Set {_METADATA} to the same value for all writers and services of the table.",
         )
 
 
@@ -180,7 +186,7 @@ def _hudi_too_old(settings: Settings) -> Iterator[Problem]:
             facts=("hudi_version",),
             properties=(_VERSION,) if settings.table is not None else (),
             reason=f"Table version {version} needs Hudi {'.'.join(map(str, needed))} or later.",
-            cure="Upgrade Hudi for all writers and readers before anything writes the newer version.",
+            cure="Upgrade Hudi for all writers and readers before a writer upgrades or creates the table.",
         )
 
 
@@ -199,7 +205,7 @@ def _hudi_upgrades_table(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             facts=("hudi_version",),
             properties=(_VERSION,),
-            reason=f"The table has version {version}, this release writes {newest}.",
+            reason=f"The table has version {version}, but this release writes version {newest}.",
             cure="Set hoodie.write.auto.upgrade=false until all readers and writers are upgraded.",
         )
 
@@ -274,8 +280,8 @@ def _complex_key_text(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=tuple(k for k in (RECORD_KEY.key, KEY_GENERATOR_CLASS.key) if settings.has(k)),
             facts=("hudi_version",),
-            reason=f"This release writes {'value' if short else 'column:value'}; 0.14.1 to 1.0.2 write value, "
-            "others column:value.",
+            reason=f"This release encodes such a key as `{'value' if short else 'column:value'}`. Releases 0.14.1 to "
+            "1.0.2 encode it as `value`, all other releases as `column:value`.",
             cure="Use only releases with the same encoding, or check the encoding in the column _hoodie_record_key and "
             f"set {NEW_KEY_ENCODING} accordingly (Hudi 1.1 and later).",
         )

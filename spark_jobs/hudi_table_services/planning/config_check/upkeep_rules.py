@@ -101,7 +101,7 @@ def _archival_bounds(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_MIN, _MAX),
             reason=f"The minimum is {least:g} commits and the maximum is {most:g}; the minimum must be smaller.",
-            cure="Give a larger maximum, or a smaller minimum.",
+            cure="Raise the maximum, or lower the minimum.",
         )
 
 
@@ -118,11 +118,11 @@ def _clean_before_queries(settings: Settings) -> Iterator[Problem]:
         return
     hours, key = kept
     floor = (_FLOOR,) if settings.facts.is_native else ()
-    raised = f", or {_FLOOR} where only jobs of this project clean" if floor else ""
+    raised = f", or {_FLOOR} if only jobs of this project clean the table" if floor else ""
     yield Problem(
         keys=(key, *floor),
         facts=("longest_query_hours", *(("commits_per_day",) if key == _COMMITS else ())),
-        reason=f"Files stay readable for about {hours:g} hours, and queries run for {query:g}.",
+        reason=f"Files stay readable for about {hours:g} hours, but queries run for up to {query:g} hours.",
         cure=f"Raise {key}{raised}.",
     )
 
@@ -210,7 +210,7 @@ def _block_below_file_size(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "bulk-insert-small-files",
     Severity.WARNING,
-    "bulk_insert pads no small files, and nothing clusters the table",
+    "bulk_insert pads no small files, and no option switches on clustering",
     source="apache/hudi#5822",
 )
 def _bulk_insert_small_files(settings: Settings) -> Iterator[Problem]:
@@ -219,7 +219,7 @@ def _bulk_insert_small_files(settings: Settings) -> Iterator[Problem]:
     yield Problem(
         keys=(_OPERATION, *((_SMALL_LIMIT,) if settings.has(_SMALL_LIMIT) else ())),
         reason="Each bulk_insert creates new files, and no later bulk_insert pads them.",
-        cure="Cluster the table after some commits, or use insert where padding is wanted.",
+        cure="Cluster the table after some commits, or use insert, which pads small files.",
         severity=Severity.WARNING if settings.facts.is_hudi else Severity.ADVICE,
     )
 
@@ -238,7 +238,7 @@ def _clustering_target_small(settings: Settings) -> Iterator[Problem]:
     if target < limit or settings.facts.is_hudi:
         yield Problem(
             keys=(_TARGET, _CLUSTERING_LIMIT),
-            reason=f"New files have {target / _MIB:g} MiB, and files below {limit / _MIB:g} MiB are clustered.",
+            reason=f"New files have {target / _MIB:g} MiB, but files below {limit / _MIB:g} MiB are clustered again.",
             cure="Raise the target, or lower the small-file limit.",
             severity=Severity.WARNING if target == limit else Severity.ERROR,
         )
@@ -247,7 +247,7 @@ def _clustering_target_small(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "clustering-target-above-group",
     Severity.WARNING,
-    "a clustering group holds less than one file of the target size",
+    "the maximum size of a clustering group is below the target size of a file",
     source="HoodieClusteringConfig; apache/hudi#13281",
 )
 def _clustering_target_above_group(settings: Settings) -> Iterator[Problem]:
@@ -255,8 +255,7 @@ def _clustering_target_above_group(settings: Settings) -> Iterator[Problem]:
     if target is not None and group is not None and target > group:
         yield Problem(
             keys=(_TARGET, _GROUP),
-            reason=f"A group rewrites at most {group / _MIB:g} MiB, which never makes a file of "
-            f"{target / _MIB:g} MiB.",
+            reason=f"A group has at most {group / _MIB:g} MiB, so its files never reach {target / _MIB:g} MiB.",
             cure=f"Raise {_GROUP} to a multiple of the target, or lower the target.",
         )
 
@@ -274,15 +273,16 @@ def _sizes_disagree(settings: Settings) -> Iterator[Problem]:
     if max(largest / target, target / largest) > _FAR:
         yield Problem(
             keys=(_MAX_SIZE, _TARGET),
-            reason=f"Writes make files of {largest / _MIB:g} MiB, clustering makes them {target / _MIB:g} MiB.",
-            cure="Give both the same size, unless the larger files are wanted and executors have the memory.",
+            reason=f"Writes create files of {largest / _MIB:g} MiB, but clustering creates files of "
+            f"{target / _MIB:g} MiB.",
+            cure="Set both to the same size, unless you want larger files and the executors have enough memory.",
         )
 
 
 @config_rule(
     "row-writer-implicit",
     Severity.ADVICE,
-    "no option says whether Hudi's clustering uses the row writer; the default depends on the release and on how "
+    "no option sets whether Hudi's clustering uses the row writer; the default depends on the release and on how "
     "clustering is started",
     source="apache/hudi#19592",
     engines="hudi",

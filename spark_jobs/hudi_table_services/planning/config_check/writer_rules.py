@@ -41,7 +41,7 @@ def _is_shared(settings: Settings) -> bool:
 
 
 def _several(settings: Settings) -> tuple[str, ...]:
-    """Names of the facts that show that several processes may write at once; empty without such facts."""
+    """Names of the facts that show that several processes may write at the same time; empty if there are none."""
     facts = settings.facts
     is_concurrent = {"writers": (facts.writers or 0) > 1, "services_apart": bool(facts.services_apart)}
     return tuple(name for name, is_so in is_concurrent.items() if is_so)
@@ -70,14 +70,14 @@ def _writers_without_lock(settings: Settings) -> Iterator[Problem]:
             keys=(_MODE,),
             facts=("writers",),
             reason=f"There are {writers} writers, but the concurrency mode is {settings.text(_MODE)}.",
-            cure=f"Set {_MODE}={_OCC}, {_FAILED_WRITES}=LAZY and {_PROVIDER}={_lock_for(settings)} for all of them.",
+            cure=f"Set {_MODE}={_OCC}, {_FAILED_WRITES}=LAZY and {_PROVIDER}={_lock_for(settings)} for all writers.",
         )
 
 
 @config_rule(
     "services-without-lock",
     Severity.ERROR,
-    "table services run in other processes than Hudi's writer, and no lock provider is set",
+    "table services and Hudi's writer run in different processes, and no lock provider is set",
     source="apache/hudi#11564",
     engines="hudi",
 )
@@ -94,7 +94,8 @@ def _services_without_lock(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "occ-without-provider",
     Severity.ERROR,
-    "optimistic concurrency control without a lock provider: Hudi uses ZooKeeper, or a lock that it chooses itself",
+    "optimistic concurrency control is on, but no lock provider is set: Hudi then uses ZooKeeper, or a lock that it "
+    "chooses itself",
     source="HoodieLockConfig; apache/hudi#12193",
 )
 def _occ_without_provider(settings: Settings) -> Iterator[Problem]:
@@ -126,7 +127,7 @@ def _lock_within_process(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "file-lock-on-object-store",
     Severity.ERROR,
-    "the file-system lock on an object store, where two writers can create the same file; Hudi rejects this "
+    "the file-system lock is used on an object store, where two writers can create the same file; Hudi rejects this "
     "combination",
     source="FileSystemBasedLockProvider; apache/hudi#12193",
 )
@@ -144,7 +145,7 @@ def _file_lock_on_object_store(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "storage-lock-on-files",
     Severity.ERROR,
-    "the storage-based lock on a storage without conditional puts",
+    "the storage-based lock is used on a storage without conditional puts",
     source="StorageBasedLockProvider; docs/concurrency.md",
 )
 def _storage_lock_on_files(settings: Settings) -> Iterator[Problem]:
@@ -153,7 +154,8 @@ def _storage_lock_on_files(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_PROVIDER,),
             facts=("storage_scheme",),
-            reason=f"A file system ({scheme}) cannot replace a file only if it is unchanged.",
+            reason=f"A file system ({scheme}) has no conditional put, so it cannot check that the lock file is "
+            "unchanged and replace it in one step.",
             cure=f"Set {_PROVIDER}={FILE_SYSTEM_PROVIDER} for all writers.",
         )
 
@@ -173,14 +175,14 @@ def _storage_lock_too_new(settings: Settings) -> Iterator[Problem]:
             keys=(_PROVIDER,),
             facts=("hudi_version",),
             reason=f"On this storage, the storage-based lock needs Hudi {'.'.join(map(str, needed))} or later.",
-            cure="Upgrade Hudi, or let it write only while no other writer runs.",
+            cure="Upgrade Hudi, or let Hudi write only while no other writer runs.",
         )
 
 
 @config_rule(
     "eager-beside-writers",
     Severity.ERROR,
-    "eager cleaning of failed writes while other writers run: it rolls back their pending writes",
+    "failed writes are cleaned eagerly although other writers run: an eager writer rolls back their pending writes",
     source="HoodieCleanConfig; docs/concurrency.md",
 )
 def _eager_beside_writers(settings: Settings) -> Iterator[Problem]:
@@ -219,7 +221,7 @@ def _file_lock_never_expires(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "runs-overlap",
     Severity.WARNING,
-    "Airflow may run two of the writing tasks at the same time",
+    "Airflow may run two tasks that write the table at the same time",
     source="apache/hudi#8670; Airflow: max_active_runs, max_active_tis_per_dag, pools",
 )
 def _runs_overlap(settings: Settings) -> Iterator[Problem]:
@@ -236,8 +238,8 @@ def _runs_overlap(settings: Settings) -> Iterator[Problem]:
             if is_alone
             else ": one of them writes its rows again."
         ),
-        cure="Give every task that writes the table take_turns=True (jobs of this project), or set "
-        "max_active_tis_per_dag=1, or give them a pool with one slot"
+        cure="Set take_turns=True for every task that writes the table (jobs of this project), or set "
+        "max_active_tis_per_dag=1, or assign the tasks to a pool with one slot"
         + (f"; or set {_MODE}={_OCC} with a lock." if is_alone else "."),
         severity=Severity.WARNING if is_alone else Severity.ADVICE,
     )
@@ -257,7 +259,7 @@ def _catchup_overlaps(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             facts=("catchup", *(("max_active_runs",) if facts.max_active_runs else ())),
             reason="Several runs load missed intervals at the same time.",
-            cure="Set max_active_runs=1 or depends_on_past=True; or give the rows an ordering field.",
+            cure="Set max_active_runs=1 or depends_on_past=True, or set an ordering field.",
         )
 
 

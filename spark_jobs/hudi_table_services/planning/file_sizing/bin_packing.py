@@ -22,7 +22,7 @@ class Division:
 def divide_records(records: int, per_file: int, filled_files: int, options: FileSizingOptions) -> Division:
     """Divide rows over new files of at most `per_file` rows, without leaving a tiny remainder.
 
-    The function uses the first of these divisions whose condition holds:
+    The function uses the first of these divisions whose condition is met:
 
     1. Add the remainder to the full files: the full new files and the `filled_files` that padding has filled to the
        maximum size. Condition: the remainder is at most half a file, and no file exceeds the maximum size by more than

@@ -1,7 +1,8 @@
 """Choose a file group for each row of a batch, so that base files reach their target size and keep it.
 
-Follows the purpose of UpsertPartitioner (Hudi 1.2), with four differences. Quotas are exact. The largest small file is
-padded first. The free space of a file accounts for the batch's own updates. No file gets only a tiny remainder.
+The planner has the same purpose as UpsertPartitioner (Hudi 1.2), with four differences. Each file gets exactly the
+planned number of rows. The largest small file is padded first. The free space of a file accounts for the batch's own
+updates. No file gets only a tiny remainder.
 `docs/file-sizing.md` explains each step. With `FileSizingOptions.parity` the plan is the same as Hudi's.
 """
 
@@ -50,7 +51,7 @@ def plan_file_sizing(
     """Assign every row of the batch to a file group.
 
     Each update belongs to the file group that has its key. Inserts fill small files, the largest first, and then new
-    files. The order of the inputs does not change the result. File groups under a pending plan get no rows.
+    files. The order of the inputs does not change the result. File groups of a pending plan get no rows.
 
     Args:
         samples: rows and bytes of some base files of this table. More samples improve the estimate of the record size.
@@ -59,7 +60,7 @@ def plan_file_sizing(
 
     Raises:
         InvalidRequestError: the workload contradicts itself.
-        FileGroupConflictError: the workload updates a file group that no longer exists or is under a pending plan.
+        FileGroupConflictError: the workload updates a file group that no longer exists or is in a pending plan.
     """
     check_workload(snapshot, workload)
     if options.parity:

@@ -49,10 +49,10 @@ def estimate_record_sizes(
     for sample in distinct:
         if sample.partition_path in by_partition:
             by_partition[sample.partition_path].append(sample)
-    table = _weigh(distinct)
+    table = _size_near_median(distinct)
     return {
         partition.partition_path: _choose(
-            _weigh(by_partition[partition.partition_path]),
+            _size_near_median(by_partition[partition.partition_path]),
             table,
             incoming_record_size(partition, workload.batch_record_size),
             options,
@@ -101,7 +101,7 @@ def _from_files(evidence: _Evidence, source: RecordSizeSource) -> RecordSizeEsti
     )
 
 
-def _weigh(samples: Sequence[FileSample]) -> _Evidence:
+def _size_near_median(samples: Sequence[FileSample]) -> _Evidence:
     """Bytes per record of the files near the median. The median is weighted by rows."""
     usable = [s for s in samples if s.record_count > 0 and s.data_size_bytes > 0]
     if not usable:

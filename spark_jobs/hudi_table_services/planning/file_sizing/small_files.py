@@ -49,7 +49,7 @@ def _obstacle(
     """Reason why the slice may not be padded, or None if it may be padded."""
     plan = snapshot.reserved_file_groups.get(file_slice.file_group_id)
     if plan is not None:
-        return f"under the pending plan {plan}"
+        return f"in the pending plan {plan}"
     if not pad_small_files:
         return "this operation pads no small files"
     if not options.pads_small_files:

@@ -107,7 +107,7 @@ def check_workload(snapshot: TableSnapshot, workload: Workload) -> None:
 
     Raises:
         InvalidRequestError: a count is below 0, or a partition or file group is named twice.
-        FileGroupConflictError: the workload updates a file group that is under a pending plan or no longer exists.
+        FileGroupConflictError: the workload updates a file group that is in a pending plan or no longer exists.
     """
     paths = [p.partition_path for p in workload.partitions]
     if len(set(paths)) < len(paths):
@@ -137,11 +137,11 @@ def _check_updatable(snapshot: TableSnapshot, known: set[FileGroupId], group: Fi
     if group not in known:
         raise FileGroupConflictError(
             f"The batch updates file group {group}, which the table no longer has.",
-            hint="Load the table again, find the file groups of the keys again, and plan again.",
+            hint="Run the request again, so that the job loads the table and finds the file groups of the keys again.",
         )
     plan = snapshot.reserved_file_groups.get(group)
     if plan is not None:
         raise FileGroupConflictError(
-            f"The batch updates file group {group}, which is under the pending plan {plan}.",
+            f"The batch updates file group {group}, which is in the pending plan {plan}.",
             hint="Execute or cancel that plan, then run the request again.",
         )

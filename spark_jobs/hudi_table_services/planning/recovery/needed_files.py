@@ -113,5 +113,5 @@ def fault_of(file: NeededFile, size_bytes: int | None) -> str:
     if size_bytes == 0:
         return "empty"
     if file.size_bytes and size_bytes != file.size_bytes:
-        return f"{size_bytes} bytes in place of {file.size_bytes}"
+        return f"{size_bytes} bytes instead of {file.size_bytes}"
     return ""

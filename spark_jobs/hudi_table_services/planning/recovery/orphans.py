@@ -13,7 +13,7 @@ from hudi_table_services.model.write_stat import WriteStat
 
 ROLLED_BACK = "its write was undone"
 NOT_NAMED = "its completed write does not name it"
-DISPLACED = "a copy: its completed write names it in another folder, where it is"
+DISPLACED = "a copy: its completed write names a file of this name in another folder, and that file exists"
 NO_INSTANT = "its instant is not on the timeline"
 
 

@@ -47,14 +47,15 @@ def _request(instant: Instant, path: str, base_path: str, by_listing: bool) -> R
     partition_path, _, name = path.rpartition("/")
     if not may_hold_data(path):
         raise CorruptTableError(
-            f"{instant.action.value} {instant.requested_time} names {path!r}, outside the table's data folders.",
-            hint="Nothing was deleted. This instant's file or its markers were changed.",
+            f"{instant.action.value} {instant.requested_time} names {path!r}, which is outside the table's data "
+            "folders.",
+            hint="Nothing was deleted. Another program may have changed the instant's file or its markers.",
         )
     file_id, instant_time = _file_id_and_instant(name)
     if instant_time != instant.requested_time:
         raise UnsupportedTableError(
             f"{instant.action.value} {instant.requested_time} appended to {path}, which belongs to an older slice.",
-            hint="Let a Hudi writer roll this instant back; it appends a rollback block to the log.",
+            hint="Let a Hudi writer roll this instant back; Hudi appends a rollback block to the log file.",
         )
     return RollbackRequest(
         partition_path=partition_path,
@@ -94,7 +95,7 @@ def files_to_delete(plan: RollbackPlan) -> Mapping[str, tuple[str, ...]]:
         if request.log_blocks_to_delete:
             raise UnsupportedTableError(
                 f"The pending rollback of {_undone_time(plan)} undoes log blocks, which this release does not support.",
-                hint="Let a Hudi writer finish it.",
+                hint="Let a Hudi writer finish the rollback.",
             )
         paths = found.setdefault(request.partition_path, [])
         paths += (_relative(plan, request.partition_path, path) for path in request.files_to_delete)

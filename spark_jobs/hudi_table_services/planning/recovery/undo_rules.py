@@ -12,7 +12,7 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
 
 _LATER_WRITES_HINT = (
-    "Undo those first, or name them in the same request; or go back to a savepoint with restore.py."
+    "Undo the later writes first, or name them in the same request; or restore a savepoint with restore.py."
 )
 
 
@@ -35,8 +35,8 @@ def require_newest(timeline: Timeline, chosen: Collection[Instant]) -> None:
             named = ", ".join(f"{i.action.value} {i.requested_time} ({i.state.value})" for i in later[:5])
             more = f" and {len(later) - 5} more" if len(later) > 5 else ""
             raise InvalidRequestError(
-                f"{instant.action.value} {instant.requested_time} is not the newest write: {named}{more} came later, "
-                "and may build on it.",
+                f"{instant.action.value} {instant.requested_time} is not the newest write: later writes may depend on "
+                f"it: {named}{more}.",
                 hint=_LATER_WRITES_HINT,
             )
 
@@ -54,8 +54,8 @@ def require_unsaved(timeline: Timeline, chosen: Iterable[Instant]) -> None:
         protecting = [time for time in savepoints if time >= instant.requested_time]
         if instant.is_completed and protecting:
             raise InvalidRequestError(
-                f"Savepoint {protecting[0]} keeps {instant.action.value} {instant.requested_time}.",
-                hint=f"Delete it first: delete_savepoint.py --instant {protecting[0]}.",
+                f"Savepoint {protecting[0]} protects {instant.action.value} {instant.requested_time}.",
+                hint=f"Delete the savepoint first: delete_savepoint.py --instant {protecting[0]}.",
             )
 
 
@@ -88,5 +88,5 @@ def refuse_unfinished_restore(timeline: Timeline) -> None:
     if restores:
         raise UnsupportedTableError(
             f"Restore {restores[0].requested_time} has not been finished; the table is between two states.",
-            hint="Finish it first: run restore.py with its savepoint.",
+            hint="Finish the restore first: run restore.py with the same savepoint.",
         )

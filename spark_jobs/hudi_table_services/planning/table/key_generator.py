@@ -98,7 +98,7 @@ def _is_true(text: str) -> bool:
 def _conflict(option: str, wanted: str, stored: str) -> InvalidRequestError:
     return InvalidRequestError(
         f"Option {option} is {wanted!r}, but the table was created with {stored!r}.",
-        hint="Leave the option out: the table decides. To change it, write a new table.",
+        hint="Leave the option out: the property of the table applies. To change the property, write a new table.",
     )
 
 
@@ -111,7 +111,7 @@ def _record_key_fields(table: TableConfig | None, options: Mapping[str, str]) ->
     if table is not None and not stored:
         raise UnsupportedTableError(
             "The table has no hoodie.table.recordkey.fields: its keys are generated, not built from columns.",
-            hint="Write it with the engine that created it.",
+            hint="Write the table with the engine that created it.",
         )
     if not fields:
         raise InvalidRequestError(
@@ -211,12 +211,12 @@ def _check_field_counts(
     one_key = kind in (KeyGeneratorType.SIMPLE, KeyGeneratorType.TIMESTAMP)
     if one_key and (len(record_key) != 1 or len(partition_fields) != 1):
         raise InvalidRequestError(
-            f"The {kind.value} key generator takes one record key and one partition column, not "
+            f"The {kind.value} key generator needs one record key and one partition column, not "
             f"{len(record_key)} and {len(partition_fields)}.",
             hint="Use COMPLEX (or CUSTOM, for formatted timestamps), or leave the key generator out.",
         )
     if kind is KeyGeneratorType.NON_PARTITION and partition_fields:
-        raise InvalidRequestError("The NON_PARTITION key generator takes no partition columns.")
+        raise InvalidRequestError("The NON_PARTITION key generator allows no partition columns.")
     names = [item.name for item in partition_fields]
     if len(set(names)) < len(names):
         raise InvalidRequestError(f"The partition columns {','.join(names)!r} name a column twice.")
@@ -261,7 +261,8 @@ def _encodes_single_key_name(
     if table is not None and existing_key is None:
         raise InvalidRequestError(
             "The keys of this table may be stored as value or as column:value.",
-            hint=f"Check one _hoodie_record_key and set {NEW_ENCODING_OPTION} to true for value, else to false.",
+            hint=f"Read one _hoodie_record_key of the table. If it is a bare value, set {NEW_ENCODING_OPTION} to true; "
+            "otherwise set it to false.",
         )
     # In a table without rows, keys get the form of the releases that write these table versions (0.14.1 to 1.0.2).
     return (existing_key or "").startswith(f"{record_key[0]}:")
@@ -274,7 +275,7 @@ def _timestamp_options(table: TableConfig | None, options: Mapping[str, str]) ->
         timestamp_type = TimestampType((type_text or "").strip().upper())
     except ValueError:
         raise InvalidRequestError(
-            f"{_TIME_PREFIXES[0]}timestamp.type is {type_text!r}.",
+            f"{_TIME_PREFIXES[0]}timestamp.type is {type_text!r}, which is not a known type.",
             hint=f"Set it to one of {', '.join(kind.value for kind in TimestampType)}.",
         ) from None
     if not output_format:
@@ -307,7 +308,7 @@ def _scalar_unit(text: str | None) -> str:
     unit = (text or "SECONDS").strip().upper()
     if unit not in TIME_UNITS_US:
         raise InvalidRequestError(
-            f"{_TIME_PREFIXES[0]}timestamp.scalar.time.unit is {text!r}.",
+            f"{_TIME_PREFIXES[0]}timestamp.scalar.time.unit is {text!r}, which is not a known unit.",
             hint=f"Set it to one of {', '.join(TIME_UNITS_US)}.",
         )
     return unit

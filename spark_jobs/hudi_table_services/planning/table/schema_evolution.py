@@ -79,8 +79,8 @@ def _similar(name: str, struct: StructType) -> Field | None:
 
 def _differs_in_case(path: str, name: str) -> InvalidRequestError:
     return InvalidRequestError(
-        f"The table has a column {path!r}, the rows have {name!r}: the names differ in case only.",
-        hint="Rename it in the source query.",
+        f"The table has a column {path!r} and the rows have a column {name!r}: the names differ only in case.",
+        hint="Rename the column in the source query.",
     )
 
 
@@ -108,7 +108,7 @@ class _Merger:
         if not self.fill:
             raise InvalidRequestError(
                 f"The rows have no column {path!r}, which the table has ({field.type}).",
-                hint=f"Add it in the source query, or set {FILL_MISSING_OPTION}=true to write null.",
+                hint=f"Add the column in the source query, or set {FILL_MISSING_OPTION}=true to write null.",
             )
         return Field(field.name, field.type, True, field.doc)
 
@@ -120,7 +120,7 @@ class _Merger:
         if not field.nullable:
             raise InvalidRequestError(
                 f"The new column {path!r} ({field.type}) is not nullable, but rows already in the table have no value.",
-                hint="Make it nullable in the source query.",
+                hint="Make the column nullable in the source query.",
             )
         self.check_new(StructType((field,)), parent)
         return field
@@ -134,7 +134,7 @@ class _Merger:
                 raise InvalidRequestError(
                     f"Column {path!r} is a timestamp without zone, which tables of version {int(self.version)} "
                     "cannot store.",
-                    hint="Cast it to timestamp in the source query, or use table version 8 or 9.",
+                    hint="Cast the column to timestamp in the source query, or use table version 8 or 9.",
                 )
 
     def _type(self, table: DataType, incoming: DataType, path: str, *, nested: bool) -> DataType:
@@ -193,5 +193,5 @@ def _wider_decimal(table: DecimalType, incoming: DecimalType) -> DecimalType | N
 def _incompatible(table: DataType, incoming: DataType, path: str, why: str) -> InvalidRequestError:
     return InvalidRequestError(
         f"Column {path!r} is {table} in the table and {incoming} in the rows; {why}.",
-        hint=f"Cast it to {table} in the source query.",
+        hint=f"Cast the column to {table} in the source query.",
     )

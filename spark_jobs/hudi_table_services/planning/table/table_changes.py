@@ -15,9 +15,9 @@ def refuse_changed_schema(planned_with: StructType | None, found: StructType | N
     if planned_with is None or found is None or planned_with == found:
         return
     added = sorted(set(found.names) - set(planned_with.names))
-    what = f"added {', '.join(added)} to it" if added else "changed its columns"
+    what = f"added the columns {', '.join(added)}" if added else "changed the columns"
     raise CommitConflictError(
-        f"Another writer changed the table's schema during this write: it {what}.",
+        f"Another writer changed the table's schema during this write: the writer {what}.",
         hint="Nothing was committed; run the request again.",
     )
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 
 from hudi_table_services.errors import (
     CommitConflictError,
-    CorruptTableError,
     ObjectExistsError,
     ObjectNotFoundError,
 )
@@ -18,6 +17,7 @@ from hudi_table_services.hudi_format.history_manifest import (
     manifest_number,
 )
 from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage
 
@@ -55,13 +55,15 @@ class HistoryManifestStore:
             CommitConflictError: another archiver published a manifest at the same time.
         """
         number = self._version() + 1
+        path = self.path_of(manifest_name(number))
         self._storage.delete(self.path_of(VERSION_FILE))
         content = encode_manifest(sorted(files))
         try:
-            self._storage.create(self.path_of(manifest_name(number)), content)
+            self._storage.create(path, content)
         except ObjectExistsError as error:
             raise CommitConflictError(
-                f"{self.path_of(manifest_name(number))} exists, and {VERSION_FILE} named an older one.",
+                f"{path} exists, and {VERSION_FILE} named an older one.",
+                path=path,
                 hint="Another archiver runs without the table lock, or died. Run the request again.",
             ) from error
         self._storage.write(self.path_of(VERSION_FILE), str(number).encode())
@@ -98,7 +100,5 @@ class HistoryManifestStore:
 
     def _manifest(self, number: int) -> tuple[HistoryFile, ...]:
         path = self.path_of(manifest_name(number))
-        try:
+        with naming(path):
             return tuple(sorted(decode_manifest(self._storage.read(path))))
-        except CorruptTableError as error:
-            raise CorruptTableError(f"{path}: {error.message}", hint=error.hint) from error

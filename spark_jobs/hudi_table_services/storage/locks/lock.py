@@ -15,7 +15,6 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Protocol
 
-from hudi_table_services.options.keys.locks import LOCK_EXPIRE, LOCK_FOLDER
 from hudi_table_services.errors import (
     InvalidRequestError,
     LockNotAcquiredError,
@@ -25,13 +24,14 @@ from hudi_table_services.errors import (
     StorageError,
 )
 from hudi_table_services.hudi_format.json_text import decode_json_object
+from hudi_table_services.options.keys.locks import LOCK_EXPIRE, LOCK_FOLDER
 from hudi_table_services.options.locks import FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER, LockOptions
 from hudi_table_services.storage.clock import Clock, SystemClock
-from hudi_table_services.storage.stores.conditional import ConditionalStorage
 from hudi_table_services.storage.locks.lock_rounds import acquire_in_rounds
+from hudi_table_services.storage.locks.storage_based_lock import StorageBasedLock
+from hudi_table_services.storage.stores.conditional import ConditionalStorage
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.storage.locks.storage_based_lock import StorageBasedLock
 
 _LOG = logging.getLogger(__name__)
 
@@ -108,6 +108,7 @@ class FileSystemLock:
         if not self._is_ours():
             raise LockNotAcquiredError(
                 f"The lock {self._path} was taken over by another writer, or removed, while this one held it.",
+                path=self._path,
                 hint="Nothing was committed; run the request again.",
             )
 
@@ -121,6 +122,7 @@ class FileSystemLock:
         if not acquire_in_rounds(self._options, self._try_acquire):
             raise LockNotAcquiredError(
                 f"{self._path} was held by another writer for the whole waiting time: {self._holder()}.",
+                path=self._path,
                 hint="Run the request again later. If no other writer runs, one has died: delete the file, or set "
                 f"{LOCK_EXPIRE} (minutes).",
             )

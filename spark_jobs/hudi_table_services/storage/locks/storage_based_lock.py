@@ -22,8 +22,8 @@ from hudi_table_services.errors import (
 from hudi_table_services.hudi_format.lock_file import StorageLockFile, decode_lock_file, encode_lock_file
 from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.storage.clock import Clock, SystemClock
-from hudi_table_services.storage.stores.conditional import ConditionalStorage, ObjectVersion
 from hudi_table_services.storage.locks.lock_rounds import acquire_in_rounds
+from hudi_table_services.storage.stores.conditional import ConditionalStorage, ObjectVersion
 
 _LOG = logging.getLogger(__name__)
 
@@ -58,6 +58,7 @@ class StorageBasedLock:
         if not acquire_in_rounds(self._options, self._try_acquire):
             raise LockNotAcquiredError(
                 f"{LOCK_PATH} was held by another writer for the whole waiting time: {self._holder()}.",
+                path=LOCK_PATH,
                 hint="Run the request again later. The lock of a dead writer can be taken over after its validUntil.",
             )
         self._released = threading.Event()
@@ -93,6 +94,7 @@ class StorageBasedLock:
             if not self._renew():
                 raise LockNotAcquiredError(
                     f"The lock {LOCK_PATH} expired or was taken over by another writer while this one held it.",
+                    path=LOCK_PATH,
                     hint="Nothing was committed; run the request again.",
                 )
 
@@ -166,7 +168,7 @@ class StorageBasedLock:
                     self._version = present[1]
                     return True
                 if may_try_again and present is not None and _belongs_to(lock.owner, present[0]):
-                    self._version = present[1]  # this is the version of an earlier put of ours that seemed to fail
+                    self._version = present[1]  # the version of an earlier put of ours that seemed to fail
                 elif isinstance(error, ObjectExistsError):
                     return False
                 else:
@@ -211,5 +213,6 @@ def _decoded(data: bytes) -> StorageLockFile:
     except MalformedMetadataError as error:
         raise MalformedMetadataError(
             f"{LOCK_PATH} is not a valid Hudi lock: {error.message}",
+            path=LOCK_PATH,
             hint="No writer can take it over. Make sure that no writer runs, then delete it.",
         ) from error

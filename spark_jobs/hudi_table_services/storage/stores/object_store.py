@@ -145,7 +145,9 @@ class ObjectStoreStorage:
                 f"Cannot put {path!r}: it is not the expected version.", path=path
             ) from error
         except NotImplementedError as error:
-            raise StorageError(f"Cannot put {path!r}: {self.uri} has no conditional puts.") from error
+            raise StorageError(
+                f"Cannot put {path!r}: {self.uri} has no conditional puts.", path=path
+            ) from error
         return _version(put)
 
     def delete(self, path: str) -> bool:

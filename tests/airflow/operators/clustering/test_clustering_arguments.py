@@ -81,7 +81,7 @@ def test_arguments_of_executions_and_cancellations_become_the_request() -> None:
         (
             ScheduleClusteringOperator,
             {"hudi_options": {"hoodie.clustering.plan.strategy.target.file.max.bytes": 1000}},
-            "new files would be small again",
+            "the new files would count as small",
         ),
         (ScheduleClusteringOperator, {"run_on": "driver"}, "run_on='driver'"),
         (ScheduleClusteringOperator, {"on_nothing": "x"}, "on_nothing='x'"),
@@ -105,7 +105,7 @@ def test_wrong_arguments_fail_when_the_dag_is_parsed(
         made(operator, **arguments)
 
 
-def test_templates_and_outputs_of_other_tasks_are_read_in_the_run() -> None:
+def test_templates_and_outputs_of_other_tasks_are_checked_only_in_the_run() -> None:
     with DAG("d", schedule=None):
 
         @task
@@ -125,7 +125,7 @@ def test_templates_and_outputs_of_other_tasks_are_read_in_the_run() -> None:
         )
 
 
-def test_the_operators_can_be_mapped_and_take_default_arguments() -> None:
+def test_the_operators_can_be_mapped_and_accept_default_arguments() -> None:
     defaults = {"sort_columns": "x", "on_nothing": "fail", "run_on": "spark", "instant": INSTANT}
     with DAG("mapped", schedule=None, default_args=defaults):
         plan = ScheduleClusteringOperator(task_id="plan", base_path="/t")
@@ -156,7 +156,7 @@ def test_the_operators_can_be_mapped_and_take_default_arguments() -> None:
     ],
     ids=repr,
 )
-def test_a_plan_can_be_named_in_many_ways(given: Any) -> None:
+def test_the_argument_instant_accepts_many_forms(given: Any) -> None:
     operator = made(ExecuteClusteringOperator, instant="{{ x }}")
     operator.instant = given
     assert operator.build_request(TableLocation(base_path="/t"), "r", "").instants == (INSTANT,)

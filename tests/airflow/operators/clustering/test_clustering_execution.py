@@ -1,4 +1,4 @@
-"""The clustering operators that rewrite files on Spark, and their reactions to its end and to the timeline."""
+"""The clustering operators that rewrite files on Spark, and their reactions to the end of the job and the timeline."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -38,8 +38,8 @@ def test_an_execution_reports_the_rewritten_files(
     assert answer["instants"] == [plan.requested_time]
     assert answer["plans"][0]["skipping"] == [{"column": "x", "before": 1.0, "after": 0.25}]
     logged = caplog.text + "".join(capfd.readouterr())
-    assert "Looking for one x reads 25% of these rows, before 100%" in logged
-    assert "75% of the 8 B asked for" in logged
+    assert "A query for one x reads 25% of these rows, before 100%" in logged
+    assert "75% of the target of 8 B" in logged
 
 
 def test_completed_plans_need_no_spark(table: SmallTable, run: Run) -> None:
@@ -50,7 +50,7 @@ def test_completed_plans_need_no_spark(table: SmallTable, run: Run) -> None:
     assert answer["groups"] == 2
 
 
-def test_completed_plans_outweigh_a_failed_job(table: SmallTable, run: Run) -> None:
+def test_a_task_succeeds_if_its_failed_job_completed_all_plans(table: SmallTable, run: Run) -> None:
     first, second = schedule(table), schedule(table)
     named = [first.requested_time, second.requested_time]
     only_first = f"complete_pending(base_path, [{first.requested_time!r}]); sys.exit(3)"
@@ -91,7 +91,7 @@ def test_a_result_that_contradicts_the_timeline_fails(table: SmallTable, run: Ru
     [("InstantHeldError", True, HudiTaskError), ("UnsupportedTableError", False, HudiTaskRefusedError)],
 )
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_a_plan_under_execution_is_retried_and_an_impossible_request_is_not(
+def test_a_task_is_retried_if_another_attempt_executes_its_plan_but_not_if_the_engine_refuses_it(
     table: SmallTable, run: Run, kind: str, retryable: bool, error: type[Exception]
 ) -> None:
     with pytest.raises(error, match=f"{kind}: It broke"):
@@ -119,12 +119,12 @@ sys.exit(74)
     with pytest.raises(HudiTaskError, match="StorageError: It broke"):
         run(ExecuteClusteringOperator, body)
     logged = caplog.text + "".join(capfd.readouterr())
-    assert "75% of the 8 B asked for" in logged
+    assert "75% of the target of 8 B" in logged
     assert f"Clustering {broken} (failed)" in logged
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_no_pending_plan_skips(table: SmallTable, run: Run) -> None:
+def test_a_task_without_pending_plans_is_skipped(table: SmallTable, run: Run) -> None:
     nothing = "result(outcome='nothing_to_do', reason='no clustering is pending on the table')"
     with pytest.raises(AirflowSkipException, match="no clustering is pending"):
         run(ExecuteClusteringOperator, nothing)
@@ -140,7 +140,9 @@ def test_a_completed_clustering_is_not_submitted_again(table: SmallTable, run: R
     assert (again["reused"], again["instants"]) == (True, first["instants"])
 
 
-def test_the_plans_of_the_request_decide_after_a_failed_job(table: SmallTable, run: Run) -> None:
+def test_after_a_failed_job_the_state_of_its_plans_determines_the_outcome(
+    table: SmallTable, run: Run
+) -> None:
     with pytest.raises(HudiTaskError, match="still pending"):
         run(ClusteringOperator, PLANS + "sys.exit(3)")
     answer = run(ClusteringOperator, COMPLETES + "sys.exit(3)")

@@ -36,7 +36,7 @@ sys.argv = [script, "--request", uri]
 runpy.run_path(script, run_name="__main__")
 """
 ON_SPARK = {"run_on": "spark"}
-ALL_OF_THEM = [
+ALL_OPERATORS = [
     pytest.param(ScheduleClusteringOperator, {**ON_SPARK, "hudi_options": SMALL}, id="schedule"),
     pytest.param(ExecuteClusteringOperator, {}, id="execute"),
     pytest.param(ClusteringOperator, {}, id="both"),
@@ -84,7 +84,7 @@ def test_the_driver_schedules_and_cancels_plans(
     [(ExecuteClusteringOperator, COMPLETES + REPORTS), (ClusteringOperator, PLANS + COMPLETES + REPORTS)],
     ids=["execute", "both"],
 )
-def test_figures_of_an_execution_are_read_from_the_folder(
+def test_the_figures_of_an_execution_are_read_from_the_shared_folder(
     table: SmallTable, run: Run, on_cluster: dict[str, Any], tmp_path: Path, operator: type, body: str
 ) -> None:
     if operator is ExecuteClusteringOperator:
@@ -94,7 +94,7 @@ def test_figures_of_an_execution_are_read_from_the_folder(
     assert [path.name for path in documents(tmp_path)] == ["result.json"]
 
 
-@pytest.mark.parametrize(("operator", "arguments"), ALL_OF_THEM)
+@pytest.mark.parametrize(("operator", "arguments"), ALL_OPERATORS)
 def test_the_result_of_an_earlier_try_is_not_used(
     table: SmallTable, run: Run, on_cluster: dict[str, Any], operator: type, arguments: dict[str, Any]
 ) -> None:
@@ -105,7 +105,7 @@ def test_the_result_of_an_earlier_try_is_not_used(
         run(operator, "sys.exit(1)", **arguments, **on_cluster)
 
 
-@pytest.mark.parametrize(("operator", "arguments"), ALL_OF_THEM)
+@pytest.mark.parametrize(("operator", "arguments"), ALL_OPERATORS)
 def test_without_a_shared_folder_nothing_is_submitted(
     table: SmallTable, run: Run, on_cluster: dict[str, Any], operator: type, arguments: dict[str, Any]
 ) -> None:

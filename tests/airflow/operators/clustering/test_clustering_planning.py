@@ -37,7 +37,7 @@ def test_retries_of_a_schedule_write_only_one_plan(table: SmallTable, run: Run) 
     assert clusterings(table) == [plan]
 
 
-def test_clearing_schedules_again_with_write_again(table: SmallTable, run: Run) -> None:
+def test_a_cleared_task_with_write_again_schedules_another_plan(table: SmallTable, run: Run) -> None:
     first = run(ScheduleClusteringOperator, on_rerun="write_again")["instant"]
     complete(table, *clusterings(table))
     table.commit(FileGroupId("city=b", "b-0"), FileGroupId("city=b", "b-1"), schema=SCHEMA)
@@ -59,7 +59,7 @@ def test_a_preview_shows_the_plan_and_writes_nothing(
     assert "Planned, nothing written" in logged
 
 
-def test_too_few_commits_skip_succeed_or_fail_with_a_reason(table: SmallTable, run: Run) -> None:
+def test_a_task_with_too_few_commits_is_skipped_succeeds_or_fails(table: SmallTable, run: Run) -> None:
     message = "3 of 4 commits on the timeline"
     with pytest.raises(AirflowSkipException, match=message):
         run(ScheduleClusteringOperator, every_n_commits=4)
@@ -88,7 +88,9 @@ def test_a_request_that_the_engine_refuses_is_not_retried(
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_a_missing_package_of_the_worker_is_named_with_a_remedy(table: SmallTable, run: Run) -> None:
+def test_the_error_about_a_missing_package_of_the_worker_names_the_package_and_a_remedy(
+    table: SmallTable, run: Run
+) -> None:
     class OnALightWorker(ScheduleClusteringOperator):
         def run_here(self, request: Any) -> Any:
             raise ModuleNotFoundError("No module named 'pyarrow'", name="pyarrow")
@@ -98,7 +100,7 @@ def test_a_missing_package_of_the_worker_is_named_with_a_remedy(table: SmallTabl
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_the_timeline_decides_about_a_schedule_on_spark(table: SmallTable, run: Run) -> None:
+def test_after_a_failed_schedule_job_the_timeline_determines_the_outcome(table: SmallTable, run: Run) -> None:
     answer = run(ScheduleClusteringOperator, PLANS + "sys.exit(3)", run_on="spark")
     (plan,) = clusterings(table)
     assert answer["instants"] == [plan.requested_time]
@@ -110,7 +112,9 @@ def test_the_timeline_decides_about_a_schedule_on_spark(table: SmallTable, run: 
     "later_end",
     ["", "release(table, plan)", "release(table, plan, releases_all=True)", "cancel(table, plan)"],
 )
-def test_a_later_end_of_the_plan_is_no_contradiction(table: SmallTable, run: Run, later_end: str) -> None:
+def test_a_task_succeeds_although_its_plan_was_released_or_cancelled_in_the_meantime(
+    table: SmallTable, run: Run, later_end: str
+) -> None:
     """A write or a user may release or cancel the plan before the task reads the timeline."""
     body = f"""
 from support.airflow.clustered_tables import cancel, release, open_table, schedule
@@ -126,7 +130,7 @@ result(outcome="completed", instant_time=plan.requested_time, report=ClusteringR
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_a_plan_that_is_missing_on_the_timeline_is_a_contradiction(table: SmallTable, run: Run) -> None:
+def test_a_result_with_a_plan_that_is_not_on_the_timeline_fails(table: SmallTable, run: Run) -> None:
     body = f"""
 from hudi_table_services.contract.clustering import ClusteringPlanReport, ClusteringReport
 plans = (ClusteringPlanReport(instant_time={INSTANT!r}, state="requested"),)

@@ -62,7 +62,7 @@ def execute(tmp_path: Path, connections: Callable[..., None]) -> Callable[..., A
 
 
 def write_heartbeat(table: SmallTable, plan: Instant, owner: str = "another task/attempt 1") -> None:
-    """Write the heartbeat of an attempt that executes the plan."""
+    """Write the heartbeat of an attempt that is executing the plan."""
     table.storage.write(f"{HEARTBEATS}/{plan.requested_time}", owner.encode())
 
 
@@ -164,7 +164,9 @@ def test_a_stale_heartbeat_ends_the_wait(table: SmallTable, execute: Callable[..
     assert event_of(trigger, lambda: os.utime(path, (long_ago, long_ago)))["answer"]["held"] == []
 
 
-def test_the_task_does_not_wait_for_unnamed_plans(table: SmallTable, execute: Callable[..., Any]) -> None:
+def test_the_task_waits_only_for_the_plans_that_it_names(
+    table: SmallTable, execute: Callable[..., Any]
+) -> None:
     executing, named = schedule(table), schedule(table, partition="city=b")
     write_heartbeat(table, executing)
     assert execute(NOTHING, instant=named.requested_time).execute(context())["outcome"] == "nothing_to_do"
@@ -225,7 +227,7 @@ def test_a_storage_failure_after_the_limit_ends_the_wait(
 def test_a_load_with_named_partitions_waits_for_an_executing_plan(
     table: SmallTable, operator: Callable[..., Any]
 ) -> None:
-    """A plan under execution cannot release file groups; writers behind this load in the queue write first."""
+    """A plan that is being executed cannot release file groups. Writers behind this load in the queue write first."""
     plan = schedule(table)
     write_heartbeat(table, plan)
     made = operator(on_pending_plan="give_way", partitions="city=a", take_turns=True)
@@ -273,5 +275,7 @@ def test_the_log_names_the_awaited_plan_once(
     plan = schedule(table)
     write_heartbeat(table, plan)
     event_of(deferred_of(execute()), lambda: delete_heartbeat(table, plan))
-    logged = caplog.text + "".join(capfd.readouterr())  # Airflow's versions log in different ways
+    logged = caplog.text + "".join(
+        capfd.readouterr()
+    )  # different versions of Airflow log to different outputs
     assert logged.count(f"Under execution by another attempt: {plan.requested_time}") == 1

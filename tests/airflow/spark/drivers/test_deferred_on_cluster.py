@@ -1,4 +1,4 @@
-"""A task that is deferred while its driver runs on a cluster; the triggerer polls the resource manager.
+"""A task is deferred while its driver runs on a cluster; the triggerer polls the resource manager.
 
 A small server answers as YARN's resource manager, and a program replaces spark-submit and the driver.
 """
@@ -60,7 +60,7 @@ def test_a_failed_driver_fails_the_task(on_yarn: Operator, manager: ResourceMana
         on_yarn().execute_when_over(context(), event)
 
 
-def test_the_timeline_decides_if_the_manager_never_answers(
+def test_the_timeline_determines_the_outcome_if_the_manager_never_answers(
     on_yarn: Operator, manager: ResourceManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The manager answers no request, so only the timeline shows the outcome."""
@@ -113,7 +113,7 @@ def test_the_driver_of_a_task_past_its_timeout_is_killed(
     manager.states, manager.ends_on_request = ["RUNNING"], True
     deferred(on_yarn(), task_state_store=store)
     assert manager.state_requests == [{"state": "KILLED"}] * 2, (
-        "the next try does not follow the driver but kills it"
+        "the next try kills the driver and does not continue to monitor it"
     )
 
 

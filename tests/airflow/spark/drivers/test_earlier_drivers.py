@@ -24,7 +24,7 @@ from support.airflow.task_context import StateStore, TaskInstance, context
 Operator = Callable[..., UpsertWithSizingOperator]
 
 
-def test_a_retry_follows_the_running_driver(on_yarn: Operator, manager: ResourceManager) -> None:
+def test_a_retry_continues_to_monitor_the_running_driver(on_yarn: Operator, manager: ResourceManager) -> None:
     store = StateStore()
     deferred(on_yarn(SUBMIT), task_state_store=store)
     manager.states = ["RUNNING"]
@@ -32,7 +32,7 @@ def test_a_retry_follows_the_running_driver(on_yarn: Operator, manager: Resource
     assert trigger.application == APPLICATION
 
 
-def test_a_retry_that_finds_its_commit_cleans_up(
+def test_a_retry_that_finds_its_commit_deletes_the_request_and_the_driver_id(
     on_yarn: Operator, manager: ResourceManager, tmp_path: Path
 ) -> None:
     """The driver committed after both worker and triggerer had been killed."""
@@ -108,10 +108,10 @@ def test_a_driver_unknown_to_its_master_counts_as_ended(on_yarn: Operator, manag
     assert manager.state_requests == []
 
 
-def test_a_driver_that_a_worker_follows_is_killed_with_the_task(
+def test_a_kill_of_the_task_kills_the_driver_that_the_worker_monitors(
     on_yarn: Operator, manager: ResourceManager, connections: Callable[..., None]
 ) -> None:
-    """A worker that died had submitted the driver."""
+    """The worker that submitted the driver had died."""
     store = StateStore()
     deferred(on_yarn(SUBMIT), task_state_store=store)
     manager.states = ["RUNNING"]
@@ -138,7 +138,7 @@ def test_a_pod_is_deleted_in_its_own_namespace(
         deleted.append((hook._connection["namespace"], hook._kubernetes_driver_pod))
 
     monkeypatch.setattr(spark_submit.SparkSubmitHook, "_delete_driver_pod", note)
-    master = airflow_internals.operator_asking("kubernetes", "k8s", None)
+    master = airflow_internals.operator_for_queries("kubernetes", "k8s", None)
     airflow_internals.end_application(master, "kubernetes", "lake:load-driver")
     assert deleted == [("lake", "load-driver")]
 
@@ -149,7 +149,7 @@ def queue(tmp_path: Path) -> WriterQueue:
 
 
 def store_after_lost_turn(on_yarn: Operator, queue: WriterQueue) -> StateStore:
-    """Return the state store of a task with a driver whose worker died and whose turn passed to another writer."""
+    """Return the state store of a task with a driver. The worker died, and another writer has the turn of the task."""
     store = StateStore()
     deferred(on_yarn(SUBMIT, take_turns=True), task_state_store=store)
     queue.leave("d/run 1/load")
@@ -160,7 +160,7 @@ def store_after_lost_turn(on_yarn: Operator, queue: WriterQueue) -> StateStore:
 def test_a_retry_ignores_a_failed_driver(
     on_yarn: Operator, manager: ResourceManager, queue: WriterQueue
 ) -> None:
-    """The retry starts over, as a try without a driver does."""
+    """The retry starts like a try without an earlier driver."""
     store = store_after_lost_turn(on_yarn, queue)
     manager.states, manager.final_status = ["FINISHED"], "FAILED"
     with pytest.raises(TaskDeferred) as stopped:
@@ -217,13 +217,13 @@ def task_in_worker(on_yarn: Operator) -> Iterator[UpsertWithSizingOperator]:
     assert not thread.is_alive()
 
 
-def test_a_kill_removes_request_and_turn_before_it_ends_spark(
+def test_a_kill_removes_the_request_and_releases_the_turn_before_it_ends_spark(
     task_in_worker: UpsertWithSizingOperator,
     queue: WriterQueue,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Airflow gives a kill five seconds, so the request with its credentials is deleted first."""
+    """``on_kill`` may take five seconds, so it first deletes the request, which contains credentials."""
     request = tmp_path / "results" / "d" / "run%201" / "load" / "request.json"
     assert request.exists()
     request_existed: list[bool] = []
@@ -245,7 +245,7 @@ def test_a_storage_failure_does_not_keep_spark_running(
     task_in_worker: UpsertWithSizingOperator, stall_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(self: WriterQueue, owner: str) -> None:
-        # The main thread of the task, which ends at the same time, fails without a delay.
+        # In the main thread of the task, which ends at the same time, this call fails without a delay.
         if threading.current_thread().name == "release":
             time.sleep(stall_s)
         raise StorageError("The store is unavailable.")

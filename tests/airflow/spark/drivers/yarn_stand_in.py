@@ -53,7 +53,7 @@ class ResourceManager:
                 self.wfile.write(json.dumps(document).encode())
 
             def log_message(self, *_: object) -> None:
-                """Keep requests out of the test's output."""
+                """Do not log requests."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self._server.server_port}"

@@ -19,7 +19,7 @@ from support.airflow.task_context import context
 
 SUCCEED = "i = commit(); result(outcome='completed', instant_time=i.requested_time)"
 LINE = "2024-05-01 10:00:00,000 INFO Wrote 3 of 5 file groups"
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 
 
 def only_run(runs: Path) -> SupervisedRun:
@@ -41,13 +41,13 @@ def deferred(task: UpsertWithSizingOperator, **fields: Any) -> HudiSparkRunTrigg
 def event_of(trigger: HudiSparkRunTrigger) -> dict[str, Any]:
     async def wait() -> dict[str, Any]:
         async with aclosing(trigger.run()) as events:
-            return (await asyncio.wait_for(anext(events), PATIENCE_S)).payload
+            return (await asyncio.wait_for(anext(events), TIMEOUT_S)).payload
 
     return asyncio.run(wait())
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)

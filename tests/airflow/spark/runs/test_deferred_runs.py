@@ -1,4 +1,4 @@
-"""A task that is deferred while Spark runs: the run continues, and the resumed task reads the outcome on the table."""
+"""A task is deferred while Spark runs. The run continues, and the resumed task reads the outcome."""
 
 import inspect
 import os
@@ -10,8 +10,8 @@ import pytest
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from supervised_runs import (
     LINE,
-    PATIENCE_S,
     SUCCEED,
+    TIMEOUT_S,
     count_starts,
     deferred,
     event_of,
@@ -92,7 +92,7 @@ def test_an_unobserved_run_that_ended_is_not_repeated(operator: Operator, tmp_pa
     (tmp_path / "go").touch()
     body = waiting_program(tmp_path) + "result(outcome='nothing_to_do', reason='The source is empty.')"
     deferred(operator(body, deferrable=True))
-    assert only_run(runs).wait_for_end(PATIENCE_S).state is RunState.ENDED
+    assert only_run(runs).wait_for_end(TIMEOUT_S).state is RunState.ENDED
     event = event_of(deferred(operator(body, deferrable=True)))
     assert operator(deferrable=True).execute_when_over(context(), event)["outcome"] == "nothing_to_do"
     assert count_starts(tmp_path) == 1
@@ -104,7 +104,7 @@ def test_an_unobserved_run_that_committed_is_not_repeated(
     """The worker died before the task could be deferred."""
     (tmp_path / "go").touch()
     deferred(operator(waiting_program(tmp_path) + SUCCEED, deferrable=True))
-    assert only_run(runs).wait_for_end(PATIENCE_S).state is RunState.ENDED
+    assert only_run(runs).wait_for_end(TIMEOUT_S).state is RunState.ENDED
     read_log()
     document = operator("sys.exit(1)", deferrable=True).execute(context())
     assert (document["outcome"], document["reused"]) == ("completed", True)
@@ -115,13 +115,13 @@ def test_an_unobserved_run_that_committed_is_not_repeated(
 def test_an_unobserved_run_that_failed_is_repeated(operator: Operator, tmp_path: Path, runs: Path) -> None:
     (tmp_path / "go").touch()
     deferred(operator(waiting_program(tmp_path) + "sys.exit(1)", deferrable=True))
-    only_run(runs).wait_for_end(PATIENCE_S)
+    only_run(runs).wait_for_end(TIMEOUT_S)
     event = event_of(deferred(operator(waiting_program(tmp_path) + SUCCEED, deferrable=True)))
     assert operator(deferrable=True).execute_when_over(context(), event)["outcome"] == "completed"
     assert count_starts(tmp_path) == 2
 
 
-def test_a_task_waits_in_its_worker_if_the_triggerer_does_not_see_the_run(
+def test_a_task_waits_in_its_worker_if_the_triggerer_cannot_read_the_folder_of_the_run(
     operator: Operator, tmp_path: Path, read_log: Callable[[], str]
 ) -> None:
     task = operator(waiting_program(tmp_path) + SUCCEED, deferrable=True)
@@ -137,7 +137,7 @@ def test_a_task_waits_in_its_worker_if_the_triggerer_does_not_see_the_run(
     assert "Wrote 3 of 5 file groups" in logged
 
 
-def test_a_worker_that_does_not_see_the_run_reads_the_timeline(
+def test_a_worker_that_cannot_read_the_folder_of_the_run_reads_the_timeline(
     operator: Operator, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = operator(deferrable=True)

@@ -1,4 +1,4 @@
-"""Supervised runs of other machines, other arguments and other tries, which this task must not continue."""
+"""Supervised runs of other machines, with other arguments or of other tries, and whether a task continues them."""
 
 import asyncio
 import json
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from airflow.providers.common.compat.sdk import TaskDeferred
 from supervised_runs import (
-    PATIENCE_S,
     SUCCEED,
+    TIMEOUT_S,
     count_starts,
     deferred,
     event_of,
@@ -41,7 +41,7 @@ Operator = Callable[..., UpsertWithSizingOperator]
 
 def move_to_a_lost_machine(run: SupervisedRun) -> None:
     """Record another, lost machine as the host of the run."""
-    ended = run.wait_for_end(PATIENCE_S)
+    ended = run.wait_for_end(TIMEOUT_S)
     assert ended.state is RunState.ENDED
     (run.folder / run_files.END).unlink()
     state = run_files.read_json(run.folder / run_files.STATE) or {}
@@ -90,7 +90,7 @@ def test_a_run_of_a_live_machine_is_continued(operator: Operator, tmp_path: Path
 
 
 def test_other_arguments_start_another_run(operator: Operator, tmp_path: Path, runs: Path) -> None:
-    """A user corrected the query while no triggerer was running that could have ended the run."""
+    """A user corrected the query while no triggerer was running, so no triggerer ended the old run."""
     deferred(operator(waiting_program(tmp_path) + SUCCEED, deferrable=True, dry_run=True))
     wait_until(lambda: count_starts(tmp_path) == 1)
     before = only_run(runs).observe()
@@ -101,7 +101,7 @@ def test_other_arguments_start_another_run(operator: Operator, tmp_path: Path, r
     assert count_starts(tmp_path) == 2
 
 
-def test_new_credentials_do_not_count_as_other_arguments(operator: Operator) -> None:
+def test_new_credentials_do_not_start_another_run(operator: Operator) -> None:
     """Session credentials change with each read of the connection."""
     made = operator(deferrable=True)
     owners = {
@@ -114,10 +114,10 @@ def test_new_credentials_do_not_count_as_other_arguments(operator: Operator) -> 
     assert len(owners) == 1
 
 
-def test_a_late_trigger_keeps_run_and_turn_of_the_next_try(
+def test_a_late_trigger_does_not_end_the_run_and_the_turn_of_the_next_try(
     operator: Operator, tmp_path: Path, runs: Path
 ) -> None:
-    """A slow triggerer learns that the task was cleared after the next try has started."""
+    """A slow triggerer reacts to the clearing of the task only after the next try has started."""
     arguments = {"deferrable": True, "take_turns": True}
     old = deferred(operator(waiting_program(tmp_path) + SUCCEED, **arguments))
     wait_until(lambda: count_starts(tmp_path) == 1)
@@ -162,7 +162,7 @@ def test_a_run_without_a_supervisor_is_deleted_after_its_commit_is_found(
     """Run and supervisor died with their machine after the commit."""
     (tmp_path / "go").touch()
     deferred(operator(waiting_program(tmp_path) + SUCCEED, deferrable=True))
-    only_run(runs).wait_for_end(PATIENCE_S)
+    only_run(runs).wait_for_end(TIMEOUT_S)
     (only_run(runs).folder / run_files.END).unlink()
     assert only_run(runs).observe().state is RunState.LOST
     assert operator(deferrable=True).execute(context())["outcome"] == "completed"
@@ -188,7 +188,7 @@ def test_the_request_is_deleted_when_the_job_ends(operator: Operator, tmp_path: 
     request = only_run(runs).folder / run_files.REQUEST
     assert json.loads(request.read_text())["base_path"] == str(tmp_path / "table")
     only_run(runs).ask_to_end()
-    only_run(runs).wait_for_end(PATIENCE_S)
+    only_run(runs).wait_for_end(TIMEOUT_S)
     assert not request.exists()
 
 

@@ -1,4 +1,4 @@
-"""Supervised runs that are killed or lose their supervisor, and the release of their turn to write."""
+"""Supervised runs that are killed or whose supervisor dies, and the release of their turn in the writer queue."""
 
 import asyncio
 import contextlib
@@ -13,8 +13,8 @@ import psutil
 import pytest
 from airflow.providers.common.compat.sdk import TaskDeferred
 from supervised_runs import (
-    PATIENCE_S,
     SUCCEED,
+    TIMEOUT_S,
     count_starts,
     deferred,
     event_of,
@@ -133,7 +133,7 @@ def test_a_cleared_task_releases_its_turn_before_its_run_has_ended(
     assert queue.wait("behind").is_turn
 
 
-def test_repeated_cancellations_by_airflow_do_not_interrupt_the_end(
+def test_repeated_cancellations_by_airflow_do_not_interrupt_on_kill(
     operator: Operator,
     tmp_path: Path,
     runs: Path,
@@ -190,7 +190,7 @@ def test_writing_again_ends_the_earlier_run(operator: Operator, tmp_path: Path, 
     assert document["request_id"].endswith("#1")
 
 
-def test_a_kill_ends_the_run_that_the_task_follows(operator: Operator, tmp_path: Path, runs: Path) -> None:
+def test_a_kill_of_the_task_ends_its_run(operator: Operator, tmp_path: Path, runs: Path) -> None:
     task = operator(waiting_program(tmp_path) + SUCCEED, deferrable=True)
     deferred(task)
     wait_until(lambda: count_starts(tmp_path) == 1)
@@ -205,5 +205,5 @@ def test_a_supervisor_that_receives_sigterm_ends_the_run(
     deferred(operator(waiting_program(tmp_path) + SUCCEED, deferrable=True))
     wait_until(lambda: count_starts(tmp_path) == 1)
     processes(runs)[0].parent().terminate()
-    seen = only_run(runs).wait_for_end(PATIENCE_S)
+    seen = only_run(runs).wait_for_end(TIMEOUT_S)
     assert (seen.state, seen.was_asked) == (RunState.ENDED, True)

@@ -1,4 +1,4 @@
-"""DAGs of the tests: each loads ten rows a day into a table of its own."""
+"""DAGs of the tests. Each run loads ten rows of one day into the table of its DAG."""
 
 import os
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ OPTIMISTIC = {
     "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
     "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
 }
-# A row says when it was written, so that a day which is written twice shows.
+# Each row contains the time of its write, so that tests detect a day that was written twice.
 ROWS = """
 SELECT CONCAT('{{ data_interval_start | ds }}', '-', id) AS k, '{{ data_interval_start | ds }}' AS day, id,
        current_timestamp() AS written_at
@@ -32,7 +32,7 @@ def load(table: str, sql: str = ROWS, **arguments: Any) -> UpsertWithSizingOpera
         record_key="k",
         partition_by="day",
         hudi_options=OPTIMISTIC,
-        storage_conn_id="store",  # holds a secret that must not show anywhere
+        storage_conn_id="store",  # contains a secret that no file may contain
         **arguments,
     )
 
@@ -59,13 +59,13 @@ with days("two_of_two"):
 with days("turns"):
     load("turns", take_turns=True)
 with days("cancelled"):
-    # Ten rows, a second each: the backfill can be cancelled while one day writes and others wait.
+    # Ten rows take a second each, so a test can cancel the backfill while one day is written and other days wait.
     load(
         "cancelled",
         f"{ROWS} WHERE reflect('java.lang.Thread', 'sleep', 1000L) IS NOT NULL",
         take_turns=True,
     )
-# Ten rows, two seconds each: the task can be ended while it runs.
+# Ten rows take two seconds each, so a test can end the task while it is running.
 for slow in ("marked_failed", "killed"):
     with days(slow):
         load(slow, f"{ROWS} WHERE reflect('java.lang.Thread', 'sleep', 2000L) IS NOT NULL")

@@ -12,7 +12,7 @@ FOLDER = os.environ["HUDI_EXAMPLES_FOLDER"]
 
 
 def load(dag_id: str, dagrun_timeout: timedelta | None = None, **arguments: Any) -> DAG:
-    """A DAG with one task, which loads the ten rows into a table of its own."""
+    """A DAG with one task, which loads the ten rows into the table of the DAG."""
     with DAG(
         dag_id,
         schedule=None,
@@ -32,7 +32,7 @@ def load(dag_id: str, dagrun_timeout: timedelta | None = None, **arguments: Any)
     return dag
 
 
-# A program that the test puts there takes the place of spark-submit in these.
+# In these DAGs, a program that the test writes to this path replaces spark-submit.
 WAITS = {"spark_binary": f"{FOLDER}/waits/spark-submit", "take_turns": True}
 
 on_spark = load("on_spark", take_turns=True)

@@ -1,4 +1,4 @@
-"""The table of the example ``preview_then_approve``: six small files, each with rows of every destination."""
+"""A DAG that loads the table of the example ``preview_then_approve``: six files, each with every destination."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A table that is loaded by days, and DAGs that follow it by a watcher and by its partitions."""
+"""A DAG that loads a table day by day, and DAGs that a watcher of the table and its partitions start."""
 
 from airflow.sdk import DAG, PartitionedAssetTimetable, task
 from days import FOLDER, days, load

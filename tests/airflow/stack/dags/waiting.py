@@ -1,4 +1,4 @@
-"""Twenty tables that are waited for, in a pool of two slots, and a task that wants one of them."""
+"""Sensors that wait for twenty tables in a pool of two slots, and a task that needs one of these slots."""
 
 import os
 
@@ -15,7 +15,7 @@ with DAG("twenty_tables", schedule=None):
     HudiInstantSensor.partial(task_id="instant", **WAITING).expand(base_path=TABLES[:10])
     HudiCommitCountSensor.partial(task_id="count", every_n_commits=2, **WAITING).expand(base_path=TABLES[10:])
 
-with DAG("beside_them", schedule=None):
+with DAG("another_task", schedule=None):
 
     @task(pool="two_slots")
     def work() -> str:

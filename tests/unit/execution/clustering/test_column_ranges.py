@@ -20,7 +20,9 @@ def ranges(*bounds: tuple[int, int] | None, rows: int = 10) -> list[RowGroupRang
         ([], 0.0),
     ],
 )
-def test_share_of_rows_read_for_one_value(found: list[RowGroupRange], share: float) -> None:
+def test_the_share_of_rows_read_for_one_value_follows_from_the_ranges(
+    found: list[RowGroupRange], share: float
+) -> None:
     assert read_share(found, 0) == pytest.approx(share)
 
 
@@ -30,6 +32,6 @@ def test_the_share_is_computed_per_partition() -> None:
     assert mean_read_share([("a", ranges((1, 4))), ("a", ranges((5, 9)))], 0) == 0.5
 
 
-def test_values_that_cannot_be_compared_must_be_read() -> None:
+def test_row_groups_whose_values_cannot_be_compared_must_be_read() -> None:
     mixed = [RowGroupRange(1, ((1, 2),)), RowGroupRange(1, (("a", "b"),))]
     assert read_share(mixed, 0) == 1.0

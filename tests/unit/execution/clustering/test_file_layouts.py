@@ -1,4 +1,4 @@
-"""The layout in the footer of a clustered file, also with values of another writer."""
+"""The layout in the footer of a clustered file, including values that this project does not write."""
 
 from pathlib import Path
 

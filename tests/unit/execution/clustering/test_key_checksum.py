@@ -19,7 +19,7 @@ def test_order_and_chunks_do_not_change_the_checksum(one: list[str], other: list
 
 
 @given(KEYS, st.text(max_size=12), st.text(max_size=12))
-def test_another_key_gives_another_checksum(keys: list[str], one: str, other: str) -> None:
+def test_a_different_key_gives_a_different_checksum(keys: list[str], one: str, other: str) -> None:
     same = one == other
     assert (checksum([*keys, one]) == checksum([*keys, other])) == same
     assert checksum([*keys, one]) != checksum(keys)

@@ -38,7 +38,9 @@ def test_rows_are_sorted_with_nulls_first(values: list[int | None]) -> None:
 
 
 @given(NUMBERS, NUMBERS)
-def test_the_count_of_bounds_equals_a_naive_count(rows: list[int | None], bounds: list[int | None]) -> None:
+def test_the_number_of_bounds_at_or_below_a_row_equals_a_naive_count(
+    rows: list[int | None], bounds: list[int | None]
+) -> None:
     def key(value: int | None) -> tuple[bool, int]:
         return (value is not None, value or 0)
 
@@ -55,7 +57,7 @@ def test_the_count_of_bounds_equals_a_naive_count(rows: list[int | None], bounds
 
 
 @pytest.mark.parametrize(("columns", "bits"), [(2, 4), (3, 3), (4, 2), (5, 2)])
-def test_neighbours_on_a_hilbert_curve_differ_in_one_step(columns: int, bits: int) -> None:
+def test_neighbours_on_a_hilbert_curve_differ_by_one_in_one_column(columns: int, bits: int) -> None:
     grid = np.meshgrid(*[np.arange(1 << bits, dtype=np.uint64)] * columns, indexing="ij")
     axes = [axis.ravel() for axis in grid]
     position = hilbert(axes, bits)
@@ -115,7 +117,7 @@ def test_a_curve_handles_common_prefixes_and_negative_numbers() -> None:
             assert spread < 500, f"{strategy}: a sixteenth of the rows covers {spread} of 1000 values"
 
 
-def test_a_column_of_few_values_counts_as_much_as_one_of_many() -> None:
+def test_a_column_with_few_distinct_values_counts_as_much_as_a_column_with_many() -> None:
     rng = np.random.default_rng(7)
     few, many = rng.integers(0, 16, 16_000), rng.permutation(16_000)
     table = pa.table({"few": few, "many": many})
@@ -131,7 +133,7 @@ def test_a_column_of_few_values_counts_as_much_as_one_of_many() -> None:
 
 
 @given(st.integers(0, 1000), st.integers(1, 20))
-def test_shares_differ_by_at_most_one_row(rows: int, parts: int) -> None:
+def test_the_sizes_of_shares_differ_by_at_most_one_row(rows: int, parts: int) -> None:
     shares = divide_evenly(rows, parts)
     sizes = [stop - start for start, stop in shares]
     assert sum(sizes) == rows
@@ -139,7 +141,7 @@ def test_shares_differ_by_at_most_one_row(rows: int, parts: int) -> None:
     assert [start for start, _ in shares[1:]] == [stop for _, stop in shares[:-1]]
 
 
-def test_a_sample_has_both_ends() -> None:
+def test_a_sample_contains_the_first_and_the_last_row() -> None:
     table = pa.table({"a": list(range(1000))})
     sample = evenly(table, 10)["a"].to_pylist()
     assert (sample[0], sample[-1], len(sample)) == (0, 999, 10)

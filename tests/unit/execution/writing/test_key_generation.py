@@ -89,7 +89,7 @@ def test_the_golden_values_are_present() -> None:
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_each_type_has_hudis_text_in_a_key(name: str) -> None:
+def test_each_type_has_the_same_text_in_a_key_as_in_hudi(name: str) -> None:
     table, schema = a_frame(GOLDEN["rows"], COLUMNS)
     keys = a_generator(schema, f"id,{name}").record_keys(table).to_pylist()
     expected = [
@@ -99,7 +99,7 @@ def test_each_type_has_hudis_text_in_a_key(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_each_type_has_hudis_text_in_a_path(name: str) -> None:
+def test_each_type_has_the_same_text_in_a_partition_path_as_in_hudi(name: str) -> None:
     table, schema = a_frame(GOLDEN["rows"], COLUMNS)
     paths = (
         a_generator(schema, "id", name, hive_style=True, url_encode=True).partition_paths(table).to_pylist()
@@ -144,7 +144,7 @@ def test_each_key_generator_writes_the_same_as_hudi(case: dict[str, object], zon
 
 
 @pytest.mark.parametrize("name", ["float", "double", "bytes"])
-def test_types_whose_text_is_not_dependable_are_refused_as_key_and_partition(name: str) -> None:
+def test_types_whose_text_differs_between_releases_are_refused_as_key_and_partition(name: str) -> None:
     schema = StructType((Field("id", STRING), Field("c", PrimitiveType(name))))
     with pytest.raises(InvalidRequestError, match="record key column 'c'"):
         a_generator(schema, "c")
@@ -157,7 +157,7 @@ def test_a_list_is_refused_as_key() -> None:
         a_generator(StructType((Field("c", ArrayType(INT)),)), "c")
 
 
-def test_a_missing_key_column_is_refused_by_name() -> None:
+def test_an_error_about_a_missing_key_column_names_the_column() -> None:
     with pytest.raises(InvalidRequestError, match="no column 'nope'"):
         a_generator(StructType((Field("id", STRING),)), "nope")
 
@@ -170,7 +170,7 @@ def test_a_missing_key_column_is_refused_by_name() -> None:
         ("a,b", {"a": ["", None, "x"], "b": [None, "", None]}, 2),
     ],
 )
-def test_rows_without_a_key_are_refused_with_number_and_example(
+def test_an_error_about_rows_without_a_key_has_their_number_and_an_example(
     key: str, columns: object, count: int
 ) -> None:
     table = pa.table(columns)
@@ -198,7 +198,7 @@ def test_dotted_names_select_struct_members() -> None:
 ESCAPED = {*map(chr, range(1, 32)), *"\"#%'*/:=?\\{[]^\x7f"}
 
 
-def test_exactly_the_characters_hive_escapes_are_escaped() -> None:
+def test_the_same_characters_are_escaped_as_in_hive() -> None:
     characters = [chr(code) for code in range(1, 128)]
     table = pa.table({"id": characters, "p": [f"a{c}b" for c in characters]})
     generator = a_generator(StructType((Field("id", STRING), Field("p", STRING))), "id", "p", url_encode=True)

@@ -1,4 +1,4 @@
-"""Errors of a source that cannot be read: which of them are retried."""
+"""Errors when a source cannot be read, and whether they are retryable."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ class FailingSpark:
         raise self.error
 
 
-def test_the_message_has_javas_text_and_not_the_py4j_call() -> None:
+def test_the_message_contains_javas_error_text_instead_of_the_py4j_call() -> None:
     error = RuntimeError(
         "An error occurred while calling o29.load.\n: org.x.SparkException: [SOME] a.csv is odd\n at"
     )
@@ -38,7 +38,7 @@ def test_the_message_has_javas_text_and_not_the_py4j_call() -> None:
         (ConnectionRefusedError("the gateway is gone"), ExecutionFailedError),
     ],
 )
-def test_mistakes_are_not_retryable_and_failures_are(
+def test_user_errors_are_not_retryable_and_other_failures_are_retryable(
     error: Exception, expected: type[HudiTableServiceError]
 ) -> None:
     with pytest.raises(expected, match="/landing"):

@@ -14,12 +14,12 @@ from hudi_table_services.jobs.recovery.savepoint import create_savepoint, delete
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import update_properties
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
-from support.archived_tables import FEW, History
+from support.archived_tables import SMALL_LIMITS, History
 from support.faulty_storage import crashes_everywhere
 from support.fixed_clock import FixedClock
 from support.small_tables import base_file_name
@@ -58,7 +58,7 @@ def test_the_oldest_commits_are_archived_above_the_maximum(version: TableVersion
 
 
 @VERSIONS
-def test_nothing_of_an_archived_instant_stays_on_the_active_timeline(version: TableVersion) -> None:
+def test_all_files_of_an_archived_instant_are_removed_from_the_active_timeline(version: TableVersion) -> None:
     history = History(version)
     done = history.commits(5, A)
     history.archive()
@@ -69,13 +69,13 @@ def test_nothing_of_an_archived_instant_stays_on_the_active_timeline(version: Ta
 
 
 @VERSIONS
-def test_the_archive_holds_the_metadata_of_the_commit(version: TableVersion) -> None:
+def test_the_archive_contains_the_metadata_of_each_commit(version: TableVersion) -> None:
     history = History(version)
     done = history.commits(5, A, B, extra={"who": "ünïcode"})
-    said = {i.requested_time: history.table.timeline_store.commit_metadata(i) for i in done}
+    stored = {i.requested_time: history.table.timeline_store.commit_metadata(i) for i in done}
     history.archive()
     for each in ArchivedTimeline(history.storage, history.table.config).writes():
-        assert each.metadata == said[each.instant.requested_time]
+        assert each.metadata == stored[each.instant.requested_time]
         assert each.instant.is_completed
         if version is TableVersion.V9:
             assert each.instant == next(i for i in done if i.identity == each.identity)
@@ -103,7 +103,7 @@ def test_a_preview_reports_the_same_plan_and_writes_nothing(version: TableVersio
 
 
 @VERSIONS
-def test_archival_can_be_interrupted_anywhere_and_the_next_run_finishes_it(version: TableVersion) -> None:
+def test_after_a_crash_at_any_change_the_next_run_completes_the_archival(version: TableVersion) -> None:
     done: list[Instant] = []
 
     def start() -> Storage:
@@ -121,9 +121,9 @@ def test_archival_can_be_interrupted_anywhere_and_the_next_run_finishes_it(versi
         history = histories[left.uri]
         every = times(done)
         active = history.active()
-        assert active == every[-len(active) :], "what is active is the end of what was written"
-        assert sorted({*history.archived(), *active}) == every, "nothing is lost"
-        left.delete(".hoodie/lock")  # of the dead process, as if it had expired
+        assert active == every[-len(active) :], "the active commits are the newest ones"
+        assert sorted({*history.archived(), *active}) == every, "no commit is lost"
+        left.delete(".hoodie/lock")  # simulates that the lock of the dead process has expired
         assert history.archive(2, 3).outcome in (Outcome.COMPLETED, Outcome.NOTHING_TO_DO)
         assert history.active() == every[-2:]
         assert history.archived() == every[:-2]
@@ -131,7 +131,7 @@ def test_archival_can_be_interrupted_anywhere_and_the_next_run_finishes_it(versi
 
 
 @VERSIONS
-def test_an_instant_that_was_archived_twice_is_one_instant(version: TableVersion) -> None:
+def test_an_instant_that_was_archived_twice_is_listed_once(version: TableVersion) -> None:
     history = History(version)
     done = history.commits(5, A)
     folder = version.layout.timeline_folder
@@ -161,7 +161,7 @@ def test_a_pending_write_and_the_commit_before_it_are_not_archived(version: Tabl
     assert report(result).held_back_by == done[2].requested_time, (
         "the pending write compares its files with this commit"
     )
-    assert f"pending commit {pending.requested_time} holds archival back" in report(result).retention
+    assert f"pending commit {pending.requested_time} blocks archival" in report(result).retention
 
 
 @VERSIONS
@@ -176,7 +176,7 @@ def test_a_savepoint_stops_archival_until_it_is_deleted(version: TableVersion) -
     done += history.commits(5, A)
     assert report(history.archive()).held_back_by == saved.instant_time
     assert history.archived() == times(done[:1])
-    beyond = {**FEW, "hoodie.archive.beyond.savepoint": "true"}
+    beyond = {**SMALL_LIMITS, "hoodie.archive.beyond.savepoint": "true"}
     before = load_snapshot(history.storage).file_slices
     assert report(history.archive(options=beyond)).oldest_active == saved.instant_time
     assert history.active() == times([done[1], *done[-2:]])
@@ -189,7 +189,9 @@ def test_a_savepoint_stops_archival_until_it_is_deleted(version: TableVersion) -
 
 
 @VERSIONS
-def test_a_replace_commit_stays_until_the_replaced_files_are_cleaned(version: TableVersion) -> None:
+def test_a_replace_commit_is_not_archived_before_the_replaced_files_are_cleaned(
+    version: TableVersion,
+) -> None:
     history = History(version)
     done = history.commits(2, A)
     done.append(history.table.commit(FileGroupId("a", "new"), replaces={"a": ("f1",)}))
@@ -201,7 +203,7 @@ def test_a_replace_commit_stays_until_the_replaced_files_are_cleaned(version: Ta
     history.clean(2)
     done += history.commits(2, B)
     result = history.archive()
-    assert report(result).archived_commits == 3, "up to what the clean retained"
+    assert report(result).archived_commits == 3, "all commits before the first commit that the clean retained"
     assert load_snapshot(history.storage).file_slices.keys() == before.keys()
     assert not [s for s in load_snapshot(history.storage).all_slices if s.file_group_id.file_id == "f1"]
 
@@ -218,7 +220,9 @@ def test_commits_that_the_last_clean_retained_are_not_archived(version: TableVer
 
 
 @VERSIONS
-def test_cleans_are_archived_with_the_commits_around_them_except_the_last(version: TableVersion) -> None:
+def test_cleans_are_archived_with_the_commits_around_them_except_the_last_clean(
+    version: TableVersion,
+) -> None:
     history = History(version)
     history.commits(3, A)
     history.clock.moment = datetime.now(timezone.utc) + timedelta(days=2)
@@ -239,12 +243,12 @@ def test_cleans_are_archived_with_the_commits_around_them_except_the_last(versio
 
 
 @VERSIONS
-def test_a_file_of_a_write_that_never_completed_is_not_made_visible(version: TableVersion) -> None:
+def test_archival_does_not_make_a_file_of_an_uncompleted_write_visible(version: TableVersion) -> None:
     history = History(version)
     done = history.commits(2, A)
     dead = history.table.begin()
     history.table.add_file("a", base_file_name("orphan", dead.requested_time))
-    history.table.timeline_store.remove(dead)  # like a rollback that missed a file without a marker
+    history.table.timeline_store.remove(dead)  # simulates a rollback that missed a file without a marker
     done += history.commits(4, A)
     before = load_snapshot(history.storage).file_slices
     result = history.archive()
@@ -255,7 +259,9 @@ def test_a_file_of_a_write_that_never_completed_is_not_made_visible(version: Tab
 
 
 @VERSIONS
-def test_the_last_compaction_of_an_active_metadata_table_bounds_archival(version: TableVersion) -> None:
+def test_commits_after_the_last_compaction_of_the_metadata_table_are_not_archived(
+    version: TableVersion,
+) -> None:
     history = History(version)
     done = history.commits(6, A)
     listed = {"hoodie.table.metadata.partitions": "files"}
@@ -269,11 +275,13 @@ def test_the_last_compaction_of_an_active_metadata_table_bounds_archival(version
     history.archive()
     expected = done[:1] if version is TableVersion.V9 else done[:2]
     assert history.archived() == times(expected)
-    assert history.storage.exists(f".hoodie/metadata/{folder}/{name}"), "archival makes no index stale"
+    assert history.storage.exists(f".hoodie/metadata/{folder}/{name}"), (
+        "archival does not make the index stale"
+    )
 
 
 @VERSIONS
-def test_a_request_is_found_in_the_archive(version: TableVersion) -> None:
+def test_a_request_is_found_in_the_archive_by_its_id(version: TableVersion) -> None:
     history = History(version)
     history.commits(2, A)
     (wanted,) = history.commits(1, A, extra={REQUEST_ID_KEY: "nightly-1"})
@@ -288,7 +296,7 @@ def test_a_request_is_found_in_the_archive(version: TableVersion) -> None:
     assert archived.find_request("nightly") is None
 
 
-def test_files_of_the_history_are_merged_and_old_ones_deleted() -> None:
+def test_files_of_the_history_are_merged_and_old_files_are_deleted() -> None:
     history = History(TableVersion.V9)
     for _ in range(8):
         history.commits(3, A)
@@ -318,7 +326,7 @@ def test_limits_that_contradict_each_other_or_cleaning_are_refused(
         History().archive(low, high, options=options)
 
 
-def test_other_cleaning_policies_set_no_minimum_of_commits() -> None:
+def test_the_retained_commits_do_not_limit_archival_under_other_cleaning_policies() -> None:
     history = History()
     history.commits(6, A)
     options = {"hoodie.clean.policy": "KEEP_LATEST_BY_HOURS"}

@@ -1,4 +1,4 @@
-"""The clean job on tables without rows: what it deletes, what it keeps, and that it can be stopped anywhere."""
+"""The clean job on tables without rows: deleted files, kept files, and recovery from a crash at any change."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -39,13 +39,13 @@ A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
 
 @dataclass
 class History:
-    """A table whose commits are a minute apart; cleans run a day later."""
+    """A table whose clock advances by a minute whenever a job reads the time; cleans run a day later."""
 
     version: TableVersion = TableVersion.V9
     storage: Storage = field(default_factory=lambda: MemoryStorage(uuid4().hex))
 
     def __post_init__(self) -> None:
-        # Layout 1 goes by the age of files, which in memory is the real one.
+        # For layout 1 the job reads the modification times of files; storage in memory sets them from the real clock.
         self.clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=2), step=timedelta(minutes=1))
         self.table = SmallTable(self.storage, self.version, self.clock)
         self.now = datetime.now(timezone.utc) + timedelta(days=1)
@@ -56,7 +56,7 @@ class History:
     def clean(self, storage: Storage | None = None, **fields: Any) -> JobResult:
         fields = {"base_path": self.storage.uri, **fields}
         result = clean(CleanRequest(**fields), storage=storage or self.storage, clock=FixedClock(self.now))
-        # What is written from now on is written later, and cleaned a day after that.
+        # Later writes get times after this clean, and the next clean runs a day later.
         self.clock.moment = max(self.clock.moment, self.now) + timedelta(minutes=1)
         self.now = self.clock.moment + timedelta(days=1)
         return result
@@ -93,7 +93,7 @@ def report(result: JobResult) -> Any:
 
 
 @VERSIONS
-def test_fifteen_commits_of_which_ten_are_kept(version: TableVersion) -> None:
+def test_a_clean_of_fifteen_commits_keeps_the_files_of_ten_by_default(version: TableVersion) -> None:
     history = History(version)
     done = history.commits(15, A)
     result = history.clean()
@@ -124,7 +124,7 @@ def test_later_cleans_list_only_changed_partitions(version: TableVersion) -> Non
     done = history.commits(4, A, B)
     assert report(history.clean(commits_retained=2)).partitions_listed == 2
     done += history.commits(2, A)
-    assert report(history.clean(commits_retained=2)).partitions_listed == 2, "the last two wrote both"
+    assert report(history.clean(commits_retained=2)).partitions_listed == 2, "new commits in both partitions"
     done += history.commits(2, A)
     assert report(history.clean(commits_retained=2)).partitions_listed == 1
     assert history.data_files("a") == paths(A, done[5:])
@@ -132,7 +132,7 @@ def test_later_cleans_list_only_changed_partitions(version: TableVersion) -> Non
 
 
 @VERSIONS
-def test_a_clean_that_finds_nothing_is_recorded_if_it_saves_the_next_one_work(
+def test_a_clean_without_files_to_delete_is_recorded_if_the_next_clean_can_skip_partitions(
     version: TableVersion,
 ) -> None:
     history = History(version)
@@ -146,7 +146,7 @@ def test_a_clean_that_finds_nothing_is_recorded_if_it_saves_the_next_one_work(
 
 
 @VERSIONS
-def test_a_run_can_be_stopped_anywhere_and_the_next_one_finishes(version: TableVersion) -> None:
+def test_after_a_crash_at_any_change_the_next_run_completes_the_clean(version: TableVersion) -> None:
     history = History()
 
     def start() -> Storage:
@@ -170,7 +170,7 @@ def test_a_run_can_be_stopped_anywhere_and_the_next_one_finishes(version: TableV
 
 
 @pytest.mark.parametrize("retained", [{"commits_retained": 1}, {"file_versions_retained": 1}], ids=str)
-def test_replaced_groups_wait_for_readers_and_are_not_forgotten(retained: dict[str, int]) -> None:
+def test_replaced_file_groups_are_kept_for_readers_and_deleted_later(retained: dict[str, int]) -> None:
     history = History()
     history.commits(1, B)
     history.table.commit(A, replaces={"b": (B.file_id,)})
@@ -192,7 +192,7 @@ def test_an_emptied_partition_is_removed_unless_a_write_is_pending(
     history.commits(1, B)
     history.table.commit(A, replaces={"b": (B.file_id,)})
     history.commits(2, A)
-    writing = history.table.begin()  # its files are not known yet
+    writing = history.table.begin()  # the write may create files in any partition
     history.clean(commits_retained=1, options={"hoodie.cleaner.policy.failed.writes": "NEVER"})
     assert history.storage.exists("b/.hoodie_partition_metadata")
     history.table.timeline_store.remove(writing)
@@ -205,8 +205,8 @@ def test_an_emptied_partition_is_removed_unless_a_write_is_pending(
     assert not other.storage.exists("b/.hoodie_partition_metadata")
 
 
-class Stubborn(FaultyStorage):
-    """Fails to delete one file."""
+class UndeletableFile(FaultyStorage):
+    """A storage that fails to delete one file."""
 
     refused = ""
 
@@ -220,7 +220,7 @@ class Stubborn(FaultyStorage):
 def test_files_that_could_not_be_deleted_are_deleted_by_the_next_clean(version: TableVersion) -> None:
     history = History(version)
     done = history.commits(4, A)
-    stubborn = Stubborn(history.storage)
+    stubborn = UndeletableFile(history.storage)
     stubborn.refused = min(paths(A, done))
     first = history.clean(stubborn, commits_retained=1)
     assert [p.failed_files for p in report(first).partitions] == [(stubborn.refused.rpartition("/")[2],)]
@@ -230,7 +230,7 @@ def test_files_that_could_not_be_deleted_are_deleted_by_the_next_clean(version: 
 
 
 @VERSIONS
-def test_savepointed_files_stay(version: TableVersion) -> None:
+def test_files_of_a_savepoint_are_kept(version: TableVersion) -> None:
     history = History(version)
     done = history.commits(5, A)
     kept = base_file_name(A.file_id, done[1].requested_time)
@@ -239,7 +239,7 @@ def test_savepointed_files_stay(version: TableVersion) -> None:
     assert history.data_files() == paths(A, [done[1], *done[3:]])
 
 
-def test_the_instant_that_limits_cleaning_is_named() -> None:
+def test_the_report_names_the_instant_that_limits_cleaning() -> None:
     history = History()
     done = history.commits(2, A)
     stuck = history.table.begin()
@@ -263,7 +263,7 @@ def a_pending_clean(history: History, *files: str) -> Instant:
 
 
 @VERSIONS
-def test_a_plan_of_another_writer_is_finished_first_and_deletes_no_file_that_readers_see(
+def test_a_pending_clean_is_completed_first_and_deletes_no_file_that_readers_see(
     version: TableVersion,
 ) -> None:
     history = History(version)
@@ -279,7 +279,7 @@ def test_a_plan_of_another_writer_is_finished_first_and_deletes_no_file_that_rea
 
 
 @pytest.mark.parametrize("path", ["b/{name}", "a/.hoodie_partition_metadata", "a/../../{name}"])
-def test_a_plan_that_names_something_else_is_refused(path: str) -> None:
+def test_a_plan_with_a_file_that_is_no_data_file_of_its_partition_is_refused(path: str) -> None:
     history = History()
     (done,) = history.commits(1, A)
     before = history.data_files()
@@ -289,12 +289,12 @@ def test_a_plan_that_names_something_else_is_refused(path: str) -> None:
     assert history.data_files() == before
 
 
-def test_commits_undone_while_the_clean_was_planned_are_noticed() -> None:
-    """Two commits are undone: readers see the files again that these had replaced."""
+def test_a_clean_plans_again_if_commits_were_undone_since_its_plan() -> None:
+    """Two commits are undone before the clean takes the lock: readers see the previous files again."""
     history = History()
     done = history.commits(4, A)
 
-    class UndoesMeanwhile(FaultyStorage):
+    class UndoesBeforeLock(FaultyStorage):
         def create(self, path: str, data: bytes) -> None:
             if path.endswith("lock") and (undone := [i for i in done[2:] if self.exists_completed(i)]):
                 for instant in undone:
@@ -306,20 +306,20 @@ def test_commits_undone_while_the_clean_was_planned_are_noticed() -> None:
         def exists_completed(self, instant: Instant) -> bool:
             return self.inner.exists(history.table.timeline_store.path_of(instant))
 
-    result = history.clean(UndoesMeanwhile(history.storage), commits_retained=1)
+    result = history.clean(UndoesBeforeLock(history.storage), commits_retained=1)
     assert history.latest() == paths(A, done[1:2])
     assert history.data_files() == paths(A, done[:2])
     assert result.outcome is not Outcome.FAILED
 
 
-def test_versions_are_kept_by_number() -> None:
+def test_a_clean_by_versions_keeps_the_given_number_of_versions() -> None:
     history = History()
     done = history.commits(6, A)
     history.clean(file_versions_retained=2)
     assert history.data_files() == paths(A, done[4:])
 
 
-def test_a_clean_whose_plan_is_being_written_is_left_alone_and_a_dead_one_removed() -> None:
+def test_a_clean_without_a_plan_is_removed_only_if_it_is_old() -> None:
     history = History()
     history.commits(1, A)
     empty = history.table.timeline_store.request(Action.CLEAN)
@@ -330,11 +330,11 @@ def test_a_clean_whose_plan_is_being_written_is_left_alone_and_a_dead_one_remove
     assert empty not in load_snapshot(history.storage).timeline.pending
 
 
-def test_an_invalid_pattern_is_refused_before_anything_is_done() -> None:
+def test_an_invalid_pattern_is_refused_before_dead_writes_are_rolled_back() -> None:
     history = History()
     history.commits(1, A)
     dead = history.table.begin()
-    with pytest.raises(InvalidRequestError, match="is no regular expression"):
+    with pytest.raises(InvalidRequestError, match="is not a regular expression"):
         history.clean(options={"hoodie.clean.partition.filter.regex": "("})
     assert dead in load_snapshot(history.storage).timeline.pending
 
@@ -346,20 +346,20 @@ def test_the_metadata_table_is_switched_off_before_the_first_file_is_deleted(ver
     update_properties(history.storage, {"hoodie.table.metadata.partitions": "files"}, history.clock)
     listed: list[object] = []
 
-    class Watching(FaultyStorage):
+    class RecordingStorage(FaultyStorage):
         def delete(self, path: str) -> bool:
             if path.endswith(".parquet"):
                 listed.extend(read_table_config(self.inner).metadata_partitions)
             return super().delete(path)
 
     options = {"hoodie.metadata.enable": "false"}
-    result = history.clean(Watching(history.storage), commits_retained=1, options=options)
+    result = history.clean(RecordingStorage(history.storage), commits_retained=1, options=options)
     assert report(result).file_count == 2
     assert listed == []
 
 
 @VERSIONS
-def test_a_retry_of_a_clean_that_died_before_its_result(version: TableVersion) -> None:
+def test_a_retry_returns_the_completed_clean_of_its_request(version: TableVersion) -> None:
     history = History(version)
     history.commits(15, A)
     first = history.clean(request_id="task/1")
@@ -368,7 +368,7 @@ def test_a_retry_of_a_clean_that_died_before_its_result(version: TableVersion) -
     assert (again.outcome, again.reused, again.instant_time) == (Outcome.COMPLETED, True, first.instant_time)
     assert report(again).file_count == 4
     assert history.clean(request_id="task/2").outcome is Outcome.NOTHING_TO_DO
-    # A clean that a person asks for once more is not held back by the first one.
+    # After new commits, a clean with the id of the first request is not a retry.
     history.commits(2, A)
     more = history.clean(request_id="task/1")
     assert (more.reused, report(more).file_count) == (False, 2)

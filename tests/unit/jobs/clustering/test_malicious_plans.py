@@ -1,7 +1,7 @@
 """No plan, marker or manifest makes a job read or delete files outside the table's folder.
 
-A user with write access to the table may have forged these files. Each test creates a file outside the table that looks
-like a data file, names it in one kind of metadata file, and runs the job that reads the metadata.
+A user with write access to the table may have forged these files. Each test creates a file outside of the table with
+the name of a data file, names this file in one kind of metadata file, and runs the job that reads the metadata.
 """
 
 from collections.abc import Callable
@@ -65,12 +65,12 @@ from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable, base_file_name
 
 A = FileGroupId("a", "f1")
-LEADING_OUT = ("../outside", "/outside")
+OUTSIDE_PARTITIONS = ("../outside", "/outside")
 NO_FLOOR = {"hoodie.airflow.clean.floor.hours": "0"}
 
 
 class Attacked:
-    """A table of three commits, and a folder beside it with files that do not belong to the table."""
+    """A table of three commits, and files outside of the table's folder that do not belong to the table."""
 
     def __init__(self, folder: Path, version: TableVersion) -> None:
         self.folder = folder
@@ -81,13 +81,13 @@ class Attacked:
             for place in (folder / "outside", folder):
                 place.mkdir(exist_ok=True)
                 (place / name).write_text("not of the table")
-        self.outside = self.look_outside()
+        self.outside = self.files_outside()
         self.data = self.data_files()
 
     def names(self) -> list[str]:
         return [base_file_name("f1", i.requested_time) for i in self.done]
 
-    def look_outside(self) -> dict[str, str]:
+    def files_outside(self) -> dict[str, str]:
         table = self.folder / "t"
         paths = (p for p in self.folder.rglob("*") if p.is_file() and table not in p.parents)
         return {str(path): path.read_text() for path in paths}
@@ -96,7 +96,7 @@ class Attacked:
         return {path.name for path in (self.folder / "t").rglob("*.parquet")}
 
     def is_unharmed(self) -> bool:
-        return self.look_outside() == self.outside and self.data_files() == self.data
+        return self.files_outside() == self.outside and self.data_files() == self.data
 
     def run(self, job: str) -> None:
         base = {"base_path": str(self.folder / "t")}
@@ -130,7 +130,7 @@ def attacked(request: pytest.FixtureRequest, tmp_path: Path) -> Attacked:
 
 
 def assert_refused(attacked: Attacked, job: str) -> None:
-    """Check that the job reports a corrupt table, twice, and that neither attempt changed a data file anywhere."""
+    """Check that two attempts of the job report a corrupt table, and that neither attempt changes a data file."""
     for _ in range(2):
         with pytest.raises(CorruptTableError):
             attacked.run(job)
@@ -152,12 +152,14 @@ def assert_harmless(attacked: Attacked) -> None:
     ):
         with suppress(HudiTableServiceError):
             attacked.run(job)
-        assert attacked.look_outside() == attacked.outside, job
+        assert attacked.files_outside() == attacked.outside, job
 
 
-@pytest.mark.parametrize("partition", LEADING_OUT)
+@pytest.mark.parametrize("partition", OUTSIDE_PARTITIONS)
 @pytest.mark.parametrize("is_bare", [True, False], ids=["names", "paths"])
-def test_a_clean_plan(attacked: Attacked, partition: str, is_bare: bool) -> None:
+def test_a_clean_plan_with_a_file_outside_is_refused(
+    attacked: Attacked, partition: str, is_bare: bool
+) -> None:
     outside, inside = attacked.names()[0], attacked.names()[1]
     path = f"{attacked.folder}/t/{partition}/{outside}"
     good = CleanFile(path=f"{attacked.folder}/t/a/{inside}")
@@ -170,16 +172,16 @@ def test_a_clean_plan(attacked: Attacked, partition: str, is_bare: bool) -> None
     assert_refused(attacked, "clean")
 
 
-@pytest.mark.parametrize("partition", [*LEADING_OUT, ".hoodie", ".hoodie/metadata"])
-def test_a_clean_plan_that_empties_partitions(attacked: Attacked, partition: str) -> None:
+@pytest.mark.parametrize("partition", [*OUTSIDE_PARTITIONS, ".hoodie", ".hoodie/metadata"])
+def test_a_clean_plan_that_deletes_a_partition_outside_is_refused(attacked: Attacked, partition: str) -> None:
     plan = CleanPlan(policy="KEEP_LATEST_COMMITS", partitions_to_delete=(partition,))
     attacked.table.timeline_store.request(Action.CLEAN, encode_clean_plan(plan))
     assert_refused(attacked, "clean")
 
 
 @pytest.mark.parametrize("job", ["clean", "rollback of failed ones"])
-@pytest.mark.parametrize("partition", LEADING_OUT)
-def test_a_rollback_plan(attacked: Attacked, partition: str, job: str) -> None:
+@pytest.mark.parametrize("partition", OUTSIDE_PARTITIONS)
+def test_a_rollback_plan_with_a_file_outside_is_refused(attacked: Attacked, partition: str, job: str) -> None:
     last = attacked.done[-1]
     path = f"{attacked.folder}/t/{partition}/{attacked.names()[-1]}"
     plan = RollbackPlan(
@@ -192,7 +194,7 @@ def test_a_rollback_plan(attacked: Attacked, partition: str, job: str) -> None:
 
 
 @pytest.mark.parametrize("time", ["../../outside", "20260101000000000\n"])
-def test_a_rollback_plan_whose_instant_is_a_path(attacked: Attacked, time: str) -> None:
+def test_a_rollback_plan_whose_instant_is_a_path_is_refused(attacked: Attacked, time: str) -> None:
     (attacked.folder / "t/.hoodie/.heartbeat").mkdir(parents=True)
     plan = RollbackPlan(instant_to_rollback=InstantReference(requested_time=time, action="commit"))
     attacked.table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
@@ -200,26 +202,28 @@ def test_a_rollback_plan_whose_instant_is_a_path(attacked: Attacked, time: str) 
 
 
 @pytest.mark.parametrize(
-    "path", [*(f"{p}/{{name}}" for p in LEADING_OUT), "../outside/passwd", "/etc/passwd"]
+    "path", [*(f"{p}/{{name}}" for p in OUTSIDE_PARTITIONS), "../outside/passwd", "/etc/passwd"]
 )
-def test_markers_of_a_dead_write(attacked: Attacked, path: str) -> None:
-    """Hudi's timeline server lists markers in a file, where they can be anything."""
+def test_markers_of_a_dead_write_for_files_outside_are_ignored(attacked: Attacked, path: str) -> None:
+    """Hudi's timeline server lists markers in a file, which may contain any text."""
     dead = attacked.table.begin()
     folder = attacked.folder / "t/.hoodie/.temp" / dead.requested_time
     folder.mkdir(parents=True)
     name = base_file_name("f1", dead.requested_time)
     for place in (attacked.folder / "outside", attacked.folder):
         (place / name).write_text("not of the table")
-    attacked.outside = attacked.look_outside()
+    attacked.outside = attacked.files_outside()
     (folder / "MARKERS0").write_text(f"{path.format(name=name)}.marker.CREATE\n")
     attacked.run("rollback of failed ones")
     assert attacked.is_unharmed()
     assert not attacked.table.timeline_store.load().pending
 
 
-@pytest.mark.parametrize("path", [*(f"{p}/{{name}}" for p in LEADING_OUT), "../outside/passwd"])
+@pytest.mark.parametrize("path", [*(f"{p}/{{name}}" for p in OUTSIDE_PARTITIONS), "../outside/passwd"])
 @pytest.mark.parametrize("job", ["rollback", "restore"])
-def test_the_metadata_of_a_commit_that_is_undone(attacked: Attacked, path: str, job: str) -> None:
+def test_a_commit_whose_metadata_names_a_file_outside_is_not_undone(
+    attacked: Attacked, path: str, job: str
+) -> None:
     table = attacked.table
     if job == "restore":
         savepoint(attacked, attacked.done[0], "a", attacked.names()[0])
@@ -227,7 +231,7 @@ def test_the_metadata_of_a_commit_that_is_undone(attacked: Attacked, path: str, 
     name = base_file_name("f1", pending.requested_time)
     (attacked.folder / "outside" / name).write_text("not of the table")
     (attacked.folder / name).write_text("not of the table")
-    attacked.outside = attacked.look_outside()
+    attacked.outside = attacked.files_outside()
     stat = WriteStat(file_id="f1", partition_path="a", path=path.format(name=name), file_size_bytes=4)
     metadata = CommitMetadata(operation_type=WriteOperation.UPSERT, partition_to_write_stats={"a": (stat,)})
     attacked.done.append(
@@ -251,15 +255,15 @@ def savepoint(attacked: Attacked, instant: Instant, partition: str, *names: str)
     store.complete(pending, encode_savepoint_metadata(kept))
 
 
-@pytest.mark.parametrize("partition", LEADING_OUT)
-def test_a_savepoint(attacked: Attacked, partition: str) -> None:
+@pytest.mark.parametrize("partition", OUTSIDE_PARTITIONS)
+def test_a_savepoint_with_a_file_outside_is_harmless(attacked: Attacked, partition: str) -> None:
     savepoint(attacked, attacked.done[0], partition, attacked.names()[0])
     assert_refused(attacked, "restore")
     assert_harmless(attacked)
 
 
 @pytest.mark.parametrize("time", ["../../outside"])
-def test_a_restore_plan(attacked: Attacked, time: str) -> None:
+def test_a_restore_plan_whose_instant_is_a_path_is_harmless(attacked: Attacked, time: str) -> None:
     savepoint(attacked, attacked.done[0], "a", attacked.names()[0])
     plan = RestorePlan(
         instants_to_rollback=(InstantReference(requested_time=time, action="commit"),),
@@ -269,8 +273,8 @@ def test_a_restore_plan(attacked: Attacked, time: str) -> None:
     assert_harmless(attacked)
 
 
-@pytest.mark.parametrize("partition", LEADING_OUT)
-def test_a_clustering_plan(attacked: Attacked, partition: str) -> None:
+@pytest.mark.parametrize("partition", OUTSIDE_PARTITIONS)
+def test_a_clustering_plan_with_a_file_outside_is_harmless(attacked: Attacked, partition: str) -> None:
     path = f"{attacked.folder}/t/{partition}/{attacked.names()[-1]}"
     piece = ClusteringSlice(file_id="f1", partition_path=partition, data_file_path=path)
     plan = encode_requested_replace(ClusteringPlan(groups=(ClusteringGroup(slices=(piece,)),)))
@@ -288,13 +292,15 @@ def test_a_clustering_plan(attacked: Attacked, partition: str) -> None:
         (TableVersion.V9, "hoodie.timeline.history.path"),
     ],
 )
-def test_folders_in_the_properties(tmp_path: Path, version: TableVersion, key: str, place: str) -> None:
+def test_properties_with_a_folder_outside_are_harmless(
+    tmp_path: Path, version: TableVersion, key: str, place: str
+) -> None:
     attacked = Attacked(tmp_path, version)
     update_properties(attacked.table.storage, {key: place}, attacked.table.clock)
     assert_harmless(attacked)
 
 
-def test_a_manifest_of_the_history(tmp_path: Path) -> None:
+def test_a_manifest_of_the_history_with_a_file_outside_is_harmless(tmp_path: Path) -> None:
     attacked = Attacked(tmp_path, TableVersion.V9)
     history = attacked.folder / "t/.hoodie/timeline/history"
     history.mkdir(parents=True, exist_ok=True)
@@ -303,13 +309,13 @@ def test_a_manifest_of_the_history(tmp_path: Path) -> None:
         '{"files": [{"fileName": "../../../../outside/1_2_0.parquet", "fileLen": 4}]}'
     )
     (attacked.folder / "outside/1_2_0.parquet").write_text("not of the table")
-    attacked.outside = attacked.look_outside()
+    attacked.outside = attacked.files_outside()
     assert_harmless(attacked)
 
 
-@pytest.mark.parametrize("partition", LEADING_OUT)
-def test_a_clustering_plan_that_is_executed(attacked: Attacked, partition: str) -> None:
-    """Refused before anything is read, so that no Spark is needed."""
+@pytest.mark.parametrize("partition", OUTSIDE_PARTITIONS)
+def test_a_clustering_plan_with_a_file_outside_is_not_executed(attacked: Attacked, partition: str) -> None:
+    """The job refuses the plan before it reads a file, so that the test needs no Spark."""
     path = f"{attacked.folder}/t/{partition}/{attacked.names()[-1]}"
     piece = ClusteringSlice(file_id="f1", partition_path=partition, data_file_path=path)
     plan = encode_requested_replace(ClusteringPlan(groups=(ClusteringGroup(slices=(piece,)),)))

@@ -1,4 +1,4 @@
-"""Plans whose files other writers changed: executions drop plans that can never succeed, and keep the others."""
+"""Plans whose files other writers changed: executions cancel plans that can never succeed, and keep other plans."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -30,6 +30,7 @@ from hudi_table_services.model.table_service_plans import (
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.planning.clustering.outdated_plans import unchanged_groups
+from hudi_table_services.services.registry import read_result
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.snapshot_loader import load_snapshot
@@ -45,7 +46,7 @@ IN_A, IN_B = PLANNED[:2], PLANNED[2:]
 
 
 def planned_table(version: TableVersion = TableVersion.V9) -> tuple[SmallTable, str]:
-    """A table with a pending plan of two groups, one per partition."""
+    """A table with a pending plan of two groups, one per partition; returns the table and the time of the plan."""
     table = SmallTable(MemoryStorage(uuid4().hex), version)
     table.commit(*PLANNED, schema=SCHEMA)
     request = ScheduleClusteringRequest(base_path="/t")
@@ -53,7 +54,7 @@ def planned_table(version: TableVersion = TableVersion.V9) -> tuple[SmallTable, 
 
 
 def begin_write(table: SmallTable, *groups: FileGroupId) -> Instant:
-    """Begin a write that names the file groups it rewrites, as Hudi's writes do."""
+    """Begin a write whose inflight file names the file groups that the write changes, as in Hudi."""
     stats = {g.partition_path: () for g in groups} | {
         g.partition_path: (
             WriteStat(file_id=g.file_id, partition_path=g.partition_path, path="", file_size_bytes=0),
@@ -66,14 +67,14 @@ def begin_write(table: SmallTable, *groups: FileGroupId) -> Instant:
 
 
 def execute(table: SmallTable, *instants: str, storage: Storage | None = None, **fields: Any) -> JobResult:
-    """Execute without Spark: these executions end before they need it."""
+    """Execute without Spark: the executions of these tests end before they need Spark."""
     clock = fields.pop("clock", table.clock)
     request = ExecuteClusteringRequest(base_path="/t", instants=instants, **fields)
     return execute_clustering(None, request, storage=storage or table.storage, clock=clock)  # type: ignore[arg-type]
 
 
 def later() -> FixedClock:
-    """A clock after the lock and the heartbeat of a dead job have expired."""
+    """A clock ten minutes ahead, when the lock and the heartbeat of a dead job have expired."""
     return FixedClock(SystemClock().now() + timedelta(minutes=10), step=timedelta(milliseconds=1))
 
 
@@ -83,7 +84,7 @@ def leftovers(table: SmallTable) -> list[str]:
 
 
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9])
-def test_a_plan_whose_groups_were_all_changed_is_dropped_with_a_reason(version: TableVersion) -> None:
+def test_a_plan_is_cancelled_with_a_reason_if_all_its_groups_were_changed(version: TableVersion) -> None:
     table, plan = planned_table(version)
     table.commit(IN_A[0], IN_B[1], schema=SCHEMA)
     result = execute(table)
@@ -99,14 +100,14 @@ def test_a_plan_whose_groups_were_all_changed_is_dropped_with_a_reason(version: 
         2,
     )
     assert result.report.instants == ()
-    assert JobResult.from_json(result.to_json()) == result
+    assert read_result(result.to_json()) == result
     assert not table.timeline_store.load().pending
     assert leftovers(table) == []
     assert execute(table).reason == "no clustering is pending on the table"
 
 
-def test_executing_a_dropped_plan_by_name_is_nothing_to_do() -> None:
-    """A retry ends like this if its first attempt dropped the plan and died before writing its result."""
+def test_an_execution_of_a_cancelled_plan_has_nothing_to_do() -> None:
+    """A retry executes a cancelled plan if the first attempt cancelled the plan and died before it wrote its result."""
     table, plan = planned_table()
     table.commit(*PLANNED, schema=SCHEMA)
     assert execute(table, plan).outcome is Outcome.NOTHING_TO_DO
@@ -116,7 +117,7 @@ def test_executing_a_dropped_plan_by_name_is_nothing_to_do() -> None:
 
 
 @pytest.mark.parametrize("changed", [[], IN_A])
-def test_a_plan_is_kept_for_groups_that_only_a_pending_write_changes(changed: list[FileGroupId]) -> None:
+def test_a_plan_is_kept_if_only_a_pending_write_changes_its_last_groups(changed: list[FileGroupId]) -> None:
     table, plan = planned_table()
     if changed:
         table.commit(*changed, schema=SCHEMA)
@@ -131,8 +132,8 @@ def test_a_plan_is_kept_for_groups_that_only_a_pending_write_changes(changed: li
 
 
 @pytest.mark.parametrize("retry", [{"request_id": "same"}, {}])
-def test_a_crash_while_a_plan_is_dropped_is_finished_by_the_next_execution(retry: dict[str, str]) -> None:
-    """For any request id, once the heartbeat and the lock have expired."""
+def test_the_next_execution_completes_the_cancellation_of_a_dead_execution(retry: dict[str, str]) -> None:
+    """The next execution may have any request id, because the heartbeat and the lock have expired."""
     tables: list[tuple[SmallTable, str]] = []
 
     def start() -> Storage:
@@ -157,8 +158,8 @@ def test_a_crash_while_a_plan_is_dropped_is_finished_by_the_next_execution(retry
     assert crashes >= 7
 
 
-def test_a_crash_while_a_plan_under_execution_is_cancelled_is_finished_by_the_next_cancellation() -> None:
-    """The execution was killed, and its heartbeat expired. The plan must not look like one that Hudi executes."""
+def test_the_next_cancellation_completes_a_dead_cancellation() -> None:
+    """The execution was killed and its heartbeat has expired. The next job must not treat the plan as one of Hudi."""
     tables: list[tuple[SmallTable, str]] = []
 
     def start() -> Storage:
@@ -184,7 +185,7 @@ def test_a_crash_while_a_plan_under_execution_is_cancelled_is_finished_by_the_ne
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_a_retry_finishes_at_once_what_storage_refused(after: bool) -> None:
+def test_a_retry_after_a_storage_error_completes_the_cancellation(after: bool) -> None:
     for fail_at in range(1, 100):
         table, plan = planned_table()
         table.commit(*PLANNED, schema=SCHEMA)
@@ -199,8 +200,8 @@ def test_a_retry_finishes_at_once_what_storage_refused(after: bool) -> None:
 
 
 @pytest.mark.parametrize("older_too", [False, True])
-def test_a_plan_that_names_a_file_group_twice_is_refused(older_too: bool) -> None:
-    """Hudi's commit-based strategy makes such plans; reading the file twice would double its rows."""
+def test_a_group_that_names_a_file_group_twice_is_not_executed(older_too: bool) -> None:
+    """Hudi's commit-based strategy creates plans that name a file twice; a second reading would duplicate the rows."""
     table = SmallTable(MemoryStorage(uuid4().hex), TableVersion.V9)
     table.commit(*IN_A, schema=SCHEMA)
     table.commit(IN_A[0], schema=SCHEMA)

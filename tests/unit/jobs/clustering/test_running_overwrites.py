@@ -1,4 +1,4 @@
-"""A running overwrite names the file groups that it replaces, so that no clustering is planned for them."""
+"""A running overwrite names the file groups that it replaces, so that no clustering plan contains them."""
 
 from uuid import uuid4
 
@@ -26,7 +26,9 @@ A = frozenset(FileGroupId("a", f"a{number}-0") for number in range(3))
 
 
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V8, TableVersion.V9])
-def test_no_clustering_is_planned_for_groups_that_a_running_overwrite_replaces(version: TableVersion) -> None:
+def test_no_clustering_plan_contains_file_groups_that_a_running_overwrite_replaces(
+    version: TableVersion,
+) -> None:
     table = SmallTable(MemoryStorage(uuid4().hex), version)
     for number in range(3):
         table.commit(FileGroupId("a", f"a{number}-0"), FileGroupId("b", f"b{number}-0"))

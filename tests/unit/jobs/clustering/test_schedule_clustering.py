@@ -1,4 +1,4 @@
-"""Scheduling and cancelling need no Spark: which requests are refused, with which message, and without a write."""
+"""Scheduling and cancelling, which need no Spark: plans, refused requests, messages, and tables without changes."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -64,7 +64,7 @@ def content(table: SmallTable) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V8, TableVersion.V9])
-def test_the_plan_has_hudis_form_and_absolute_file_names(version: TableVersion) -> None:
+def test_a_plan_has_the_format_of_hudi_with_absolute_file_names(version: TableVersion) -> None:
     table = a_table(version)
     scheduled = schedule(table, sort_columns=("k",), layout="linear", request_id="mine")
     (pending,) = table.timeline_store.load().pending
@@ -86,7 +86,7 @@ def test_the_plan_has_hudis_form_and_absolute_file_names(version: TableVersion) 
         ({}, {"sort_columns": ("tags",)}, ["'tags'", "no order"]),
         ({}, {"sort_columns": ("place",)}, ["'place'", "no order"]),
         ({}, {"sort_columns": ("k", "k")}, ["sort.columns", "twice"]),
-        ({f"{STRATEGY}sort.columns": "k"}, {"sort_columns": ("tags",)}, ["'tags'", "says 'k'"]),
+        ({f"{STRATEGY}sort.columns": "k"}, {"sort_columns": ("tags",)}, ["'tags'", "is 'k'"]),
         ({f"{STRATEGY}target.file.max.bytes": "100"}, {}, ["target.file.max.bytes", "small.file.limit"]),
         ({f"{STRATEGY}small.file.limit": "0"}, {}, ["small.file.limit=0", "at least 1"]),
         ({f"{STRATEGY}max.bytes.per.group": "-5"}, {}, ["max.bytes.per.group=-5"]),
@@ -105,7 +105,7 @@ def test_the_plan_has_hudis_form_and_absolute_file_names(version: TableVersion) 
         ({"hoodie.clustering.async.max.commits": "7"}, {"every_n_commits": 4}, ["'4'", "'7'"]),
     ],
 )
-def test_impossible_requests_are_refused_by_name_and_nothing_is_written(
+def test_the_error_names_the_fault_of_an_impossible_request_and_nothing_is_written(
     options: dict[str, str], fields: dict[str, object], named: list[str]
 ) -> None:
     table = a_table()
@@ -126,7 +126,7 @@ def test_impossible_requests_are_refused_by_name_and_nothing_is_written(
         ({f"{STRATEGY}small.file.limit": "4"}, {}, "at or above the small-file limit of 4 bytes"),
     ],
 )
-def test_nothing_to_do_has_its_reason(
+def test_the_result_explains_why_there_is_nothing_to_do(
     options: dict[str, str], fields: dict[str, object], reason: str
 ) -> None:
     table = a_table()
@@ -142,18 +142,18 @@ def test_an_option_of_writes_gives_a_warning() -> None:
     assert result.warnings == ("hoodie.index.type has no effect here: it is for writes.",)
 
 
-def test_a_place_without_a_table_is_an_error() -> None:
+def test_a_base_path_without_a_table_is_an_error() -> None:
     request = ScheduleClusteringRequest(base_path="/t")
     with pytest.raises(TableNotFoundError):
         schedule_clustering(request, storage=MemoryStorage(uuid4().hex))
 
 
-def test_a_table_of_another_name_is_refused() -> None:
+def test_a_table_name_that_differs_from_the_request_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match="'trips'.*'other'"):
         schedule(a_table(), table_name="other")
 
 
-def test_file_groups_under_a_pending_compaction_are_left_out() -> None:
+def test_file_groups_in_a_pending_compaction_plan_are_left_out() -> None:
     table = a_table()
     operation = CompactionOperation(base_instant_time="1", file_id="a0-0", partition_path="a")
     table.timeline_store.request(
@@ -162,10 +162,10 @@ def test_file_groups_under_a_pending_compaction_are_left_out() -> None:
     result = schedule(table)
     assert result.report is not None
     assert [group.input_files for group in result.report.plans[0].groups] == [3, 2]
-    assert any("under the pending plan" in text for text in result.report.skipped)
+    assert any("in the pending plan" in text for text in result.report.skipped)
 
 
-def test_a_merge_on_read_table_is_refused_by_name() -> None:
+def test_a_merge_on_read_table_is_refused() -> None:
     table = a_table()
     properties = table.storage.read(".hoodie/hoodie.properties")
     table.storage.write(".hoodie/hoodie.properties", properties.replace(b"COPY_ON_WRITE", b"MERGE_ON_READ"))
@@ -177,7 +177,7 @@ def find(table: SmallTable, requested_time: str) -> None:
     ClusteringLookup.load(table.timeline_store).find(requested_time)
 
 
-def test_an_instant_that_is_no_pending_clustering_is_refused_with_its_kind() -> None:
+def test_the_error_explains_why_an_instant_is_not_a_clustering() -> None:
     table = a_table()
     commit = table.timeline_store.load().completed[0].requested_time
     with pytest.raises(InvalidRequestError, match=f"{commit} is a commit, not a clustering"):
@@ -205,7 +205,7 @@ def test_cancelling_removes_the_plan_and_records_a_rollback() -> None:
         find(table, plan)
 
 
-def test_a_plan_under_execution_is_not_cancelled() -> None:
+def test_a_plan_that_another_attempt_is_executing_is_not_cancelled() -> None:
     table = a_table()
     plan = schedule(table).instant_time or ""
     table.storage.write(heartbeat_path(plan), b"other writer")
@@ -223,7 +223,7 @@ def test_only_plans_that_are_old_enough_are_cancelled() -> None:
     assert cancel(table, older_than_minutes=30).outcome is Outcome.COMPLETED
 
 
-def test_expired_plans_are_cancelled_for_a_new_one_if_the_options_allow() -> None:
+def test_expired_plans_are_cancelled_before_scheduling_if_the_option_is_set() -> None:
     table = a_table()
     first = schedule(table).instant_time
     table.clock = FixedClock(table.clock.now() + timedelta(minutes=61))
@@ -233,7 +233,7 @@ def test_expired_plans_are_cancelled_for_a_new_one_if_the_options_allow() -> Non
     assert renewed.instant_time != first
 
 
-def test_every_failure_while_scheduling_leaves_the_table_readable() -> None:
+def test_a_refused_metadata_table_leaves_no_pending_plan() -> None:
     table = a_table()
     with pytest.raises(HudiTableServiceError):
         schedule(table, {"hoodie.metadata.enable": "true"})

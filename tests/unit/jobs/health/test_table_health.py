@@ -26,6 +26,7 @@ from hudi_table_services.model.table_service_plans import (
 )
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.services.health import TABLE_HEALTH
+from hudi_table_services.services.registry import read_result
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import FolderListing, Storage
@@ -39,7 +40,7 @@ A, A2, B = FileGroupId("a", "f1"), FileGroupId("a", "f2"), FileGroupId("b", "f3"
 
 
 class CheckedTable:
-    """A table of some commits, created two hours ago, with helpers that run the health job."""
+    """A table that was created two hours ago, and helpers that run the health job on the table."""
 
     def __init__(self, version: TableVersion) -> None:
         self.storage = MemoryStorage(uuid4().hex)
@@ -96,11 +97,11 @@ def test_a_healthy_table(version: TableVersion) -> None:
     assert 1.8 < report.measures["hours_since_commit"] < 2.1
     # One small file in each partition is the best possible state.
     assert (report.measures["small_files"], report.measures["small_file_ratio"]) == (0, 0)
-    assert JobResult.from_json(result.to_json()) == result
+    assert read_result(result.to_json()) == result
 
 
 @VERSIONS
-def test_the_work_of_the_next_clean_and_archival_is_counted(version: TableVersion) -> None:
+def test_the_commits_that_the_next_clean_and_archival_process_are_counted(version: TableVersion) -> None:
     checked = CheckedTable(version)
     for _ in range(33):
         checked.table.commit(A)
@@ -112,7 +113,7 @@ def test_the_work_of_the_next_clean_and_archival_is_counted(version: TableVersio
     clean(cleaned, storage=checked.storage, clock=FixedClock(datetime.now(timezone.utc) + timedelta(days=1)))
     after = checked.report(later=timedelta(days=1))
     assert (after.measures["commits_to_clean"], after.measures["commits_since_clean"]) == (0, 0)
-    # The file version before the earliest retained commit stays, to read that commit.
+    # The clean keeps one file version before the earliest retained commit, because readers of that commit need it.
     assert (report.measures["outdated_files"], after.measures["outdated_files"]) == (32, 10)
 
 
@@ -143,7 +144,7 @@ def test_a_dead_write_and_its_files_are_reported(version: TableVersion) -> None:
     assert "its writer died" in pending.meaning
     assert "rolls it back first" in pending.next_step
     assert any("cleaning and archival" in each for each in pending.blocks)
-    # Files of a pending write are not leftovers; they would be after its rollback.
+    # Files of a pending write are not leftovers while the write is pending.
     assert checked.report().measures["leftover_files"] == 0
     checked.storage.write(heartbeat_path(dead.requested_time), b"other writer")
     assert (checked.pending().heartbeat, checked.pending().is_dead) == ("alive", False)
@@ -183,10 +184,10 @@ def report_even_if_failing(checked: CheckedTable) -> HealthReport:
 @VERSIONS
 @pytest.mark.parametrize(
     ("left", "fault"),
-    [(None, "gone"), (b"", "empty"), (b"PAR", "3 bytes in place of 4")],
+    [(None, "gone"), (b"", "empty"), (b"PAR", "3 bytes instead of 4")],
     ids=["gone", "emptied", "cut"],
 )
-def test_a_lost_file_always_fails(version: TableVersion, left: bytes | None, fault: str) -> None:
+def test_a_missing_file_always_fails_the_check(version: TableVersion, left: bytes | None, fault: str) -> None:
     checked = CheckedTable(version)
     checked.table.commit(A, B)
     path = f"a/{base_file_name('f1', checked.table.commit(A).requested_time)}"
@@ -195,13 +196,13 @@ def test_a_lost_file_always_fails(version: TableVersion, left: bytes | None, fau
         checked.storage.write(path, left)
     with pytest.raises(UnhealthyTableError, match="missing_files is 1, above 0") as caught:
         checked.result()
-    assert "Run no clustering" in (caught.value.hint or "")
+    assert "run no clustering" in (caught.value.hint or "")
     report = caught.value.evidence
     assert report is not None
     assert (report.status, report.missing_examples) == ("failing", (f"{path}: {fault}",))
     assert f"  missing: {path}: {fault}" in health_lines(report, FileStats())
     failed = JobResult.failed(HealthRequest(base_path="/t"), caught.value)
-    assert JobResult.from_json(failed.to_json()) == failed
+    assert read_result(failed.to_json()) == failed
     assert checked.report(fail_above={"missing_files": "1"}).status == "healthy"
 
 
@@ -220,7 +221,7 @@ def test_outdated_files_and_files_of_an_unfinished_restore_are_not_missing(versi
 
 
 @VERSIONS
-def test_a_write_that_archival_left_active_may_have_been_replaced_by_an_archived_write(
+def test_a_file_that_an_archived_write_replaced_is_not_missing(
     version: TableVersion,
 ) -> None:
     history = History(version)
@@ -258,7 +259,7 @@ def test_foreign_files_in_partitions_are_counted(version: TableVersion) -> None:
     assert report.foreign_examples == ("a/x.csv", "b/my_copy.parquet")
     assert [(f.level, f.measure, f.value) for f in report.findings] == [("warn", "foreign_files", 2)]
     assert "  foreign: b/my_copy.parquet" in health_lines(report, FileStats())
-    assert JobResult.from_json(result.to_json()) == result
+    assert read_result(result.to_json()) == result
 
 
 class ChangedDuringListing(FaultyStorage):
@@ -296,13 +297,13 @@ def test_a_file_that_is_cleaned_during_the_check_is_not_missing(version: TableVe
 
 
 @VERSIONS
-def test_a_forgotten_clustering_plan_is_reported(version: TableVersion) -> None:
+def test_an_old_clustering_plan_is_reported(version: TableVersion) -> None:
     checked = CheckedTable(version)
     checked.table.commit(A, A2)
     checked.plan_clustering(A, A2)
     pending = checked.pending(later=timedelta(hours=-1.8))
     assert (pending.operation, pending.file_groups, pending.is_dead) == ("CLUSTER", 2, False)
-    assert "planned and not begun" in pending.meaning
+    assert "planned but not started" in pending.meaning
     pending = checked.pending(later=timedelta(days=2))
     assert "never executed" in pending.meaning
     assert "2 file groups" in pending.blocks[0]
@@ -328,7 +329,7 @@ def test_dead_cleans_rollbacks_restores_and_savepoints_are_reported(version: Tab
 
 
 @VERSIONS
-def test_an_instant_of_zero_bytes_always_fails(version: TableVersion) -> None:
+def test_an_instant_of_zero_bytes_always_fails_the_check(version: TableVersion) -> None:
     checked = CheckedTable(version)
     commit = checked.table.commit(A)
     checked.storage.write(checked.table.timeline_store.path_of(commit), b"")
@@ -339,10 +340,10 @@ def test_an_instant_of_zero_bytes_always_fails(version: TableVersion) -> None:
     assert (report.status, report.measures) == ("failing", {"damaged": 1.0})
     failed = JobResult.failed(HealthRequest(base_path="/t"), caught.value)
     assert failed.report == report
-    assert JobResult.from_json(failed.to_json()) == failed
+    assert read_result(failed.to_json()) == failed
 
 
-def test_a_measure_above_its_limit_fails_or_warns() -> None:
+def test_a_measure_above_its_limit_gives_a_failure_or_a_warning() -> None:
     checked = CheckedTable(TableVersion.V9)
     checked.table.commit(A, A2)
     with pytest.raises(UnhealthyTableError, match=r"small_file_ratio is 1, above 0.9"):
@@ -353,7 +354,7 @@ def test_a_measure_above_its_limit_fails_or_warns() -> None:
     )
 
 
-def test_a_table_of_another_name_is_refused() -> None:
+def test_a_table_name_that_differs_from_the_request_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match="is called 'trips', the request says 'flights'"):
         CheckedTable(TableVersion.V9).result(table_name="flights")
 

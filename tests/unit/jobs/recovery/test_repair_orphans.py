@@ -1,4 +1,4 @@
-"""Repair of orphans on tables without rows: which files belong to no instant, and which are never touched."""
+"""Repair of orphans on tables without rows: which files the job deletes, and which files the job never changes."""
 
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -69,8 +69,8 @@ def undo(table: SmallTable, instant: Instant) -> None:
     rollback(request, storage=table.storage, clock=clock)
 
 
-def with_orphans(table: SmallTable) -> dict[str, str]:
-    """A sound table with one orphan of each kind; path → reason."""
+def add_orphans(table: SmallTable) -> dict[str, str]:
+    """Make a table with orphans of each kind, and return the reason by path."""
     table.commit(A, B)
     newest = updated(table, A)
     undone = updated(table, B)
@@ -78,19 +78,19 @@ def with_orphans(table: SmallTable) -> dict[str, str]:
     dead = table.begin()
     table.timeline_store.remove(dead)
     late = table.add_file("b", base_file_name("f2", undone.requested_time))
-    twin = table.add_file("a", base_file_name("f1", newest.requested_time, token="9-9-9"))
+    not_named = table.add_file("a", base_file_name("f1", newest.requested_time, token="9-9-9"))
     lost = table.add_file("c", base_file_name("x", dead.requested_time))
     hidden = f"no/partition/{base_file_name('y', dead.requested_time)}"
     table.storage.write(hidden, b"PAR1")
     table.storage.write("a/notes.txt", b"other notes")
     table.storage.write(f"a/.f1_{dead.requested_time}.log.1_0-1-0", b"log")
-    return {late: ROLLED_BACK, twin: NOT_NAMED, lost: NO_INSTANT, hidden: NO_INSTANT}
+    return {late: ROLLED_BACK, not_named: NOT_NAMED, lost: NO_INSTANT, hidden: NO_INSTANT}
 
 
 @VERSIONS
-def test_orphans_are_reported_with_their_reasons_and_stay(version: TableVersion) -> None:
+def test_a_run_without_execute_reports_orphans_and_their_reasons(version: TableVersion) -> None:
     table = a_table(version)
-    orphans = with_orphans(table)
+    orphans = add_orphans(table)
     before = {f.path for f in table.storage.list_files()}
     result = repair(table)
     assert result.outcome is Outcome.PLANNED
@@ -101,9 +101,9 @@ def test_orphans_are_reported_with_their_reasons_and_stay(version: TableVersion)
 
 
 @VERSIONS
-def test_orphans_are_deleted_and_no_other_file(version: TableVersion) -> None:
+def test_only_orphans_are_deleted(version: TableVersion) -> None:
     table = a_table(version)
-    orphans = with_orphans(table)
+    orphans = add_orphans(table)
     before, files = state(table), {f.path for f in table.storage.list_files()}
     result = repair(table, execute=True)
     assert result.outcome is Outcome.COMPLETED
@@ -114,9 +114,9 @@ def test_orphans_are_deleted_and_no_other_file(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_young_files_stay(version: TableVersion) -> None:
+def test_young_files_are_kept(version: TableVersion) -> None:
     table = a_table(version)
-    with_orphans(table)
+    add_orphans(table)
     result = repair(table, execute=True, hours_later=23)
     assert (result.outcome, report(result).too_young) == (Outcome.NOTHING_TO_DO, 4)
     assert "4 files that belong to no instant are younger than 24 h" in result.reason
@@ -124,7 +124,7 @@ def test_young_files_stay(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_files_of_running_planned_saved_or_archived_instants_are_never_touched(version: TableVersion) -> None:
+def test_files_of_pending_planned_savepointed_or_archived_instants_are_kept(version: TableVersion) -> None:
     table = a_table(version)
     first = table.commit(A)
     create_savepoint(CreateSavepointRequest(base_path="/t"), storage=table.storage, clock=table.clock)
@@ -146,7 +146,7 @@ def test_files_of_running_planned_saved_or_archived_instants_are_never_touched(v
 
 
 class AliveLater(FaultyStorage):
-    """One heartbeat is refreshed in the future."""
+    """A storage on which one heartbeat has a modification time in the future."""
 
     def __init__(self, inner: Storage, time: str, moment: datetime) -> None:
         super().__init__(inner)
@@ -158,8 +158,8 @@ class AliveLater(FaultyStorage):
 
 @VERSIONS
 @pytest.mark.parametrize("action", ["commit", "replacecommit"])
-def test_a_write_undone_before_the_active_timeline_begins(version: TableVersion, action: str) -> None:
-    """Readers would see its files once the rollback is archived too; a clustering may have been executed again."""
+def test_files_of_old_commits_that_were_rolled_back_are_orphans(version: TableVersion, action: str) -> None:
+    """After the archival of the rollback, readers would see the file. A clustering may have been executed again."""
     table = a_table(version)
     time = "20200101000000000"
     path = table.add_file("a", base_file_name("f9", time))
@@ -177,7 +177,7 @@ def test_a_write_undone_before_the_active_timeline_begins(version: TableVersion,
 
 
 @VERSIONS
-def test_what_a_restore_undid_counts_as_undone(version: TableVersion) -> None:
+def test_files_of_commits_that_a_restore_undid_are_orphans(version: TableVersion) -> None:
     table = a_table(version)
     saved = table.commit(A)
     create_savepoint(CreateSavepointRequest(base_path="/t"), storage=table.storage, clock=table.clock)
@@ -190,7 +190,7 @@ def test_what_a_restore_undid_counts_as_undone(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_copies_in_other_folders_are_deleted_and_the_named_file_stays(version: TableVersion) -> None:
+def test_copies_in_other_folders_are_deleted_and_the_original_is_kept(version: TableVersion) -> None:
     table = a_table(version)
     name = base_file_name("f1", table.commit(A, B).requested_time)
     copies = {table.add_file("b", name), f"no/partition/{name}"}
@@ -205,7 +205,7 @@ def test_copies_in_other_folders_are_deleted_and_the_named_file_stays(version: T
 
 @VERSIONS
 @pytest.mark.parametrize("left", [None, b"", b"PAR1PAR1"], ids=["gone", "emptied", "longer"])
-def test_a_displaced_file_stays_if_it_differs_from_the_named_one(
+def test_a_displaced_file_is_kept_unless_the_original_has_the_same_size(
     version: TableVersion, left: bytes | None
 ) -> None:
     table = a_table(version)
@@ -219,7 +219,9 @@ def test_a_displaced_file_stays_if_it_differs_from_the_named_one(
 
 
 @VERSIONS
-def test_a_copy_of_a_file_whose_write_is_archived(version: TableVersion) -> None:
+def test_a_copy_of_a_file_of_an_archived_write_is_an_orphan_while_the_original_exists(
+    version: TableVersion,
+) -> None:
     table = a_table(version)
     name = base_file_name("f9", table.commit(FileGroupId("a", "f9")).requested_time)
     for _ in range(35):
@@ -233,7 +235,7 @@ def test_a_copy_of_a_file_whose_write_is_archived(version: TableVersion) -> None
     assert reasons(repair(table)) == {}
 
 
-def test_a_copy_that_a_savepoint_names_stays() -> None:
+def test_a_copy_in_a_savepoint_is_kept() -> None:
     table = a_table()
     copy = table.add_file("b", base_file_name("f1", table.commit(A).requested_time))
     assert set(reasons(repair(table))) == {copy}
@@ -242,7 +244,7 @@ def test_a_copy_that_a_savepoint_names_stays() -> None:
 
 
 @VERSIONS
-def test_foreign_files_are_reported_and_never_touched(version: TableVersion) -> None:
+def test_foreign_files_are_reported_and_kept(version: TableVersion) -> None:
     table = a_table(version)
     table.commit(A)
     assert repair(table).reason == "every data file belongs to an instant"
@@ -250,7 +252,9 @@ def test_foreign_files_are_reported_and_never_touched(version: TableVersion) -> 
         table.storage.write(path, b"PAR1")
     result = repair(table, execute=True)
     assert (result.outcome, report(result).foreign_files) == (Outcome.NOTHING_TO_DO, 1)
-    assert result.reason.endswith("an instant; 1 foreign file in partitions, which no job touches")
+    assert result.reason.endswith(
+        "an instant; the partitions contain 1 foreign file; no job touches foreign files"
+    )
     table.storage.write("a/notes.txt", b"PAR1")
     assert "2 foreign files" in repair(table).reason
     assert table.storage.exists("a/my_copy.parquet")
@@ -267,7 +271,7 @@ def test_a_table_without_writes_has_no_orphans() -> None:
 
 
 @VERSIONS
-def test_after_cleaning_nothing_is_an_orphan(version: TableVersion) -> None:
+def test_a_cleaned_table_has_no_orphans(version: TableVersion) -> None:
     table = a_table(version)
     table.commit(A)
     for _ in range(4):
@@ -297,18 +301,21 @@ def test_markers_heartbeats_and_staged_rows_of_ended_jobs_are_deleted(version: T
     assert has_heartbeat(table.storage, running.requested_time)
 
 
-def test_too_many_orphans_are_refused() -> None:
+def test_more_orphans_than_allowed_are_refused() -> None:
     table = a_table()
-    orphans = with_orphans(table)
-    with pytest.raises(InvalidRequestError, match="4 files belong to no instant, more than the 3 allowed"):
+    orphans = add_orphans(table)
+    with pytest.raises(
+        InvalidRequestError,
+        match="4 files belong to no instant, but the request allows the deletion of at most 3 files",
+    ):
         repair(table, execute=True, max_files=3)
     assert all(table.storage.exists(path) for path in orphans)
     assert repair(table, max_files=3).outcome is Outcome.PLANNED
 
 
-def test_orphans_are_copied_first(tmp_path: Path) -> None:
+def test_orphans_are_copied_before_their_deletion(tmp_path: Path) -> None:
     table = a_table()
-    orphans = with_orphans(table)
+    orphans = add_orphans(table)
     result = repair(table, execute=True, backup_path=str(tmp_path / "copies"))
     assert report(result).backup_path == str(tmp_path / "copies")
     assert {path: (tmp_path / "copies" / path).read_bytes() for path in orphans} == dict.fromkeys(
@@ -317,8 +324,8 @@ def test_orphans_are_copied_first(tmp_path: Path) -> None:
     assert not any(table.storage.exists(path) for path in orphans)
 
 
-class Short(FaultyStorage):
-    """Drops a byte of every copy."""
+class ShortCopies(FaultyStorage):
+    """A storage that reports one byte less for each file."""
 
     def size(self, path: str) -> int:
         return super().size(path) - 1
@@ -326,9 +333,9 @@ class Short(FaultyStorage):
 
 def test_an_incomplete_copy_prevents_every_deletion() -> None:
     table = a_table()
-    orphans = with_orphans(table)
-    with pytest.raises(StorageError, match="has 3 bytes in place of 4"):
-        repair(table, execute=True, backup_path="/b", backup=Short(MemoryStorage(uuid4().hex)))
+    orphans = add_orphans(table)
+    with pytest.raises(StorageError, match="has 3 bytes instead of 4"):
+        repair(table, execute=True, backup_path="/b", backup=ShortCopies(MemoryStorage(uuid4().hex)))
     assert all(table.storage.exists(path) for path in orphans)
 
 
@@ -343,26 +350,26 @@ def test_a_backup_inside_the_table_is_refused(tmp_path: Path) -> None:
         )
 
 
-class Changing(FaultyStorage):
-    """When the lock is taken, a writer changes one of the orphans."""
+class ActsAfterLock(FaultyStorage):
+    """A storage on which another job acts directly after the repair has taken the lock."""
 
-    take_up: Any = None
+    after_lock: Any = None
 
     def create(self, path: str, data: bytes) -> None:
         super().create(path, data)
-        if path == ".hoodie/lock" and self.take_up is not None:
-            self.take_up, taking = None, self.take_up
-            taking()
+        if path == ".hoodie/lock" and self.after_lock is not None:
+            self.after_lock, act = None, self.after_lock
+            act()
 
 
-def test_a_file_that_changes_before_the_lock_is_kept() -> None:
+def test_a_file_whose_instant_appears_before_the_deletion_is_kept() -> None:
     table = a_table()
     table.commit(A)
     pending = table.begin()
     table.timeline_store.remove(pending)
     path = table.add_file("a", base_file_name("x", pending.requested_time))
-    storage = Changing(table.storage)
-    storage.take_up = lambda: table.timeline_store.request(Action.COMMIT, b"", pending.requested_time)
+    storage = ActsAfterLock(table.storage)
+    storage.after_lock = lambda: table.timeline_store.request(Action.COMMIT, b"", pending.requested_time)
     result = repair(table, storage=storage, execute=True)
     assert (report(result).spared, report(result).deleted_count) == ((path,), 0)
     assert table.storage.exists(path)
@@ -370,7 +377,7 @@ def test_a_file_that_changes_before_the_lock_is_kept() -> None:
 
 def test_a_metadata_table_is_switched_off_before_the_files_are_deleted() -> None:
     table = a_table()
-    with_orphans(table)
+    add_orphans(table)
     update_properties(table.storage, {"hoodie.table.metadata.partitions": "files"}, table.clock)
     assert repair(table).outcome is Outcome.PLANNED
     with pytest.raises(UnsupportedTableError, match="metadata table"):
@@ -380,20 +387,20 @@ def test_a_metadata_table_is_switched_off_before_the_files_are_deleted() -> None
 
 
 @VERSIONS
-def test_a_repair_can_be_stopped_anywhere(version: TableVersion) -> None:
+def test_after_a_crash_at_any_change_the_next_run_completes_the_repair(version: TableVersion) -> None:
     tables: list[tuple[SmallTable, dict[str, str], set[str]]] = []
 
     def start() -> Storage:
         table = a_table(version)
-        orphans = with_orphans(table)
+        orphans = add_orphans(table)
         tables.append((table, orphans, {f.path for f in table.storage.list_files()} - set(orphans)))
         return table.storage
 
     attempts = crashes_everywhere(lambda s: repair(tables[-1][0], storage=s, execute=True), start)
-    for attempt, left in enumerate(attempts, start=1):  # noqa: B007 - how many there were is asserted below
+    for attempt, left in enumerate(attempts, start=1):  # noqa: B007 - the last number is asserted below
         table, orphans, sound = tables[-1]
         assert sound <= {f.path for f in left.list_files()}
-        left.delete(".hoodie/lock")  # as if it had expired
+        left.delete(".hoodie/lock")  # simulates that the lock has expired
         repair(table, execute=True)
         assert not any(left.exists(path) for path in orphans)
         assert sound <= {f.path for f in left.list_files()}

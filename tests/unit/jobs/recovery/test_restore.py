@@ -1,4 +1,4 @@
-"""Restores on tables without rows: what they undo, what is refused, and that a dead restore is finished."""
+"""Restores on tables without rows: undone instants, refused requests, and the completion of dead restores."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
@@ -49,24 +49,26 @@ def later(days: int = 1) -> FixedClock:
     return FixedClock(datetime.now(timezone.utc) + timedelta(days=days), timedelta(milliseconds=1))
 
 
-def go_back(
+def restore_to(
     table: SmallTable, savepoint: str, *, storage: Storage | None = None, days: int = 1, **fields: Any
 ) -> JobResult:
     request = RestoreRequest(base_path="/t", savepoint=savepoint, **fields)
     return restore(request, storage=storage or table.storage, clock=later(days))
 
 
-def save(table: SmallTable, instant: Instant) -> str:
+def save_commit(table: SmallTable, instant: Instant) -> str:
     request = CreateSavepointRequest(base_path="/t", instant=instant.requested_time)
     create_savepoint(request, storage=table.storage, clock=table.clock)
     return instant.requested_time
 
 
-def with_much_since(table: SmallTable, seen: list[set[str]] | None = None) -> tuple[Instant, ...]:
-    """Updates, an overwrite, a clustering, a pending plan and a dead write; those that a restore undoes.
+def add_instants_to_undo(
+    table: SmallTable, visible_after_each: list[set[str]] | None = None
+) -> tuple[Instant, ...]:
+    """Commit an update, a clustering and an overwrite, schedule a plan and add a dead write; return these instants.
 
     Args:
-        seen: takes what readers see after each commit.
+        visible_after_each: a list to which the function adds the set of visible files after each commit.
     """
     commits = []
     for commit in (
@@ -75,8 +77,8 @@ def with_much_since(table: SmallTable, seen: list[set[str]] | None = None) -> tu
         lambda: table.commit(LATE, replaces={"b": ("f2",)}),
     ):
         commits.append(commit())
-        if seen is not None:
-            seen.append(state(table)[1])
+        if visible_after_each is not None:
+            visible_after_each.append(state(table)[1])
     first, second, third = commits
     plan = planned(table)
     dead = table.begin()
@@ -91,22 +93,22 @@ def restores(table: SmallTable) -> list[Instant]:
 @VERSIONS
 def test_everything_after_the_savepoint_is_undone(version: TableVersion) -> None:
     table = a_table(version)
-    saved = save(table, table.commit(A, B))
+    saved = save_commit(table, table.commit(A, B))
     before = state(table)
-    undone = with_much_since(table)
+    undone = add_instants_to_undo(table)
     after = state(table)
-    preview = go_back(table, saved, preview=True)
+    preview = restore_to(table, saved, preview=True)
     assert preview.outcome is Outcome.PLANNED
     assert preview.report is not None
     assert (preview.report.file_count, preview.report.row_count) == (5, 6)
     assert state(table) == after
-    result = go_back(table, saved)
+    result = restore_to(table, saved)
     assert (result.outcome, result.action) == (Outcome.COMPLETED, "restore")
     assert state(table) == before
     timeline = table.timeline_store.load()
     assert timeline.pending == ()
     assert [i.action for i in timeline.completed] == [Action.COMMIT, Action.SAVEPOINT, Action.RESTORE], (
-        "Hudi leaves no rollbacks either"
+        "like Hudi, a restore leaves no rollbacks on the timeline"
     )
     (done,) = restores(table)
     plan = decode_restore_plan(table.timeline_store.read_requested(done))
@@ -116,33 +118,35 @@ def test_everything_after_the_savepoint_is_undone(version: TableVersion) -> None
     assert metadata.instants_rolled_back == tuple(i.requested_time for i in undone)
     assert metadata.restored_instants == plan.instants_to_rollback
     assert sum(r.total_files_deleted for each in metadata.rollbacks.values() for r in each) == 5
-    assert go_back(table, saved).outcome is Outcome.NOTHING_TO_DO
+    assert restore_to(table, saved).outcome is Outcome.NOTHING_TO_DO
 
 
 @VERSIONS
-def test_the_same_request_restores_once(version: TableVersion) -> None:
+def test_a_retry_does_not_restore_the_table_again(version: TableVersion) -> None:
     table = a_table(version)
-    saved = save(table, table.commit(A))
+    saved = save_commit(table, table.commit(A))
     updated(table, A)
-    first = go_back(table, saved, request_id="once")
+    first = restore_to(table, saved, request_id="once")
     table.clock.moment += timedelta(days=2)
     since = table.commit(B)
-    again = go_back(table, saved, request_id="once", days=3)
+    again = restore_to(table, saved, request_id="once", days=3)
     assert (again.reused, again.instant_time) == (True, first.instant_time)
     assert since in state(table)[0]
-    go_back(table, saved, request_id="another", days=4)
+    restore_to(table, saved, request_id="another", days=4)
     assert since not in state(table)[0]
 
 
 @VERSIONS
-def test_a_write_that_completed_after_the_savepointed_one_is_undone_as_by_hudi(version: TableVersion) -> None:
-    """By completion time, if the table records it."""
+def test_a_restore_compares_completion_times_if_the_table_records_them(
+    version: TableVersion,
+) -> None:
+    """The test uses a write that began before the savepointed commit, and completed after it."""
     table = a_table(version)
     slow, saved_commit = table.begin(), table.commit(A)
-    saved = save(table, saved_commit)
+    saved = save_commit(table, saved_commit)
     completed = finished(table, slow, B)
     updated(table, A)
-    go_back(table, saved)
+    restore_to(table, saved)
     expected = {saved_commit, completed} if version is TableVersion.V6 else {saved_commit}
     assert set(state(table)[0]) == expected
 
@@ -152,56 +156,58 @@ def test_impossible_restores_are_refused(version: TableVersion) -> None:
     table = a_table(version)
     first = table.commit(A)
     with pytest.raises(InvalidRequestError, match="no savepoint") as refused:
-        go_back(table, first.requested_time)
+        restore_to(table, first.requested_time)
     assert refused.value.hint == "Savepoints of the table: none."
-    saved = save(table, first)
+    saved = save_commit(table, first)
     second = updated(table, A)
-    later_savepoint = save(table, second)
-    with pytest.raises(InvalidRequestError, match=f"Savepoint {later_savepoint} keeps"):
-        go_back(table, saved)
-    living = table.begin()
-    table.storage.write(heartbeat_path(living.requested_time), b"")
+    later_savepoint = save_commit(table, second)
+    with pytest.raises(InvalidRequestError, match=f"Savepoint {later_savepoint} protects"):
+        restore_to(table, saved)
+    running = table.begin()
+    table.storage.write(heartbeat_path(running.requested_time), b"")
     with pytest.raises(InstantHeldError, match="is alive"):
-        go_back(table, later_savepoint, days=0)
+        restore_to(table, later_savepoint, days=0)
     table.storage.delete(f"a/{base_file_name('f1', second.requested_time)}")
     with pytest.raises(InvalidRequestError, match="1 files of savepoint"):
-        go_back(table, later_savepoint)
+        restore_to(table, later_savepoint)
     assert restores(table) == []
     assert state(table)[0] == (first, second)
 
 
 @VERSIONS
-def test_a_metadata_table_is_switched_off_first(version: TableVersion) -> None:
+def test_a_metadata_table_is_switched_off_before_a_restore(version: TableVersion) -> None:
     table = a_table(version)
-    saved = save(table, table.commit(A))
+    saved = save_commit(table, table.commit(A))
     updated(table, A)
     update_properties(table.storage, {"hoodie.table.metadata.partitions": "files"}, table.clock)
     with pytest.raises(UnsupportedTableError, match="metadata table"):
-        go_back(table, saved)
-    go_back(table, saved, options={"hoodie.metadata.enable": "false"})
+        restore_to(table, saved)
+    restore_to(table, saved, options={"hoodie.metadata.enable": "false"})
     assert read_table_config(table.storage).metadata_partitions == ()
 
 
 @VERSIONS
-def test_a_restore_can_be_stopped_anywhere(version: TableVersion) -> None:
+def test_after_a_crash_at_any_change_the_next_run_completes_the_restore(version: TableVersion) -> None:
     tables: list[tuple[SmallTable, str, Any]] = []
-    seen: list[set[str]] = []
+    visible_after_each: list[set[str]] = []
     moment = datetime.now(timezone.utc) - timedelta(hours=2)
 
     def start() -> Storage:
         table = a_table(version, moment)
-        saved = save(table, table.commit(A, B))
+        saved = save_commit(table, table.commit(A, B))
         before = tables[0][2] if tables else state(table)
-        with_much_since(table, seen if not tables else None)
+        add_instants_to_undo(table, visible_after_each if not tables else None)
         tables.append((table, saved, before))
         return table.storage
 
     runs = 0
-    for _ in crashes_everywhere(lambda s: go_back(*tables[-1][:2], storage=s), start):
+    for _ in crashes_everywhere(lambda s: restore_to(*tables[-1][:2], storage=s), start):
         runs += 1
         table, saved, before = tables[-1]
-        assert state(table)[1] in (before[1], *seen), "readers see the table as of one of the commits"
-        result = go_back(table, saved)
+        assert state(table)[1] in (before[1], *visible_after_each), (
+            "readers see the table after one of the commits"
+        )
+        result = restore_to(table, saved)
         assert result.outcome in (Outcome.COMPLETED, Outcome.NOTHING_TO_DO)
         assert state(table) == before
         timeline = table.timeline_store.load()
@@ -213,9 +219,9 @@ def test_a_restore_can_be_stopped_anywhere(version: TableVersion) -> None:
 
 @VERSIONS
 @pytest.mark.parametrize("kind", [Action.COMMIT, Action.REPLACE_COMMIT], ids=lambda a: a.value)
-def test_a_restore_that_hudi_began_is_finished(version: TableVersion, kind: Action) -> None:
+def test_a_restore_that_hudi_began_is_completed(version: TableVersion, kind: Action) -> None:
     table = a_table(version)
-    saved = save(table, table.commit(A))
+    saved = save_commit(table, table.commit(A))
     before = state(table)
     newest = updated(table, A) if kind is Action.COMMIT else clustered(table)
     plan = RestorePlan(
@@ -223,15 +229,15 @@ def test_a_restore_that_hudi_began_is_finished(version: TableVersion, kind: Acti
         savepoint_to_restore=saved,
     )
     begun = table.begin(Action.RESTORE, encode_restore_plan(plan))
-    result = go_back(table, saved)
+    result = restore_to(table, saved)
     assert result.report is not None
     assert result.report.finished == (begun.requested_time,)
     assert (result.outcome, result.action) == (Outcome.COMPLETED, None)
-    assert result.reason == f"nothing was written since savepoint {saved}"
+    assert result.reason == f"nothing has been written since savepoint {saved}"
     assert state(table) == before
 
 
-def others(table: SmallTable) -> list[Callable[[], object]]:
+def other_jobs(table: SmallTable) -> list[Callable[[], object]]:
     storage, clock = table.storage, later()
     return [
         lambda: clean(CleanRequest(base_path="/t"), storage=storage, clock=clock),
@@ -247,42 +253,42 @@ def others(table: SmallTable) -> list[Callable[[], object]]:
 @pytest.mark.parametrize(
     "number", range(5), ids=["clean", "rollback", "create_savepoint", "execute", "schedule"]
 )
-def test_until_a_restore_is_finished_other_jobs_refuse_and_say_what_to_do(number: int) -> None:
+def test_while_a_restore_is_pending_other_jobs_fail_with_a_hint(number: int) -> None:
     table = a_table()
-    saved = save(table, table.commit(A))
+    saved = save_commit(table, table.commit(A))
     table.begin(Action.RESTORE, encode_restore_plan(RestorePlan(savepoint_to_restore=saved)))
     with pytest.raises(UnsupportedTableError, match=r"between two states.*restore\.py"):
-        others(table)[number]()
+        other_jobs(table)[number]()
 
 
-def test_a_restore_without_a_plan_is_removed() -> None:
+def test_a_requested_restore_without_a_plan_is_removed() -> None:
     table = a_table()
-    saved = save(table, table.commit(A))
+    saved = save_commit(table, table.commit(A))
     table.timeline_store.request(Action.RESTORE)
-    assert go_back(table, saved).outcome is Outcome.NOTHING_TO_DO
+    assert restore_to(table, saved).outcome is Outcome.NOTHING_TO_DO
     assert restores(table) == []
 
 
-def test_a_restore_that_was_begun_and_lost_its_plan_is_an_error() -> None:
+def test_an_inflight_restore_without_a_plan_is_an_error() -> None:
     table = a_table()
-    saved = save(table, table.commit(A))
+    saved = save_commit(table, table.commit(A))
     begun = table.begin(Action.RESTORE)
     with pytest.raises(
         MalformedMetadataError, match=rf"{begun.requested_time}.*is empty although the restore"
     ):
-        go_back(table, saved)
+        restore_to(table, saved)
     assert len(restores(table)) == 1
 
 
 @VERSIONS
 def test_cleaning_works_after_a_restore(version: TableVersion) -> None:
-    """The last clean retained commits that are undone since; files that readers see stay nevertheless."""
+    """The restore undoes commits that the last clean retained. Later cleans keep all files that readers see."""
     table = a_table(version)
-    saved = save(table, table.commit(A, B))
+    saved = save_commit(table, table.commit(A, B))
     for _ in range(4):
         updated(table, A)
     clean(CleanRequest(base_path="/t", commits_retained=1), storage=table.storage, clock=later())
-    go_back(table, saved, days=2)
+    restore_to(table, saved, days=2)
     table.clock.moment += timedelta(days=3)
     for number in range(4):
         updated(table, A, B)

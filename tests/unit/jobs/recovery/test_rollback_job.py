@@ -1,4 +1,4 @@
-"""The rollback job on tables without rows: what it undoes, what it refuses, and that it can be stopped anywhere."""
+"""The rollback job on tables without rows: undone instants, refused requests, and recovery after a crash."""
 
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -76,13 +76,13 @@ def test_the_newest_commit_is_undone(version: TableVersion) -> None:
     assert metadata.commits_rolled_back == (newest.requested_time,)
     assert metadata.total_files_deleted == 3
     again = undo(table, newest)
-    assert (again.outcome, again.reused) == (Outcome.COMPLETED, True), "its first try may have died"
+    assert (again.outcome, again.reused) == (Outcome.COMPLETED, True), "a retry of the first try"
     assert again.reason == f"{newest.requested_time} was undone by {done[0].requested_time}"
     assert undo(table, newest, preview=True).outcome is Outcome.NOTHING_TO_DO
 
 
 @VERSIONS
-def test_several_are_undone_newest_first(version: TableVersion) -> None:
+def test_several_commits_are_undone_newest_first(version: TableVersion) -> None:
     table = a_table(version)
     table.commit(A)
     before = state(table)
@@ -96,7 +96,9 @@ def test_several_are_undone_newest_first(version: TableVersion) -> None:
 
 @VERSIONS
 @pytest.mark.parametrize("kind", ["clustering", "overwrite"])
-def test_after_a_replace_commit_the_replaced_files_are_seen_again(version: TableVersion, kind: str) -> None:
+def test_the_rollback_of_a_replace_commit_restores_the_replaced_files(
+    version: TableVersion, kind: str
+) -> None:
     table = a_table(version)
     table.commit(A)
     before = state(table)
@@ -108,7 +110,7 @@ def test_after_a_replace_commit_the_replaced_files_are_seen_again(version: Table
 
 
 @VERSIONS
-def test_a_commit_whose_predecessors_were_cleaned_is_not_undone(version: TableVersion) -> None:
+def test_a_commit_whose_previous_files_were_cleaned_is_not_undone(version: TableVersion) -> None:
     table = a_table(version)
     first = table.commit(A)
     newest = updated(table, A)
@@ -123,30 +125,32 @@ def test_a_commit_whose_predecessors_were_cleaned_is_not_undone(version: TableVe
 
 
 @VERSIONS
-def test_a_commit_that_others_build_on_is_refused_by_name(version: TableVersion) -> None:
+def test_the_error_names_the_later_commit_or_savepoint_that_prevents_a_rollback(
+    version: TableVersion,
+) -> None:
     table = a_table(version)
     first = table.commit(A)
     second = updated(table, A)
     third = table.commit(B)
-    with pytest.raises(InvalidRequestError, match=f"{third.requested_time} .completed. came later"):
+    with pytest.raises(InvalidRequestError, match=f"{third.requested_time} .completed.\\."):
         undo(table, second)
     with pytest.raises(InvalidRequestError, match="has no instant 20200101000000000"):
         rollback(RollbackRequest(base_path="/t", instants=("20200101000000000",)), storage=table.storage)
     create_savepoint(CreateSavepointRequest(base_path="/t"), storage=table.storage)
-    with pytest.raises(InvalidRequestError, match=f"Savepoint {third.requested_time} keeps commit"):
+    with pytest.raises(InvalidRequestError, match=f"Savepoint {third.requested_time} protects commit"):
         undo(table, third)
-    with pytest.raises(InvalidRequestError, match=f"Savepoint {third.requested_time} keeps commit"):
+    with pytest.raises(InvalidRequestError, match=f"Savepoint {third.requested_time} protects commit"):
         undo(table, third, second, first)
     assert state(table)[0] == (first, second, third)
 
 
 @VERSIONS
-def test_a_commit_that_pending_plans_read_is_not_undone(version: TableVersion) -> None:
+def test_a_commit_with_files_in_a_pending_plan_is_not_undone(version: TableVersion) -> None:
     table = a_table(version)
     table.commit(A)
     newest = updated(table, A)
     plan = planned(table, f"/t/a/{base_file_name('f1', newest.requested_time)}")
-    with pytest.raises(InvalidRequestError, match=f"{plan.requested_time} .requested. came later"):
+    with pytest.raises(InvalidRequestError, match=f"{plan.requested_time} .requested.\\."):
         undo(table, newest)
     with pytest.raises(InvalidRequestError, match="is the plan of a table service") as refused:
         undo(table, plan)
@@ -161,40 +165,40 @@ def test_a_commit_that_pending_plans_read_is_not_undone(version: TableVersion) -
 
 
 @VERSIONS
-def test_failed_writes_are_undone_and_living_ones_stay(version: TableVersion) -> None:
+def test_dead_writes_are_undone_and_writes_with_a_fresh_heartbeat_are_kept(version: TableVersion) -> None:
     table = a_table(version)
     table.commit(A)
     before = state(table)
-    dead, living = table.begin(), table.begin()
-    for pending in (dead, living):
+    dead, running = table.begin(), table.begin()
+    for pending in (dead, running):
         table.add_file("b", base_file_name("x", pending.requested_time))
-    table.storage.write(heartbeat_path(living.requested_time), b"")
+    table.storage.write(heartbeat_path(running.requested_time), b"")
     result = undo(table, alive=True)
     assert [u.instant_time for u in report(result).undone] == [dead.requested_time]
-    assert f"{living.requested_time} is alive: its heartbeat is 0 s old" in report(result).left_alone[0]
+    assert f"{running.requested_time} is alive: its heartbeat is 0 s old" in report(result).left_alone[0]
     with pytest.raises(InstantHeldError, match="is alive"):
-        undo(table, living, alive=True)
-    with pytest.raises(InvalidRequestError, match="came later"):
+        undo(table, running, alive=True)
+    with pytest.raises(InvalidRequestError, match="later writes may depend on it"):
         undo(table, before[0][0], alive=True)
-    undo(table, living)
+    undo(table, running)
     assert state(table) == before
     assert undo(table).outcome is Outcome.NOTHING_TO_DO
 
 
-def test_a_living_writer_that_began_earlier_prevents_undoing_the_newest_commit() -> None:
+def test_the_newest_commit_is_not_undone_while_an_older_write_is_running() -> None:
     table = a_table()
     table.commit(A)
-    living = table.begin()
+    running = table.begin()
     newest = updated(table, A)
-    table.storage.write(heartbeat_path(living.requested_time), b"")
-    with pytest.raises(InstantHeldError, match=living.requested_time):
+    table.storage.write(heartbeat_path(running.requested_time), b"")
+    with pytest.raises(InstantHeldError, match=running.requested_time):
         undo(table, newest, alive=True)
-    undo(table, newest)  # by now it has expired
+    undo(table, newest)  # at this time the heartbeat has expired
     assert newest not in state(table)[0]
 
 
 @VERSIONS
-def test_log_blocks_are_refused(version: TableVersion) -> None:
+def test_a_delta_commit_with_log_files_is_not_undone(version: TableVersion) -> None:
     table = a_table(version)
     first = table.commit(A)
     pending = table.begin(Action.DELTA_COMMIT)
@@ -223,10 +227,8 @@ def test_a_metadata_table_is_switched_off_before_a_commit_is_undone(version: Tab
 
 @VERSIONS
 @pytest.mark.parametrize("kind", ["commit", "clustering"])
-def test_a_rollback_that_was_never_begun_is_dropped_once_others_have_committed(
-    version: TableVersion, kind: str
-) -> None:
-    """Hudi would carry it out, and delete files that the others have merged with."""
+def test_a_requested_rollback_is_removed_if_later_commits_exist(version: TableVersion, kind: str) -> None:
+    """Hudi would execute the rollback, and delete files that later commits have updated."""
     table = a_table(version)
     table.commit(A)
     second = clustered(table) if kind == "clustering" else updated(table, A)
@@ -244,7 +246,9 @@ def test_a_rollback_that_was_never_begun_is_dropped_once_others_have_committed(
 
 @VERSIONS
 @pytest.mark.parametrize("kind", ["commit", "clustering", "failed"])
-def test_a_rollback_can_be_stopped_anywhere(version: TableVersion, kind: str) -> None:
+def test_after_a_crash_at_any_change_the_next_run_completes_the_rollback(
+    version: TableVersion, kind: str
+) -> None:
     tables: list[tuple[SmallTable, Instant, Any, Any]] = []
 
     def start() -> Storage:
@@ -268,7 +272,7 @@ def test_a_rollback_can_be_stopped_anywhere(version: TableVersion, kind: str) ->
         table, newest, before, after = tables[-1]
         _, visible, files = state(table)
         assert visible in (before[1], after[1]), "readers see the old or the new state"
-        assert visible <= files, "what readers see is there"
+        assert visible <= files, "all visible files exist"
         assert undo(table, newest).outcome is Outcome.COMPLETED
         assert state(table) == before
         assert table.timeline_store.load().pending == ()

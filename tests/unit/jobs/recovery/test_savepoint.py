@@ -1,4 +1,4 @@
-"""Savepoints on tables without rows: what they keep, that cleaning respects them, and crashes in between."""
+"""Savepoints on tables without rows: kept files, cleaning, and recovery after a crash."""
 
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -36,7 +36,7 @@ def a_table(version: TableVersion = TableVersion.V9) -> SmallTable:
     return SmallTable(MemoryStorage(uuid4().hex), version, FixedClock(start, step=timedelta(minutes=1)))
 
 
-def save(table: SmallTable, storage: Storage | None = None, **fields: Any) -> JobResult:
+def create(table: SmallTable, storage: Storage | None = None, **fields: Any) -> JobResult:
     request = CreateSavepointRequest(base_path="/t", **fields)
     return create_savepoint(request, storage=storage or table.storage, clock=later())
 
@@ -75,7 +75,7 @@ def test_a_savepoint_keeps_the_latest_versions_as_of_its_commit(version: TableVe
     second = table.commit(A)
     table.commit(A, B)
     table.commit(FileGroupId("a", "new"), replaces={"a": ("f1",)})
-    result = save(table, instant=second.requested_time, saved_by="me", comments="before the migration")
+    result = create(table, instant=second.requested_time, saved_by="me", comments="before the migration")
     assert (result.outcome, result.instant_time) == (Outcome.COMPLETED, second.requested_time)
     assert kept(table) == {"a": (file(A, second),), "b": (file(B, first),)}
 
@@ -85,50 +85,52 @@ def test_a_savepoint_keeps_no_file_group_that_was_replaced_before(version: Table
     table = a_table(version)
     table.commit(A, B)
     replacing = table.commit(FileGroupId("a", "new"), replaces={"a": ("f1",)})
-    save(table)
+    create(table)
     assert kept(table)["a"] == (base_file_name("new", replacing.requested_time),)
 
 
 @VERSIONS
-def test_cleaning_keeps_its_files_until_it_is_deleted(version: TableVersion) -> None:
+def test_cleaning_keeps_the_files_of_a_savepoint_until_its_deletion(version: TableVersion) -> None:
     table = a_table(version)
     done = [table.commit(A) for _ in range(5)]
     saved = done[1].requested_time
-    save(table, instant=saved)
+    create(table, instant=saved)
     clean_all(table)
     assert table.storage.exists(f"a/{file(A, done[1])}")
     assert not table.storage.exists(f"a/{file(A, done[2])}")
     assert delete(table, saved).outcome is Outcome.COMPLETED
     assert delete(table, saved).outcome is Outcome.NOTHING_TO_DO
     clean_all(table)
-    assert not table.storage.exists(f"a/{file(A, done[1])}"), "Hudi's own clean forgets such files"
+    assert not table.storage.exists(f"a/{file(A, done[1])}"), "Hudi's clean does not delete these files"
 
 
-def test_creating_or_deleting_a_savepoint_twice_changes_nothing() -> None:
+def test_a_second_creation_of_a_savepoint_changes_nothing() -> None:
     table = a_table()
     table.commit(A)
-    save(table)
-    assert save(table).reused
+    create(table)
+    assert create(table).reused
     assert len(savepoints(table)) == 1
 
 
 def test_impossible_savepoints_are_refused() -> None:
     table = a_table()
     with pytest.raises(InvalidRequestError, match="no completed write yet"):
-        save(table)
+        create(table)
     done = [table.commit(A) for _ in range(5)]
     with pytest.raises(InvalidRequestError, match="no completed write 20200101000000000"):
-        save(table, instant="20200101000000000")
+        create(table, instant="20200101000000000")
     with pytest.raises(InvalidRequestError, match="is not an instant time"):
-        save(table, instant="yesterday")
+        create(table, instant="yesterday")
     clean_all(table)
-    with pytest.raises(InvalidRequestError, match="may be gone"):
-        save(table, instant=done[0].requested_time)
+    with pytest.raises(InvalidRequestError, match="may be deleted"):
+        create(table, instant=done[0].requested_time)
     assert savepoints(table) == []
 
 
 @VERSIONS
-def test_both_can_be_stopped_anywhere(version: TableVersion) -> None:
+def test_after_a_crash_at_any_change_the_next_run_completes_the_creation_or_deletion(
+    version: TableVersion,
+) -> None:
     tables: list[SmallTable] = []
 
     def start() -> Storage:
@@ -137,39 +139,39 @@ def test_both_can_be_stopped_anywhere(version: TableVersion) -> None:
         return tables[-1].storage
 
     runs = 0
-    for _ in crashes_everywhere(lambda s: save(tables[-1], s), start):
+    for _ in crashes_everywhere(lambda s: create(tables[-1], s), start):
         runs += 1
-        assert save(tables[-1]).outcome is Outcome.COMPLETED
+        assert create(tables[-1]).outcome is Outcome.COMPLETED
         assert [i.is_completed for i in savepoints(tables[-1])] == [True]
 
     def start_saved() -> Storage:
         start()
-        save(tables[-1])
+        create(tables[-1])
         return tables[-1].storage
 
-    def delete_it(storage: Storage) -> None:
+    def delete_savepoint_of_commit(storage: Storage) -> None:
         (commit,) = tables[-1].timeline_store.load().completed_writes
         delete(tables[-1], commit.requested_time, storage=storage)
 
-    for left in crashes_everywhere(delete_it, start_saved):
+    for left in crashes_everywhere(delete_savepoint_of_commit, start_saved):
         runs += 1
-        delete_it(left)
+        delete_savepoint_of_commit(left)
         assert savepoints(tables[-1]) == []
     assert runs >= 7
 
 
 @VERSIONS
-def test_previews_report_and_write_nothing(version: TableVersion) -> None:
+def test_previews_write_nothing(version: TableVersion) -> None:
     table = a_table(version)
     commit = table.commit(A, B)
     before = {stored.path for stored in table.storage.list_files()}
-    result = save(table, preview=True)
+    result = create(table, preview=True)
     assert (result.outcome, result.reason) == (
         Outcome.PLANNED,
         f"would keep 2 files of commit {commit.requested_time}",
     )
     assert {stored.path for stored in table.storage.list_files()} == before
-    assert save(table).reason == "keeps 2 files"
+    assert create(table).reason == "keeps 2 files"
     request = DeleteSavepointRequest(base_path="/t", instants=(commit.requested_time,), preview=True)
     preview = delete_savepoint(request, storage=table.storage, clock=later())
     assert (preview.outcome, preview.reason) == (Outcome.PLANNED, f"would delete {commit.requested_time}")
@@ -177,7 +179,7 @@ def test_previews_report_and_write_nothing(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_the_latest_state_can_be_saved_although_a_clean_retained_a_write_that_is_undone(
+def test_the_newest_commit_gets_a_savepoint_although_the_commit_that_a_clean_retained_was_undone(
     version: TableVersion,
 ) -> None:
     table = a_table(version)
@@ -186,15 +188,15 @@ def test_the_latest_state_can_be_saved_although_a_clean_retained_a_write_that_is
     clean_all(table)
     request = RollbackRequest(base_path="/t", instants=(undone.requested_time,))
     rollback(request, storage=table.storage, clock=later())
-    with pytest.raises(InvalidRequestError, match="may be gone"):
-        save(table, instant=older.requested_time)
-    saved = save(table)
+    with pytest.raises(InvalidRequestError, match="may be deleted"):
+        create(table, instant=older.requested_time)
+    saved = create(table)
     assert saved.instant_time == stays.requested_time
     assert sorted(kept(table)) == ["a", "b"]
 
 
-def test_an_unknown_commit_is_refused_with_the_known_ones() -> None:
+def test_the_error_for_an_unknown_commit_lists_the_newest_commits() -> None:
     table = a_table()
     commits = [table.commit(A).requested_time for _ in range(7)]
     with pytest.raises(InvalidRequestError, match=f"newest completed writes: {commits[6]}, {commits[5]},"):
-        save(table, instant="20200101000000000")
+        create(table, instant="20200101000000000")

@@ -1,4 +1,4 @@
-"""Changes by other writers that concern the rows that a write adds, found without reading a row."""
+"""Which changes of other writers may add the same keys as a write; the check decides this without reading rows."""
 
 from uuid import uuid4
 
@@ -30,11 +30,11 @@ UPSERT, OVERWRITE, OVERWRITE_TABLE = (
 
 
 class NoIndex:
-    """An index that must not be used."""
+    """An index without methods, because the check must not use the index."""
 
 
-def rows_of(operation: WriteOperation, *, is_global: bool = False) -> DuplicateCheck:
-    """The check of a write that adds a row to city=x and changes a row in city=y."""
+def check_of(operation: WriteOperation, *, is_global: bool = False) -> DuplicateCheck:
+    """The duplicate check of a write that adds a row to city=x and updates a row in city=y."""
     table = SmallTable(MemoryStorage(uuid4().hex))
     batches = tuple(
         StagedBatch("s", 0, 0, 1, path, file_id)
@@ -60,15 +60,33 @@ def added(*partitions: str, overwrites: bool = False) -> ConcurrentChange:
 @pytest.mark.parametrize(
     ("operation", "is_global", "change", "concerns"),
     [
-        pytest.param(UPSERT, False, added("city=x"), True, id="rows added where ours are added"),
-        pytest.param(UPSERT, False, added("city=y"), False, id="rows added where ours only change others"),
-        pytest.param(UPSERT, False, added("city=z"), False, id="rows added elsewhere"),
-        pytest.param(UPSERT, True, added("city=z"), True, id="rows added elsewhere, key of the whole table"),
+        pytest.param(UPSERT, False, added("city=x"), True, id="rows added where the write adds rows"),
+        pytest.param(
+            UPSERT,
+            False,
+            added("city=y"),
+            False,
+            id="rows added where the write only updates rows",
+        ),
+        pytest.param(UPSERT, False, added("city=z"), False, id="rows added to another partition"),
+        pytest.param(UPSERT, True, added("city=z"), True, id="rows added to another partition, global index"),
         pytest.param(UPSERT, True, added(), False, id="no rows added"),
-        pytest.param(OVERWRITE, False, added("city=x", overwrites=True), True, id="the same overwritten"),
-        pytest.param(OVERWRITE, False, added("city=z", overwrites=True), False, id="another overwritten"),
-        pytest.param(OVERWRITE_TABLE, False, added("city=z", overwrites=True), True, id="all overwritten"),
-        pytest.param(OVERWRITE_TABLE, False, added("city=z"), False, id="rows added beside all overwritten"),
+        pytest.param(
+            OVERWRITE, False, added("city=x", overwrites=True), True, id="the same partition overwritten"
+        ),
+        pytest.param(
+            OVERWRITE, False, added("city=z", overwrites=True), False, id="another partition overwritten"
+        ),
+        pytest.param(
+            OVERWRITE_TABLE,
+            False,
+            added("city=z", overwrites=True),
+            True,
+            id="both overwrite",
+        ),
+        pytest.param(
+            OVERWRITE_TABLE, False, added("city=z"), False, id="rows added while the table is overwritten"
+        ),
         pytest.param(
             UPSERT, False, ConcurrentChange(instant=COMMIT, kind=ChangeKind.UNDONE), True, id="undone"
         ),
@@ -77,15 +95,15 @@ def added(*partitions: str, overwrites: bool = False) -> ConcurrentChange:
 def test_a_change_concerns_the_check_if_it_may_add_the_same_keys(
     operation: WriteOperation, is_global: bool, change: ConcurrentChange, concerns: bool
 ) -> None:
-    assert rows_of(operation, is_global=is_global).concerns(change) is concerns
+    assert check_of(operation, is_global=is_global).concerns(change) is concerns
 
 
-def test_an_undone_change_may_have_restored_rows() -> None:
+def test_an_undone_commit_is_refused() -> None:
     undone = ConcurrentChange(instant=COMMIT, kind=ChangeKind.UNDONE)
     with pytest.raises(FileGroupConflictError, match=f"rolled back commit {COMMIT.requested_time}"):
-        rows_of(UPSERT).refuse([undone])
+        check_of(UPSERT).refuse([undone])
 
 
 def test_the_later_of_two_overwrites_of_a_partition_is_refused() -> None:
     with pytest.raises(FileGroupConflictError, match="overwrote partitions that this write overwrites"):
-        rows_of(OVERWRITE).refuse([added("city=x", overwrites=True)])
+        check_of(OVERWRITE).refuse([added("city=x", overwrites=True)])

@@ -81,14 +81,14 @@ def test_replaced_groups_are_deleted_completely_once_the_replacement_is_older_th
 
 
 @pytest.mark.parametrize("options", [BY_COMMITS, BY_VERSIONS], ids=["commits", "versions"])
-def test_replaced_groups_are_kept_for_running_readers_under_every_policy(options: CleanOptions) -> None:
-    """A plan of day 5 was not executed before day 20: readers may still read the files that it replaced."""
+def test_files_of_recently_replaced_groups_are_kept_under_every_policy(options: CleanOptions) -> None:
+    """A clustering planned on day 5 was executed on day 20, so queries may still read the files that it replaced."""
     group = a_group(1, replaced=5, replaced_at=at(20))
     assert plan(group, earliest=10, options=options, floor_cutoff=at(20)).sizes == {}
     assert plan(group, earliest=10, options=options, floor_cutoff=at(21)).sizes != {}
 
 
-def test_versions_are_counted_and_kept_for_running_readers() -> None:
+def test_by_file_versions_older_versions_are_deleted_except_recently_outdated_ones() -> None:
     group = a_group(1, 4, 8, 14)
     assert set(plan(group, options=BY_VERSIONS).sizes) == {name("f", 1), name("f", 4)}
     assert set(plan(group, options=BY_VERSIONS, floor_cutoff=at(8)).sizes) == {name("f", 1)}
@@ -146,7 +146,7 @@ def test_files_that_readers_may_need_are_never_deleted(
             if day in deleted:
                 moment = at(outdated) if outdated else group.replaced_at
                 assert moment, "the latest version"
-                assert moment < at(floor), "readers may have begun before it was outdated"
+                assert moment < at(floor), "a query may have started before the version became outdated"
         if deleted and group.replaced_by is not None:
             assert by_versions or group.replaced_by < at(earliest)
         if not by_versions:

@@ -1,4 +1,4 @@
-"""The earliest commit that a clean retains; worked examples of Hudi's behaviour first."""
+"""The earliest commit that a clean retains, with worked examples of Hudi's behaviour."""
 
 import pytest
 
@@ -55,24 +55,24 @@ def test_the_newest_ten_of_fifteen_commits_are_kept() -> None:
 
 
 @pytest.mark.parametrize(("pending", "expected"), [(4, at(3)), (1, None)])
-def test_a_pending_write_holds_cleaning_back_and_is_named(pending: int, expected: str | None) -> None:
+def test_a_pending_write_limits_cleaning_and_is_named(pending: int, expected: str | None) -> None:
     found = retain(commits(15, pending))
     assert earliest(found) == expected
     assert found.blocker == a_commit(pending, InstantState.INFLIGHT)
-    assert f"but pending commit {at(pending)} holds cleaning back" in found.reason
+    assert f"but pending commit {at(pending)} blocks cleaning" in found.reason
 
 
-def test_a_newer_pending_write_holds_nothing_back() -> None:
+def test_a_newer_pending_write_does_not_limit_cleaning() -> None:
     found = retain(commits(16, 16))
     assert (earliest(found), found.blocker) == (at(6), None)
 
 
-def test_nothing_is_cleaned_if_there_are_no_more_commits_than_are_kept() -> None:
+def test_nothing_is_cleaned_if_the_retention_covers_all_commits() -> None:
     found = retain(commits(10))
     assert (earliest(found), found.reason) == (None, "10 commits, 10 are kept")
 
 
-def test_by_hours_the_first_recent_commit_is_the_earliest_and_pending_writes_limit_it_too() -> None:
+def test_retention_by_hours_starts_at_the_first_commit_within_the_hours_or_before_a_pending_write() -> None:
     assert earliest(retain(commits(15), BY_HOURS, hours_cutoff=at(9))) == at(9)
     assert earliest(retain(commits(15, 5), BY_HOURS, hours_cutoff=at(9))) == at(4)
     nothing = retain(commits(15), BY_HOURS, hours_cutoff=NOW)
@@ -81,7 +81,7 @@ def test_by_hours_the_first_recent_commit_is_the_earliest_and_pending_writes_lim
 
 
 def test_recently_outdated_versions_stay() -> None:
-    """Commit 4, in a layout without completion times, ran for long: it was requested early and became visible late."""
+    """Commit 4, in a layout without completion times, was requested early and became visible late."""
     found = retain(commits(15), clean_options(floor_hours=2), floor_cutoff=at(14), visible_at={at(4): at(14)})
     assert earliest(found) == at(4)
     assert found.reason.endswith("versions outdated for less than 2 h stay")
@@ -102,6 +102,6 @@ def test_a_longer_retention_does_not_move_the_earliest_commit_back() -> None:
     assert f"needed since {at(8)}" in found.reason
 
 
-def test_versions_have_no_earliest_commit() -> None:
+def test_retention_by_file_versions_has_no_earliest_commit() -> None:
     found = retain(commits(15), clean_options(policy=CleanPolicy.KEEP_LATEST_FILE_VERSIONS))
     assert (earliest(found), found.reason) == (None, "3 versions of each file group are kept")

@@ -91,7 +91,7 @@ def reasons(proposal: ClusteringProposal) -> dict[str, int]:
 
 
 @BOTH
-def test_only_what_later_commits_wrote_is_planned(parity: bool) -> None:
+def test_only_files_that_later_commits_wrote_are_planned(parity: bool) -> None:
     table = a_table({"p/a": 10, "p/b": 10, "p/c": 10, "p/d": 10})
     commits = [a_commit(3, "p/c"), a_commit(1, "p/a"), a_commit(2, "p/b", "p/gone")]
     proposal = plan(table, *commits, parity=parity)
@@ -140,7 +140,7 @@ def test_the_checkpoint_stops_before_files_without_room_in_the_plan() -> None:
     assert plan(table, *commits[1:], commits[0], max_num_groups=2).checkpoint == at(4)
 
 
-def test_the_checkpoint_stops_before_files_under_another_plan() -> None:
+def test_the_checkpoint_stops_before_files_of_another_plan() -> None:
     table = a_table({"p/a": 10, "p/b": 10, "p/c": 10}, reserved=("p/b",))
     proposal = plan(table, a_commit(2, "p/a"), a_commit(3, "p/b"), a_commit(4, "p/c"))
     assert (groups(proposal), proposal.checkpoint) == ([["p/a", "p/c"]], at(2))
@@ -162,7 +162,7 @@ def test_parity_groups_a_partition_as_soon_as_it_is_full() -> None:
     assert groups(proposal) == [["p/b"], ["p/a"], ["p/c", "p/d"], ["q/a"]]
 
 
-def test_parity_stops_at_the_commit_with_which_the_plan_is_full() -> None:
+def test_parity_stops_after_the_commit_that_fills_the_plan() -> None:
     table = a_table({"p/a": 90, "p/b": 120, "p/c": 60, "q/a": 10}, reserved=())
     commits = [a_commit(2, "p/a", "q/a"), a_commit(3, "p/b"), a_commit(4, "p/c")]
     proposal = plan(table, *commits, parity=True, max_num_groups=2)

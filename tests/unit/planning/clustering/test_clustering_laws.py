@@ -144,7 +144,7 @@ def test_groups_respect_the_limits(case: Case) -> None:
 
 
 @given(cases(parity=False))
-def test_every_group_improves_something_that_is_not_settled(case: Case) -> None:
+def test_every_group_improves_files_that_are_not_settled(case: Case) -> None:
     for group in case.proposal.groups:
         known = [case.known.settled.get(s.file_group_id) for s in group.slices]
         in_order = [k is not None and k.layout == case.options.layout for k in known]
@@ -243,7 +243,7 @@ def test_settled_files_are_not_rewritten(case: Case, limits: int, targets: int, 
 
 
 @given(cases(parity=False), st.floats(0.6, 1.1))
-def test_repeated_clustering_comes_to_an_end(case: Case, shrink: float) -> None:
+def test_repeated_clustering_ends(case: Case, shrink: float) -> None:
     unsettled = len(case.snapshot.all_slices) - sum(
         k.target_file_max_bytes is not None for k in case.known.settled.values()
     )
@@ -253,7 +253,7 @@ def test_repeated_clustering_comes_to_an_end(case: Case, shrink: float) -> None:
         case = executed(case, shrink, rounds)
         rounds += 1
         assert len(case.snapshot.all_slices) <= before
-        # Each round settles some files, and a round with room for all groups leaves little for the next.
+        # Each round clusters some files. After a round with room for all groups, the next rounds have little work.
         assert rounds <= unsettled
         if case.options.max_num_groups == 30:
             assert rounds <= 3

@@ -75,7 +75,7 @@ def groups(proposal: ClusteringProposal) -> list[tuple[list[int], int]]:
     ]
 
 
-def test_the_worked_example() -> None:
+def test_parity_plans_the_groups_of_hudis_worked_example() -> None:
     proposal = plan(a_table_of(*(size * MB for size in (60, 250, 100, 150, 200))))
     assert groups(proposal) == [([250], 2), ([200, 150], 2), ([100, 60], 1)]
     assert [g.reason for g in proposal.groups] == ["1 file into 2", "2 files into 2", "2 files into 1"]
@@ -87,7 +87,7 @@ def test_a_single_small_file_is_rewritten_unless_switched_off() -> None:
     assert (off.groups, [(s.reason, s.slices) for s in off.skipped]) == ((), [(ALONE, 1)])
 
 
-def test_only_the_last_group_is_dropped_for_having_one_slice() -> None:
+def test_only_the_last_group_is_left_out_because_it_has_one_slice() -> None:
     sizes = (250 * MB, 240 * MB, 230 * MB)
     assert groups(plan(a_table_of(*sizes), single_group_enabled=False)) == [([250], 2), ([240], 2)]
 
@@ -136,7 +136,7 @@ def test_slices_are_packed_in_the_requested_order(sort_by: str, expected: list[s
     assert [s.file_group_id.file_id for g in proposal.groups for s in g.slices] == expected
 
 
-def test_a_full_plan_takes_the_groups_of_the_first_partitions() -> None:
+def test_a_full_plan_contains_the_groups_of_the_first_partitions() -> None:
     table = a_table(*(a_slice(f"f{i}", 250 * MB, p) for p in "ba" for i in range(2)), a_slice("f", 1, "c"))
     proposal = plan(table, max_num_groups=3)
     assert [g.partition_path for g in proposal.groups] == ["a", "a", "b"]
@@ -147,7 +147,7 @@ def test_a_full_plan_takes_the_groups_of_the_first_partitions() -> None:
     ]
 
 
-def test_a_partition_with_more_groups_than_a_plan_takes_is_overdue() -> None:
+def test_a_partition_with_more_groups_than_fit_into_a_plan_is_overdue() -> None:
     proposal = plan(a_table_of(*[250 * MB] * 5), max_num_groups=2, single_group_enabled=False)
     assert groups(proposal) == [([250], 2), ([250], 2)]
     assert [(s.reason, s.slices, s.is_overdue) for s in proposal.skipped] == [(NO_ROOM.format(2), 3, True)]
@@ -163,7 +163,7 @@ def test_single_file_sort_rewrites_every_small_file_into_one_file() -> None:
     assert groups(proposal) == [([250], 1), ([10], 1)]
 
 
-def test_files_that_clustering_wrote_are_planned_again_as_by_hudi() -> None:
+def test_parity_plans_files_again_that_a_clustering_wrote() -> None:
     options = clustering_options(parity=True)
     table = a_table_of(10, 20)
     first = plan_clustering(table, options, ClusteringInput())
@@ -171,7 +171,7 @@ def test_files_that_clustering_wrote_are_planned_again_as_by_hudi() -> None:
 
 
 def naive_groups(sizes: list[int], cap: int, target: int) -> list[tuple[int, int, int]]:
-    """Slices, bytes and outputs of each group, by taking one group after the other off the list."""
+    """Number of slices, bytes and output files of each group, formed by removing groups from the sorted list."""
     groups = []
     left = sorted(sizes, reverse=True)
     while left:
@@ -184,7 +184,7 @@ def naive_groups(sizes: list[int], cap: int, target: int) -> list[tuple[int, int
 
 
 @given(st.lists(st.integers(0, 299), max_size=30), st.integers(1, 900), st.integers(1, 900))
-def test_the_groups_equal_those_of_a_naive_next_fit(sizes: list[int], cap: int, target: int) -> None:
+def test_the_groups_equal_the_groups_of_a_naive_next_fit(sizes: list[int], cap: int, target: int) -> None:
     proposal = plan(
         a_table_of(*sizes),
         small_file_limit_bytes=300,

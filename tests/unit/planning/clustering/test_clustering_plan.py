@@ -90,7 +90,7 @@ def test_slices_are_stored_with_absolute_paths() -> None:
     assert plan.preserve_hoodie_metadata is True
 
 
-def test_metrics_equal_those_of_hudi() -> None:
+def test_metrics_equal_hudis_metrics() -> None:
     group = a_group(a_slice("f", 3 * MIB + 9, 2 * MIB, MIB - 10), a_slice("g", None, 5), a_slice("h", -1))
     assert stored(group).groups[0].metrics == {
         "TOTAL_LOG_FILES": 3.0,
@@ -122,7 +122,7 @@ def test_the_plan_stores_waiting_partitions_and_the_checkpoint() -> None:
     assert stored().extra_metadata == {}
 
 
-def test_the_stored_plan_survives_the_timeline() -> None:
+def test_a_stored_plan_is_unchanged_after_encoding_and_decoding() -> None:
     plan = stored(a_group(a_slice("f", 5, 7), a_slice("g", None, 1)), layout=Layout(columns=("a",)))
     assert decode_requested_replace(encode_requested_replace(plan)).clustering_plan == plan
 
@@ -132,7 +132,7 @@ def test_the_stored_plan_survives_the_timeline() -> None:
     [Layout(), Layout(columns=("a", "b")), Layout(columns=("a",), strategy=LayoutStrategy.HILBERT)],
     ids=str,
 )
-def test_settings_of_the_plan_win_over_the_executors_options(layout: Layout) -> None:
+def test_settings_of_the_plan_have_priority_over_the_executors_options(layout: Layout) -> None:
     running = clustering_options(layout=Layout(columns=("z",), strategy=LayoutStrategy.ZORDER))
     settings = read_plan_settings(stored(layout=layout, target_file_max_bytes=5), running)
     assert settings == SettledSlice(layout=layout, target_file_max_bytes=5)
@@ -144,7 +144,7 @@ def of_hudi(**parameters: str) -> ClusteringPlan:
     return ClusteringPlan(groups=(), strategy=strategy)
 
 
-def test_hudis_plans_leave_curve_and_target_to_the_executor_but_not_the_columns() -> None:
+def test_for_hudis_plans_the_executor_sets_curve_and_target_and_the_plan_sets_the_columns() -> None:
     default = clustering_options(
         layout=Layout(columns=("z",), strategy=LayoutStrategy.HILBERT), target_file_max_bytes=9
     )

@@ -113,7 +113,7 @@ def test_groups_have_the_size_of_whole_target_files() -> None:
     assert [(g.input_bytes, g.output_files) for g in proposal.groups] == [(400, 2), (400, 2), (200, 1)]
 
 
-def test_a_group_cap_below_the_target_is_kept() -> None:
+def test_a_group_limit_below_the_target_size_is_respected() -> None:
     proposal = plan(a_table_of(*[50] * 4), max_bytes_per_group=120)
     assert [(g.input_bytes, g.output_files) for g in proposal.groups] == [(100, 1), (100, 1)]
 
@@ -130,7 +130,7 @@ def test_best_fit_needs_fewer_groups_than_next_fit() -> None:
 def test_a_single_small_file_is_not_rewritten(single_group: bool) -> None:
     proposal = plan(a_table_of(10), single_group_enabled=single_group)
     assert proposal.groups == ()
-    assert proposal.reason == "none of the table's 1 files would become fewer: 1 would not become fewer files"
+    assert proposal.reason == "none of the table's 1 files can be clustered: 1 would not become fewer files"
 
 
 def test_a_single_unsorted_file_is_a_group_unless_switched_off() -> None:
@@ -154,7 +154,7 @@ def test_the_reason_of_a_sorted_group_names_the_order() -> None:
 def test_settled_files_alone_are_not_rewritten() -> None:
     proposal = plan(a_table_of(10, 20), settled(None, 200, "f0", "f1"))
     assert proposal.groups == ()
-    assert reasons(proposal) == {"as a clustering with these options left it": 2}
+    assert reasons(proposal) == {"already clustered with these options": 2}
 
 
 def test_settled_files_join_a_group_with_new_files() -> None:
@@ -175,7 +175,7 @@ def test_files_of_another_layout_are_not_settled() -> None:
     assert plan(a_table_of(10, 10), settled(zorder, 200, "f0", "f1")).groups == ()
 
 
-def test_a_left_over_file_gets_a_companion_so_that_it_is_not_planned_again() -> None:
+def test_a_single_remaining_file_is_grouped_with_a_file_of_a_full_group() -> None:
     proposal = plan(a_table_of(99, 99, 99, 99, 45))
     assert sorted(len(g.slices) for g in proposal.groups) == [2, 3]
     assert proposal.skipped == ()
@@ -202,8 +202,8 @@ def test_every_file_left_out_has_a_reason() -> None:
         SkippedPartition(partition_path="p", reason=reason, slices=1)
         for reason in (
             "at or above the small-file limit of 100 bytes",
+            f"in the pending plan {PLAN_INSTANT}",
             "size of a file is unknown",
-            f"under the pending plan {PLAN_INSTANT}",
             "would not become fewer files",
         )
     )
@@ -220,7 +220,7 @@ def test_log_files_count_with_their_weight() -> None:
     assert reasons(plan(a_table(a_slice("f0", 10, logs=(-1,))))) == {"size of a file is unknown": 1}
 
 
-def test_the_plan_takes_one_group_per_partition_and_round_the_most_useful_first() -> None:
+def test_each_round_adds_one_group_per_partition_and_the_most_useful_groups_are_first() -> None:
     few, many = [40] * 3, [1] * 50
     table = a_table(
         *(a_slice(f"f{i}", 40, "a") for i in range(30)),
@@ -233,7 +233,7 @@ def test_the_plan_takes_one_group_per_partition_and_round_the_most_useful_first(
     assert reasons(proposal) == {"no room in this plan: hoodie.clustering.plan.strategy.max.num.groups=3": 20}
 
 
-def test_partitions_that_waited_come_first() -> None:
+def test_partitions_that_have_waited_precede_all_others() -> None:
     table = a_table(*(a_slice(f"f{i}", i + 1, p) for i in range(3) for p in "abc"))
     given = ClusteringInput(overdue_partitions=("c", "gone"))
     proposal = plan(table, given, max_num_groups=1)
@@ -241,7 +241,7 @@ def test_partitions_that_waited_come_first() -> None:
     assert proposal.overdue_partitions == ("a", "b")
 
 
-def test_groups_that_only_sort_come_last_the_larger_first() -> None:
+def test_groups_that_only_sort_rows_are_last_in_descending_order_of_size() -> None:
     table = a_table(a_slice("f", 10, "a"), a_slice("f", 90, "b"), a_slice("f", 9, "c"), a_slice("g", 90, "c"))
     assert [g.partition_path for g in plan(table, layout=LINEAR_A).groups] == ["c", "b", "a"]
 
@@ -252,7 +252,7 @@ def test_single_file_sort_plans_each_file_that_is_not_in_order() -> None:
     proposal = plan(table, given, layout=LINEAR_A, plan_strategy=PlanStrategyKind.SINGLE_FILE_SORT)
     assert groups(proposal) == [(["f2"], 1), (["f0"], 1)]
     assert reasons(proposal) == {
-        "its rows are in order": 1,
+        "already in the requested order": 1,
         "at or above the small-file limit of 100 bytes": 1,
     }
 
@@ -273,7 +273,7 @@ def test_the_reason_of_an_empty_plan_names_the_most_common_obstacles() -> None:
     table = a_table(*(a_slice(f"f{i}", 100 + i, p) for p in ("p", "q", "r") for i in range(2)))
     assert plan(table, partition_pattern="[pq]", layout=LINEAR_A).reason == (
         "2 of 3 partitions match hoodie.clustering.plan.strategy.partition.regex.pattern=[pq]; none of their 4 "
-        "files would become fewer or better ordered: 4 at or above the small-file limit of 100 bytes"
+        "files can be clustered: 4 at or above the small-file limit of 100 bytes"
     )
 
 
@@ -323,7 +323,7 @@ def test_missing_selected_partitions_are_reported_with_the_groups() -> None:
         ({"partition_pattern": "("}, ("hoodie.clustering.plan.strategy.partition.regex.pattern",)),
     ],
 )
-def test_options_that_contradict_themselves_are_refused_by_name(
+def test_an_error_about_impossible_options_names_their_keys(
     changes: dict[str, object], named: tuple[str, ...]
 ) -> None:
     with pytest.raises(InvalidRequestError) as raised:
@@ -335,7 +335,7 @@ def test_parity_may_split_small_files() -> None:
     check_clustering_options(clustering(target_file_max_bytes=50, parity=True))
 
 
-def test_a_range_with_one_open_end_is_accepted() -> None:
+def test_a_partition_range_without_an_end_is_accepted() -> None:
     mode = PartitionFilterMode.SELECTED_PARTITIONS
     proposal = plan(a_table_of(1, 2), partition_filter_mode=mode, begin_partition="p")
     assert len(proposal.groups) == 1

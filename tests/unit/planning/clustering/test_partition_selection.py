@@ -30,12 +30,12 @@ def test_the_pattern_must_match_the_whole_path() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(", "a{99999999999}", "*"])
-def test_an_invalid_pattern_is_refused_by_name(pattern: str) -> None:
+def test_an_error_about_an_invalid_pattern_names_the_option(pattern: str) -> None:
     with pytest.raises(InvalidRequestError, match=PATTERN.replace(".", r"\.")):
         select(partition_pattern=pattern)
 
 
-def test_selected_partitions_are_taken_as_listed_and_the_pattern_is_ignored() -> None:
+def test_selected_partitions_keep_their_order_and_the_pattern_is_ignored() -> None:
     selection = select(selected_partitions=(DAYS[3], DAYS[1], DAYS[3]), partition_pattern="nothing")
     assert selection.partitions == (DAYS[3], DAYS[1])
     assert selection.reason == f"2 of 30 partitions match {SELECTED}={DAYS[3]},{DAYS[1]},{DAYS[3]}"
@@ -95,7 +95,7 @@ def test_a_range_includes_both_ends(begin: str, end: str, expected: tuple[str, .
     assert selection.partitions == expected
 
 
-def test_day_rolling_takes_each_partition_in_one_hour_of_the_day() -> None:
+def test_day_rolling_selects_each_partition_in_one_hour_of_the_day() -> None:
     mode = PartitionFilterMode.DAY_ROLLING
     assert select(partition_filter_mode=mode, hour=1).partitions == (DAYS[1], DAYS[25])
     by_hour = [select(partition_filter_mode=mode, hour=hour).partitions for hour in range(24)]

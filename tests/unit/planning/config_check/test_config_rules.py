@@ -1,4 +1,4 @@
-"""Every rule of the check of settings finds what it is for, and lets the settings next to it pass."""
+"""Every rule of the configuration check finds the settings that it describes, and does not report similar settings."""
 
 import pytest
 
@@ -21,25 +21,25 @@ from hudi_table_services.options.registry import KNOWN_OPTIONS
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.planning.config_check.check import CONFIG_RULES, check_config
 from support.config_cases import Case
-from support.config_option_cases import LAST_CASES, NAME_AND_UPKEEP_CASES
+from support.config_option_cases import NAME_AND_UPKEEP_CASES, OTHER_CASES
 from support.config_table_cases import TABLE_CASES, WRITER_CASES
 
-CASES = {**NAME_AND_UPKEEP_CASES, **WRITER_CASES, **TABLE_CASES, **LAST_CASES}
+CASES = {**NAME_AND_UPKEEP_CASES, **WRITER_CASES, **TABLE_CASES, **OTHER_CASES}
 FOUND = [(rule, case) for rule, (cases, _) in CASES.items() for case in cases]
 NOT_FOUND = [(rule, case) for rule, (_, cases) in CASES.items() for case in cases]
 
 
-def test_every_rule_is_shown_with_and_without_a_finding() -> None:
+def test_every_rule_has_cases_with_and_without_a_finding() -> None:
     assert set(CASES) == {rule.rule_id for rule in CONFIG_RULES}
     assert all(cases and others for cases, others in CASES.values())
 
 
 @pytest.mark.parametrize(("rule", "case"), FOUND, ids=[f"{rule}-{n}" for n, (rule, _) in enumerate(FOUND)])
-def test_it_is_found(rule: str, case: Case) -> None:
+def test_the_rule_finds_the_problem(rule: str, case: Case) -> None:
     (finding,) = case.findings(rule)
     assert finding.severity == case.severity
     text = f"{finding.reason} {finding.cure}"
-    assert case.says in text
+    assert case.text in text
     assert set(case.names) <= finding.options.keys()
     assert finding.source
     assert finding.cure
@@ -48,16 +48,16 @@ def test_it_is_found(rule: str, case: Case) -> None:
 @pytest.mark.parametrize(
     ("rule", "case"), NOT_FOUND, ids=[f"{rule}-{n}" for n, (rule, _) in enumerate(NOT_FOUND)]
 )
-def test_it_is_not_found(rule: str, case: Case) -> None:
+def test_the_rule_does_not_report_valid_settings(rule: str, case: Case) -> None:
     assert case.findings(rule) == []
 
 
-def test_nothing_given_is_clean_for_either_engine() -> None:
+def test_empty_options_have_no_findings_for_any_engine() -> None:
     for engine in ("native", "hudi", "both"):
         assert check_config({}, RuntimeFacts(engine=engine)).status == "clean"
 
 
-def test_the_worst_comes_first_and_gives_the_status() -> None:
+def test_the_most_severe_finding_is_first_and_determines_the_status() -> None:
     report = check_config(
         {
             "hoodie.upsert.shuffle.parallelism": "3",
@@ -69,7 +69,7 @@ def test_the_worst_comes_first_and_gives_the_status() -> None:
     assert (report.status, report.options_checked, report.engine) == ("error", 3, "native")
 
 
-def test_a_rule_that_is_accepted_is_not_applied() -> None:
+def test_an_accepted_rule_is_not_applied() -> None:
     options = {MIN_COMMITS.key: "3"}
     every, less = check_config(options), check_config(options, accepted_rules=["archival-before-cleaning"])
     assert less.rules_checked == every.rules_checked - 1
@@ -78,7 +78,7 @@ def test_a_rule_that_is_accepted_is_not_applied() -> None:
     }
 
 
-def test_values_are_shown_as_given_or_as_defaults() -> None:
+def test_a_finding_shows_given_values_and_marks_defaults() -> None:
     (finding,) = check_config({CONCURRENCY_MODE.key: "optimistic_concurrency_control"}).findings
     assert finding.options == {
         CONCURRENCY_MODE.key: "optimistic_concurrency_control",
@@ -119,8 +119,8 @@ def is_refused_by_a_job(options: dict[str, str]) -> bool:
 
 
 @pytest.mark.parametrize("key", dict.fromkeys(NUMBERS))
-def test_a_number_is_bad_where_a_job_refuses_it(key: str) -> None:
-    # Gates read their number only where they are switched on.
+def test_the_rule_bad_value_rejects_a_number_if_and_only_if_a_job_rejects_it(key: str) -> None:
+    # The minimum numbers of commits are read only if their option (inline or async clustering) is on.
     switches = {SCHEDULE_INLINE.key: "true"} if ".async.max" in key else {}
     switches |= {INLINE.key: "true"} if ".inline.max" in key else {}
     options = {key: f"{KNOWN_OPTIONS[key].default}.5", **switches}
@@ -128,7 +128,7 @@ def test_a_number_is_bad_where_a_job_refuses_it(key: str) -> None:
     assert bool(found) == is_refused_by_a_job(options)
 
 
-def test_an_error_is_not_hidden_behind_a_milder_finding() -> None:
+def test_an_error_is_reported_although_a_less_severe_finding_names_the_same_options() -> None:
     options = {MAX_FILE_SIZE.key: "0", SMALL_FILE_LIMIT.key: "10"}
     found = {each.rule: each.severity for each in check_config(options).findings}
     assert found == {"small-limit-above-max": "warning", "refused-by-job": "error"}

@@ -85,7 +85,7 @@ def reasons(plan: FileSizingPlan) -> dict[str, str]:
 
 @pytest.mark.parametrize("parity", [False, True], ids=["ours", "parity"])
 @pytest.mark.parametrize("auto_split", [False, True], ids=["split-size", "auto-split"])
-def test_the_founding_example_is_planned_to_the_row(parity: bool, auto_split: bool) -> None:
+def test_the_founding_example_gets_exactly_the_expected_row_counts(parity: bool, auto_split: bool) -> None:
     table = a_table_of({file_id: size * MB for file_id, size in FOUNDING_SIZES.items()})
     options = sizing(parity=parity, insert_auto_split=auto_split, insert_split_size=120_000)
     plan = plan_file_sizing(table, a_batch(80_000 + 40_000 + 30_000 + 300_000), [], options)
@@ -136,7 +136,7 @@ def test_a_file_exactly_at_the_limit_is_not_small() -> None:
     assert reasons(plan) == {"at": "at or above the small-file limit of 100000000 bytes"}
 
 
-def test_a_file_without_room_for_one_record_gets_none() -> None:
+def test_a_file_without_room_for_one_record_gets_no_inserts() -> None:
     options = sizing(max_file_size_bytes=100 * MB)
     plan = plan_file_sizing(a_table_of({"a": 100 * MB - 999}), a_batch(50_000), [], options)
     assert padding(plan) == {}
@@ -144,7 +144,7 @@ def test_a_file_without_room_for_one_record_gets_none() -> None:
     assert reasons(plan) == {"a": "no room for one more record"}
 
 
-def test_growth_by_updates_of_the_batch_is_deducted_from_the_room() -> None:
+def test_growth_by_the_batchs_updates_is_deducted_from_the_free_space() -> None:
     workload = a_batch(100_000, updates={"a": 10_000}, record_size=1_500)
     plan = plan_file_sizing(a_table_of({"a": 90 * MB}), workload, [], sizing())
     # 10,000 updates grow by 500 bytes each, which takes 5 of the 30 MB of free space.
@@ -163,7 +163,7 @@ def test_a_file_that_its_updates_will_fill_gets_no_insert() -> None:
     ]
 
 
-def test_moved_rows_take_room_and_deletes_do_not() -> None:
+def test_moved_rows_reduce_the_free_space_and_deletes_do_not_change_it() -> None:
     updates = (
         UpdateWorkload(file_id="a", update_count=30_000, inserted_by_move=10_000, delete_count=20_000),
     )
@@ -173,23 +173,23 @@ def test_moved_rows_take_room_and_deletes_do_not() -> None:
     assert padding(plan) == {"a": 20_000}
 
 
-def test_smaller_updates_free_no_room() -> None:
+def test_updates_with_smaller_rows_do_not_increase_the_free_space() -> None:
     workload = a_batch(100_000, updates={"a": 90_000}, record_size=10)
     assert padding(plan_file_sizing(a_table_of({"a": 90 * MB}), workload, [], sizing())) == {"a": 30_000}
 
 
 @pytest.mark.parametrize("parity", [False, True], ids=["ours", "parity"])
-def test_file_groups_under_a_pending_plan_get_no_inserts(parity: bool) -> None:
+def test_file_groups_of_a_pending_plan_get_no_inserts(parity: bool) -> None:
     table = a_table_of({"a": 40 * MB, "b": 40 * MB}, reserved=("a",))
     plan = plan_file_sizing(table, a_batch(100), [], sizing(parity=parity))
     assert padding(plan) == {"b": 100}
-    assert reasons(plan)["a"] == f"under the pending plan {PLAN_INSTANT}"
+    assert reasons(plan)["a"] == f"in the pending plan {PLAN_INSTANT}"
 
 
 @pytest.mark.parametrize("parity", [False, True], ids=["ours", "parity"])
-def test_updates_of_a_file_group_under_a_pending_plan_are_refused(parity: bool) -> None:
+def test_updates_of_a_file_group_of_a_pending_plan_are_refused(parity: bool) -> None:
     table = a_table_of({"a": 40 * MB}, reserved=("a",))
-    with pytest.raises(FileGroupConflictError, match=f"p/a, which is under the pending plan {PLAN_INSTANT}"):
+    with pytest.raises(FileGroupConflictError, match=f"p/a, which is in the pending plan {PLAN_INSTANT}"):
         plan_file_sizing(table, a_batch(0, updates={"a": 1}), [], sizing(parity=parity))
 
 
@@ -248,7 +248,7 @@ def test_without_tolerance_no_file_exceeds_the_max_size() -> None:
     assert new_files(plan) == [120_000, 1]
 
 
-def test_rows_are_spread_evenly_if_every_file_reaches_its_size() -> None:
+def test_rows_are_spread_evenly_if_every_file_becomes_large_enough() -> None:
     plan = plan_file_sizing(a_table_of({}), a_batch(5 * 120_000 + 70_000), [], sizing())
     assert new_files(plan) == [111_667] * 4 + [111_666] * 2
 
@@ -265,7 +265,7 @@ def test_an_empty_batch_gives_an_empty_plan() -> None:
     assert plan_file_sizing(a_table_of({"a": 1}), a_batch(0), [], sizing()).is_empty
 
 
-def test_the_footer_is_counted_while_it_grows() -> None:
+def test_the_growing_footer_counts_as_part_of_the_file_size() -> None:
     options = sizing(footer_bytes_per_record=200.0, footer_max_records=10_000, footer_base_bytes=1 * MB)
     plan = plan_file_sizing(a_table_of({}), a_batch(200_000), [], options)
     # 1 MB + 10,000 x 200 bytes of footer leave 117 MB for rows of 1,000 bytes.

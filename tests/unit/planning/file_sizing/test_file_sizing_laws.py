@@ -225,7 +225,7 @@ def test_the_largest_small_files_are_padded_first(case: Case) -> None:
 
 
 @given(cases(parity=False))
-def test_new_files_are_opened_only_when_the_small_ones_are_full(case: Case) -> None:
+def test_new_files_are_opened_only_if_the_padded_files_are_full(case: Case) -> None:
     for sizing in case.plan.partitions:
         cost = FileCost.of(sizing.record_size.bytes_per_record, case.options)
         for bucket in sizing.padded_buckets if sizing.new_buckets else ():
@@ -237,7 +237,7 @@ def test_new_files_are_opened_only_when_the_small_ones_are_full(case: Case) -> N
 
 
 @given(st.integers(1, 300), st.integers(0, 50_000), st.sampled_from([0, 60_000, 100_000]))
-def test_no_new_file_is_tiny_next_to_a_full_one(record_size: int, inserts: int, limit: int) -> None:
+def test_no_new_file_is_much_smaller_than_a_full_file(record_size: int, inserts: int, limit: int) -> None:
     options = file_sizing_options(
         max_file_size_bytes=MAX, small_file_limit_bytes=limit, record_size_estimate_bytes=record_size
     )
@@ -248,9 +248,7 @@ def test_no_new_file_is_tiny_next_to_a_full_one(record_size: int, inserts: int, 
 
 
 @given(st.lists(st.integers(1, 8_000), min_size=1, max_size=12), st.sampled_from([10, 100, 333]))
-def test_planning_with_the_resulting_sizes_opens_no_needless_file(
-    batches: list[int], record_size: int
-) -> None:
+def test_consecutive_batches_open_no_unnecessary_files(batches: list[int], record_size: int) -> None:
     options = file_sizing_options(
         max_file_size_bytes=MAX, small_file_limit_bytes=100_000, record_size_estimate_bytes=record_size
     )
@@ -262,7 +260,7 @@ def test_planning_with_the_resulting_sizes_opens_no_needless_file(
         per_file = plan.partitions[0].records_per_new_file
         assert len(plan.new_buckets) <= math.ceil(max(inserts - room, 0) / per_file)
         table = _after(table, plan)
-    # However the rows were split into batches, at most one file per table is still to be filled.
+    # However the rows are divided into batches, at most one file of the table is small at the end.
     assert sum(s.size_bytes < options.small_file_limit_bytes for s in table.slices_of("")) <= 1
 
 

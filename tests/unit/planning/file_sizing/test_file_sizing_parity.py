@@ -49,7 +49,7 @@ def a_table(slices: list[FileSlice], table_type: str = "COPY_ON_WRITE") -> Table
 def naive_plan(
     sizes: list[int], updates: list[int], inserts: int, options: FileSizingOptions
 ) -> tuple[list[tuple[str, int, int]], list[int]]:
-    """Assign row by row: each insert goes to the first file that is still open by Hudi's arithmetic."""
+    """Assign the rows one by one: each insert is written to the first file with room, by Hudi's arithmetic."""
     average = options.record_size_estimate_bytes
     placed = {f"f{i}": 0 for i in range(len(sizes))}
     new: list[int] = []
@@ -87,7 +87,7 @@ def naive_plan(
         footer_bytes_per_record=st.just(7.19),
     ),
 )
-def test_parity_agrees_with_a_naive_implementation(
+def test_a_parity_plan_equals_the_plan_of_a_naive_implementation(
     files: list[tuple[int, int]], inserts: int, options: FileSizingOptions
 ) -> None:
     sizes, updates = [f[0] for f in files], [f[1] for f in files]
@@ -100,7 +100,7 @@ def test_parity_agrees_with_a_naive_implementation(
     assert [b.insert_count for b in plan.new_buckets] == new
 
 
-def test_merge_on_read_pads_the_smallest_file_without_log_files_only() -> None:
+def test_in_merge_on_read_tables_only_the_smallest_file_without_log_files_is_padded() -> None:
     table = a_table([a_slice("a", 30), a_slice("b", 20), a_slice("c", 10, has_log=True)], "MERGE_ON_READ")
     options = file_sizing_options(
         max_file_size_bytes=100, small_file_limit_bytes=50, record_size_estimate_bytes=10, parity=True
@@ -173,7 +173,7 @@ def test_totals_of_a_commit_are_sums_and_of_a_deltacommit_one_per_base_file() ->
     assert commit_totals(an_instant(Action.REPLACE_COMMIT), metadata) == ()
 
 
-def test_a_new_file_in_parity_rounds_its_rows_up() -> None:
+def test_parity_rounds_the_rows_of_a_new_file_up() -> None:
     options = file_sizing_options(
         max_file_size_bytes=1_000, small_file_limit_bytes=500, record_size_estimate_bytes=300, parity=True
     )

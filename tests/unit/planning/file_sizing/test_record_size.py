@@ -1,4 +1,4 @@
-"""Bytes per record: which files are sampled, how odd files are left out, and the fallbacks without samples."""
+"""Bytes per record: the sampled files, the atypical files that are ignored, and the fallbacks without samples."""
 
 import pytest
 from hypothesis import given
@@ -64,7 +64,7 @@ def test_a_partition_without_files_uses_the_files_of_the_table() -> None:
     assert (found.bytes_per_record, found.source) == (500.0, RecordSizeSource.TABLE_FILES)
 
 
-def test_an_odd_file_does_not_move_the_estimate() -> None:
+def test_an_atypical_file_does_not_change_the_estimate() -> None:
     usual = [a_sample(100, file_id=f"f{i}") for i in range(9)]
     found = estimate([*usual, a_sample(9_000, file_id="odd")])
     assert (found.bytes_per_record, found.sampled_files, found.odd_files) == (100.0, 9, 1)
@@ -102,7 +102,7 @@ def test_the_size_of_the_batch_takes_precedence_over_the_default() -> None:
     assert estimate([], batch=0.0).source is RecordSizeSource.DEFAULT_OPTION
 
 
-def test_without_any_evidence_the_default_is_used() -> None:
+def test_without_samples_and_batch_size_the_default_is_used() -> None:
     expected = RecordSizeEstimate(bytes_per_record=1024.0, source=RecordSizeSource.DEFAULT_OPTION)
     assert estimate([]) == expected
 
@@ -146,7 +146,7 @@ def test_the_estimate_is_between_the_smallest_and_largest_sample(samples: list[F
 
 
 @pytest.mark.parametrize("odd_share", [0.1, 0.3, 0.45])
-def test_a_minority_of_odd_rows_never_decides(odd_share: float) -> None:
+def test_a_minority_of_atypical_rows_does_not_change_the_estimate(odd_share: float) -> None:
     odd = int(100_000 * odd_share)
     samples = [
         a_sample(100, records=100_000 - odd, file_id="usual"),

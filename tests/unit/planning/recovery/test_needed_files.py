@@ -60,13 +60,13 @@ def test_replaced_file_groups_are_not_needed() -> None:
     assert needed(write(T[1], base(T[1])), write(T[2], replaces={"b": ("f1",)})) == {base(T[1]).path}
 
 
-def test_nothing_is_needed_if_storage_has_a_newer_version() -> None:
+def test_a_version_is_not_needed_if_storage_has_a_newer_version() -> None:
     assert needed(write(T[1], base(T[1])), live={F1: T[2]}) == set()
     assert needed(write(T[1], base(T[1])), live={F1: T[0]}) == {base(T[1]).path}
 
 
 def test_logs_that_completed_after_the_base_file_was_requested_are_needed() -> None:
-    """From table version 8 on, a compaction includes log files that completed before it was requested."""
+    """From table version 8 on, a compaction includes the log files that completed before its request."""
     writes = [
         write(T[1], log(T[1]), completed=T[2]),
         write(T[3], log(T[3]), completed=T[6]),
@@ -95,7 +95,7 @@ def test_a_log_file_that_was_never_created_is_not_needed() -> None:
         (4, None, "gone"),
         (4, 0, "empty"),
         (0, 0, "empty"),
-        (4, 3, "3 bytes in place of 4"),
+        (4, 3, "3 bytes instead of 4"),
         (4, 4, ""),
         (0, 9, ""),
     ],

@@ -47,7 +47,7 @@ def test_a_needed_file_is_not_an_orphan(name: str, known: KnownInstants) -> None
 
 
 @given(names, known_instants)
-def test_a_file_of_a_possibly_archived_write_is_an_orphan_only_if_it_was_undone_for_good(
+def test_a_file_of_a_possibly_archived_write_is_an_orphan_only_if_the_write_was_permanently_undone(
     name: str, known: KnownInstants
 ) -> None:
     time = time_of(name)
@@ -75,7 +75,7 @@ def test_a_file_of_an_unknown_instant_of_the_active_timeline_is_an_orphan() -> N
     assert orphan_reason(base_file_name("f1", "20260102030405000"), known) == ""
 
 
-def known_to(**fields: Any) -> KnownInstants:
+def known_with(**fields: Any) -> KnownInstants:
     nothing: dict[str, Any] = dict.fromkeys(
         ("running", "undone", "permanently_undone", "needed"), frozenset()
     )
@@ -86,7 +86,7 @@ def known_to(**fields: Any) -> KnownInstants:
 def test_a_file_in_another_folder_than_in_its_metadata_is_displaced(where: str) -> None:
     time = "20260102030405001" if where == "named" else "20260102030405000"
     name = base_file_name("f1", time)
-    known = known_to(**{where: {time: frozenset({f"a/{name}"})}})
+    known = known_with(**{where: {time: frozenset({f"a/{name}"})}})
     assert [orphan_reason(path, known) for path in (f"a/{name}", f"b/{name}", name)] == [
         "",
         DISPLACED,
@@ -98,10 +98,10 @@ def test_a_file_in_another_folder_than_in_its_metadata_is_displaced(where: str) 
     assert orphan_reason(f"a/{twin}", known) == (NOT_NAMED if where == "named" else "")
 
 
-def test_a_copy_named_by_a_savepoint_or_a_plan_is_needed() -> None:
+def test_a_copy_that_a_savepoint_or_plan_names_is_needed() -> None:
     time = "20260102030405001"
     name = base_file_name("f1", time)
-    known = known_to(
+    known = known_with(
         named={time: frozenset({f"a/{name}"})},
         needed=frozenset({name}),
         needed_paths=frozenset({f"b/{name}"}),
@@ -114,14 +114,14 @@ def test_a_copy_named_by_a_savepoint_or_a_plan_is_needed() -> None:
     ("partition", "path"),
     [("x=1%2F2", "x=1%2F2/f"), ("", "f"), ("/x=1", "x=1/f"), ("x=1", "/x=1/f"), ("x=1", "s3://b/t/x=1/f")],
 )
-def test_named_files_are_found_in_every_spelling_of_their_path(partition: str, path: str) -> None:
+def test_a_file_is_found_under_every_spelling_of_its_path(partition: str, path: str) -> None:
     stat = WriteStat(file_id="f", partition_path=partition, path=path)
     expected = f"{partition.strip('/')}/f" if partition else "f"
     assert expected in named_paths([stat])
     assert named_paths([WriteStat(file_id="f", partition_path="x", path="")]) == frozenset()
 
 
-def test_doubled_names_are_reported_by_their_instant_time() -> None:
+def test_the_instant_times_of_repeated_file_names_are_found() -> None:
     old, new = base_file_name("f1", "20260102030405000"), base_file_name("f1", "20260102030405001")
     paths = [f"a/{old}", f"b/{old}", f"a/{new}", "a/part.parquet", "b/part.parquet"]
     assert doubled_times(paths) == {"20260102030405000"}

@@ -24,7 +24,7 @@ FILE = f"48c79efb-0_1-835-1091_{TIME}.parquet"
 LOG = f".48c79efb-0_{TIME}.log.1_0-847-1407"
 
 
-def test_a_plan_by_markers_names_file_group_and_absolute_path() -> None:
+def test_a_rollback_plan_from_markers_names_file_group_and_absolute_path() -> None:
     plan = plan_rollback(DEAD, [f"b/{FILE}"], "/data/trips")
     assert plan == RollbackPlan(
         instant_to_rollback=InstantReference(requested_time=TIME, action="commit"),
@@ -39,7 +39,7 @@ def test_a_plan_by_markers_names_file_group_and_absolute_path() -> None:
     )
 
 
-def test_a_plan_by_listing_names_no_file_group() -> None:
+def test_a_rollback_plan_from_a_listing_names_no_file_group() -> None:
     (request,) = plan_rollback(DEAD, [FILE], "/data/trips/", by_listing=True).requests
     assert (request.partition_path, request.file_id, request.latest_base_instant) == ("", "", "")
     assert request.files_to_delete == (f"/data/trips/{FILE}",)
@@ -92,7 +92,7 @@ def test_a_stored_plan_is_valid_after_the_table_was_moved(prefix: str) -> None:
         ("", "/t/.hoodie/hoodie.properties"),
     ],
 )
-def test_a_stored_plan_never_deletes_anything_else(partition_path: str, path: str) -> None:
+def test_a_stored_plan_that_names_other_files_is_refused(partition_path: str, path: str) -> None:
     request = RollbackRequest(partition_path=partition_path, files_to_delete=(path,))
     plan = RollbackPlan(
         instant_to_rollback=InstantReference(requested_time=TIME, action="commit"), requests=(request,)

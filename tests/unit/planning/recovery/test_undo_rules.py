@@ -16,7 +16,7 @@ from hudi_table_services.planning.recovery.undo_rules import (
 
 
 def at(number: int, action: Action = Action.COMMIT, completed: int | None = -1) -> Instant:
-    """An instant of layout 2. `completed`: None for a pending instant, -1 for right after it was requested."""
+    """An instant of layout 2. `completed`: None for a pending instant, -1 for completion right after the request."""
     end = number if completed == -1 else completed
     return Instant(
         requested_time=f"202601020304{number:05d}",
@@ -72,25 +72,25 @@ def test_a_restore_undoes_every_write_after_the_savepoint(timeline: Timeline) ->
         assert not any(i.action in (Action.CLEAN, Action.ROLLBACK) for i in undone)
 
 
-def test_a_later_write_is_named_with_its_state() -> None:
+def test_the_error_names_a_later_write_with_its_state() -> None:
     timeline = Timeline.of([at(1), at(2), at(3, completed=None)])
-    with pytest.raises(InvalidRequestError, match=r"commit 20260102030400003 \(inflight\) came later"):
+    with pytest.raises(InvalidRequestError, match=r"depend on it: commit 20260102030400003 \(inflight\)"):
         require_newest(timeline, [at(2)])
     require_newest(timeline, [at(2), at(3, completed=None)])
 
 
-def test_a_write_that_began_earlier_and_completed_later_counts_as_later() -> None:
+def test_a_write_that_started_earlier_and_completed_later_counts_as_later() -> None:
     slow, quick = at(1, completed=9), at(2, completed=3)
     with pytest.raises(InvalidRequestError, match="is not the newest"):
         require_newest(Timeline.of([slow, quick]), [quick])
 
 
-def test_a_savepoint_protects_earlier_commits_and_no_later_ones() -> None:
+def test_a_savepoint_protects_earlier_commits_and_no_later_commits() -> None:
     savepoint = Instant(
         requested_time=at(2).requested_time, action=Action.SAVEPOINT, state=InstantState.INFLIGHT
     )
     timeline = Timeline.of([at(1), at(2), at(3), savepoint])
     for held in (at(1), at(2)):
-        with pytest.raises(InvalidRequestError, match="Savepoint 20260102030400002 keeps"):
+        with pytest.raises(InvalidRequestError, match="Savepoint 20260102030400002 protects"):
             require_unsaved(timeline, [held])
     require_unsaved(timeline, [at(3)])

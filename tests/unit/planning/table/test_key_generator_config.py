@@ -33,14 +33,14 @@ def configured(**options: str) -> KeyGeneratorConfig:
 
 
 @pytest.mark.parametrize("kind", KeyGeneratorType)
-def test_java_class_names_are_read_back_as_written(kind: KeyGeneratorType) -> None:
+def test_java_class_names_are_parsed_to_their_key_generator(kind: KeyGeneratorType) -> None:
     assert KeyGeneratorType.from_class_name(kind.class_name) is kind
     assert KeyGeneratorType.from_class_name(kind.class_name.replace("KeyGen", "AvroKeyGen")) is kind
     assert KeyGeneratorType.from_type_name(kind.value.lower()) is kind
 
 
 @pytest.mark.parametrize("name", ["org.apache.hudi.keygen.GlobalDeleteKeyGenerator", "com.acme.Mine", ""])
-def test_other_classes_are_refused_by_name(name: str) -> None:
+def test_an_unsupported_key_generator_class_is_refused(name: str) -> None:
     with pytest.raises(UnsupportedTableError, match="key generator class"):
         KeyGeneratorType.from_class_name(name)
 
@@ -56,13 +56,13 @@ def test_other_classes_are_refused_by_name(name: str) -> None:
         ("id", "p:SIMPLE", KeyGeneratorType.CUSTOM),
     ],
 )
-def test_without_options_the_columns_decide_as_in_hudi(
+def test_without_options_the_columns_determine_the_key_generator_as_in_hudi(
     key: str, partition: str, expected: KeyGeneratorType
 ) -> None:
     assert configured(key=key, partition=partition).type is expected
 
 
-def test_the_table_decides_when_no_option_is_given() -> None:
+def test_without_options_the_properties_of_the_table_apply() -> None:
     table = a_table(partition__fields="p", keygenerator__type="SIMPLE")
     config = key_generator_config(table, {})
     assert (config.record_key_fields, config.partition_fields) == (("id",), (PartitionField("p"),))
@@ -132,7 +132,7 @@ def test_time_options_are_checked(time_options: dict[str, str], message: str) ->
         configured(key="id", partition="t", type_="TIMESTAMP", **options)
 
 
-def test_a_common_time_zone_and_offsets_are_accepted() -> None:
+def test_one_time_zone_for_input_and_output_may_be_an_offset() -> None:
     options = {f"{TIME}timestamp.type": "UNIX_TIMESTAMP", f"{TIME}output.dateformat": "yyyy"}
     config = configured(
         key="id", partition="t", type_="TIMESTAMP", **options, **{f"{TIME}timezone": "GMT+8:00"}
@@ -141,7 +141,7 @@ def test_a_common_time_zone_and_offsets_are_accepted() -> None:
     assert config.timestamp.input_time_zone == config.timestamp.output_time_zone == "+08:00"
 
 
-def test_a_custom_table_of_hudi_0_15_takes_the_types_from_the_option() -> None:
+def test_with_a_custom_key_generator_of_hudi_0_15_the_option_gives_the_column_types() -> None:
     table = a_table(
         6, partition__fields="p,q", keygenerator__class="org.apache.hudi.keygen.CustomKeyGenerator"
     )
@@ -151,7 +151,7 @@ def test_a_custom_table_of_hudi_0_15_takes_the_types_from_the_option() -> None:
         key_generator_config(table, {})
 
 
-def test_keys_without_columns_are_refused() -> None:
+def test_a_table_with_generated_record_keys_is_refused() -> None:
     with pytest.raises(UnsupportedTableError, match="generated"):
         key_generator_config(TableConfig({"hoodie.table.version": "9"}), {KEY: "id"})
 
@@ -167,7 +167,7 @@ def test_keys_without_columns_are_refused() -> None:
         (8, {"hoodie.write.complex.keygen.new.encoding": "true"}, None, False),
     ],
 )
-def test_a_single_complex_key_keeps_the_form_of_the_table(
+def test_a_complex_key_of_one_column_keeps_the_encoding_of_the_table(
     version: int, options: dict[str, str], existing_key: str | None, expected: bool
 ) -> None:
     table = a_table(version, partition__fields="p,q", keygenerator__type="COMPLEX")
@@ -176,14 +176,14 @@ def test_a_single_complex_key_keeps_the_form_of_the_table(
     assert depends_on_existing_key(table, options) is (version < 9 and not options)
 
 
-def test_an_ambiguous_table_is_refused_without_an_existing_key() -> None:
+def test_an_unknown_key_encoding_is_refused_if_no_existing_key_is_given() -> None:
     table = a_table(6, partition__fields="p,q")
     with pytest.raises(InvalidRequestError, match="new.encoding"):
         key_generator_config(table, {})
 
 
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V8, TableVersion.V9])
-def test_the_stored_properties_of_a_new_table_give_the_same_keys(version: TableVersion) -> None:
+def test_the_stored_properties_of_a_new_table_give_the_same_key_generator(version: TableVersion) -> None:
     options = {
         KEY: "id,s",
         PARTITION: "p:SIMPLE,t:TIMESTAMP",

@@ -35,7 +35,7 @@ def evolved(table: DataType, incoming: DataType) -> DataType:
     return evolve_schema(a_schema(Field("c", table)), a_schema(Field("c", incoming))).field("c").type
 
 
-def test_the_first_write_decides_the_schema() -> None:
+def test_the_first_write_defines_the_schema() -> None:
     assert evolve_schema(None, a_schema(Field("_hoodie_commit_time", STRING))) == a_schema()
 
 
@@ -74,7 +74,7 @@ REFUSED: list[tuple[DataType, DataType]] = [
 
 
 @pytest.mark.parametrize(("table", "incoming"), REFUSED)
-def test_other_changes_of_type_are_refused_with_column_and_both_types(
+def test_an_error_about_another_change_of_type_names_the_column_and_both_types(
     table: DataType, incoming: DataType
 ) -> None:
     with pytest.raises(InvalidRequestError) as refused:
@@ -102,7 +102,7 @@ def test_a_missing_column_is_refused_unless_it_is_filled_with_null() -> None:
     assert evolve_schema(table, a_schema(), fill_missing_with_null=True) == a_schema(Field("c", INT, True))
 
 
-def test_a_column_is_nullable_if_either_side_is() -> None:
+def test_a_column_is_nullable_if_it_is_nullable_in_the_table_or_in_the_rows() -> None:
     for table, incoming in [(True, False), (False, True)]:
         evolved_schema = evolve_schema(a_schema(Field("c", INT, table)), a_schema(Field("c", INT, incoming)))
         assert evolved_schema.field("c").nullable
@@ -154,13 +154,13 @@ def test_timestamps_without_zone_are_refused_for_tables_of_version_6() -> None:
     assert evolve_schema(wall_clock, wall_clock, table_version=TableVersion.V6) == wall_clock
 
 
-def test_the_path_of_a_nested_column_is_named() -> None:
+def test_the_error_names_the_path_of_a_nested_column() -> None:
     with pytest.raises(InvalidRequestError, match=r"'c\.x'"):
         evolved(ArrayType(StructType((Field("x", DATE),))), ArrayType(StructType((Field("x", INT),))))
 
 
 def test_a_column_that_differs_only_in_case_is_refused() -> None:
-    with pytest.raises(InvalidRequestError, match="has a column 'c', the rows have 'C'"):
+    with pytest.raises(InvalidRequestError, match="has a column 'c' and the rows have a column 'C'"):
         evolve_schema(a_schema(Field("c", INT)), a_schema(Field("C", INT)), fill_missing_with_null=True)
     with pytest.raises(InvalidRequestError, match="cannot distinguish the columns 'C' and 'c'"):
         evolve_schema(a_schema(Field("c", INT)), a_schema(Field("C", INT), Field("c", INT)))

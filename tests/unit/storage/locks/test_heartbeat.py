@@ -1,4 +1,4 @@
-"""Heartbeats of running writes."""
+"""Heartbeats of running writes: owner, age, refreshing and deletion."""
 
 import time
 from datetime import timedelta
@@ -6,8 +6,6 @@ from uuid import uuid4
 
 import pytest
 
-from support.faulty_storage import FaultyStorage
-from support.fixed_clock import FixedClock
 from hudi_table_services.errors import StorageError
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.locks.heartbeat import (
@@ -19,6 +17,8 @@ from hudi_table_services.storage.locks.heartbeat import (
 )
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
+from support.faulty_storage import FaultyStorage
+from support.fixed_clock import FixedClock
 
 TIME = "20260101000000000"
 

@@ -1,4 +1,4 @@
-"""The contract of every table lock: one holder at a time among threads and processes, and takeover only after expiry."""
+"""The contract of every table lock: one holder at a time among threads and processes, takeover only after expiry."""
 
 import multiprocessing
 import threading
@@ -13,7 +13,6 @@ from uuid import uuid4
 import pytest
 from obstore.store import MemoryStore
 
-from support.fixed_clock import FixedClock
 from hudi_table_services.errors import LockNotAcquiredError, ObjectExistsError
 from hudi_table_services.options.locks import FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER, LockOptions
 from hudi_table_services.storage.clock import SystemClock
@@ -22,13 +21,14 @@ from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.object_store import ObjectStoreStorage
 from hudi_table_services.storage.stores.storage import Storage
+from support.fixed_clock import FixedClock
 
 THREADS, PROCESSES, TURNS = 12, 3, 8
 SPAWN = multiprocessing.get_context("spawn")
 
 
 class Server(BaseManager):
-    """A server with one `MemoryStorage` for several processes, like a store with several clients."""
+    """A server that shares one `MemoryStorage` among several processes, like a store with several clients."""
 
 
 # Listed by name: automatic discovery fails on dataclasses with slots in early releases of Python 3.11.
@@ -108,7 +108,7 @@ def case(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
 
 
 def take_turns(case: Case, who: str, turns: int) -> None:
-    """Enter the lock and write a trace that reveals a second holder."""
+    """Take the lock repeatedly; while this function holds the lock, a second holder fails to create the same file."""
     for turn in range(turns):
         with case.lock() as lock:
             case.storage.create("inside", who.encode())
@@ -121,7 +121,7 @@ def finished_turns(storage: Storage) -> int:
     return len(list(storage.list_files("turns")))
 
 
-def test_one_thread_holds_the_lock_at_a_time(case: Case) -> None:
+def test_only_one_thread_holds_the_lock_at_a_time(case: Case) -> None:
     failures: list[BaseException] = []
 
     def work(number: int) -> None:
@@ -140,7 +140,7 @@ def test_one_thread_holds_the_lock_at_a_time(case: Case) -> None:
 
 
 @pytest.mark.parametrize("provider", [FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER])
-def test_one_process_holds_the_lock_at_a_time(provider: str, served: Storage, tmp_path: Path) -> None:
+def test_only_one_process_holds_the_lock_at_a_time(provider: str, served: Storage, tmp_path: Path) -> None:
     is_file_system = provider == FILE_SYSTEM_PROVIDER
     case = Case(provider, LocalStorage(str(tmp_path)) if is_file_system else served)
     processes = [
@@ -158,8 +158,8 @@ def later(minutes: float) -> FixedClock:
     return FixedClock(SystemClock().now() + timedelta(minutes=minutes))
 
 
-def die_holding(case: Case) -> None:
-    """Leave the lock behind as after `kill -9`."""
+def leave_lock(case: Case) -> None:
+    """Leave the lock on storage, in the same way as a process that was killed."""
     lock_paths = [".hoodie/lock", ".hoodie/.locks/table_lock.json"]
     with case.lock():
         [(path, left)] = [(p, case.storage.read(p)) for p in lock_paths if case.storage.exists(p)]
@@ -167,17 +167,17 @@ def die_holding(case: Case) -> None:
 
 
 def test_the_lock_of_a_dead_holder_is_taken_only_after_it_expired(case: Case) -> None:
-    die_holding(case)
+    leave_lock(case)
     with pytest.raises(LockNotAcquiredError), case.lock(later(minutes=1.9), retries=1, client_retries=0):
         pytest.fail("the lock was taken over too early")
-    with case.lock(later(minutes=6), retries=1, client_retries=0) as heir:
-        heir.verify()
+    with case.lock(later(minutes=6), retries=1, client_retries=0) as successor:
+        successor.verify()
 
 
 @pytest.mark.parametrize("case", STORAGE_BASED, indirect=True)
 def test_waiting_writers_take_an_expired_lock_one_at_a_time(case: Case) -> None:
     """The format of the file-system lock cannot guarantee this; `verify` stops a holder whose lock was taken over."""
-    die_holding(case)
+    leave_lock(case)
     inside: list[int] = []
     most: list[int] = []
 

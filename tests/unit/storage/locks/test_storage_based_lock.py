@@ -1,4 +1,4 @@
-"""Hudi's storage-based lock: its bytes, its lease, and lost or unknown puts."""
+"""Hudi's storage-based lock: its content, its validity, and puts without a response."""
 
 import json
 import threading
@@ -10,8 +10,6 @@ from uuid import UUID, uuid4
 import pytest
 from obstore.store import MemoryStore
 
-from support.faulty_storage import FaultyStorage
-from support.fixed_clock import FixedClock
 from hudi_table_services.errors import (
     LockNotAcquiredError,
     MalformedMetadataError,
@@ -23,9 +21,11 @@ from hudi_table_services.storage.locks.storage_based_lock import StorageBasedLoc
 from hudi_table_services.storage.stores.conditional import ConditionalStorage, ObjectVersion
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.object_store import ObjectStoreStorage
+from support.faulty_storage import FaultyStorage
+from support.fixed_clock import FixedClock
 
 LOCK = ".hoodie/.locks/table_lock.json"
-IMPATIENT = LockOptions(retries=2, retry_wait_ms=1, client_retries=0)
+FEW_RETRIES = LockOptions(retries=2, retry_wait_ms=1, client_retries=0)
 NOW_MS = 1_767_323_045_678
 """The time of the fixed clock."""
 
@@ -52,18 +52,20 @@ def later(**by: float) -> FixedClock:
     return FixedClock(FixedClock().moment + timedelta(**by))
 
 
-def test_the_bytes_equal_those_of_hudis_json_library() -> None:
+def test_the_content_of_the_lock_equals_the_output_of_hudis_json_library() -> None:
     lock = StorageLockFile(is_released=False, valid_until_ms=1700000000000, owner="0a1b")
     assert encode_lock_file(lock) == b'{"expired":false,"validUntil":1700000000000,"owner":"0a1b"}'
     assert decode_lock_file(encode_lock_file(lock)) == lock
 
 
-def test_fields_of_later_releases_are_ignored() -> None:
+def test_unknown_fields_of_the_lock_are_ignored() -> None:
     data = b'{ "owner" : "x", "expired" : true, "region" : "eu", "validUntil" : -1 }'
     assert decode_lock_file(data) == StorageLockFile(is_released=True, valid_until_ms=-1, owner="x")
 
 
-def test_a_held_lock_has_an_owner_and_a_validity_and_a_released_lock_stays_as_expired(storage: Place) -> None:
+def test_a_held_lock_has_an_owner_and_a_validity_and_a_released_lock_is_marked_as_expired(
+    storage: Place,
+) -> None:
     with StorageBasedLock(storage, LockOptions(), FixedClock()):
         held = content(storage)
         assert (held.is_released, held.valid_until_ms) == (False, NOW_MS + 300_000)
@@ -91,7 +93,7 @@ def test_a_lock_is_taken_over_only_after_its_expiry_plus_the_clock_drift(
 ) -> None:
     theirs = foreign(valid_until_ms)
     storage.create(LOCK, theirs)
-    lock = StorageBasedLock(storage, IMPATIENT, FixedClock())
+    lock = StorageBasedLock(storage, FEW_RETRIES, FixedClock())
     if is_taken:
         with lock:
             assert storage.read(LOCK) != theirs
@@ -103,7 +105,7 @@ def test_a_lock_is_taken_over_only_after_its_expiry_plus_the_clock_drift(
 
 def test_a_released_lock_is_free_before_its_validity_ends(storage: Place) -> None:
     storage.create(LOCK, foreign(2**63 - 1, expired=True))
-    with StorageBasedLock(storage, IMPATIENT, FixedClock()) as lock:
+    with StorageBasedLock(storage, FEW_RETRIES, FixedClock()) as lock:
         lock.verify()
 
 
@@ -123,17 +125,17 @@ def test_a_released_lock_is_free_before_its_validity_ends(storage: Place) -> Non
         b'{"lockCreateTime":"2026-11-21 05:24:55.786","lockThreadName":"main","lockStacksInfo":[]}',
     ],
 )
-def test_an_object_that_is_no_lock_is_an_error_and_never_taken_over(storage: Place, garbage: bytes) -> None:
+def test_an_invalid_lock_is_an_error_and_is_never_taken_over(storage: Place, garbage: bytes) -> None:
     storage.create(LOCK, garbage)
     with (
         pytest.raises(MalformedMetadataError, match=r"table_lock.json.*then delete it"),
-        StorageBasedLock(storage, IMPATIENT, later(days=10_000)),
+        StorageBasedLock(storage, FEW_RETRIES, later(days=10_000)),
     ):
         pytest.fail("the lock was taken")
     assert storage.read(LOCK) == garbage
 
 
-def test_a_lock_that_is_renewed_in_time_is_kept(storage: Place) -> None:
+def test_a_renewed_lock_is_not_taken_over(storage: Place) -> None:
     clock = FixedClock()
     with StorageBasedLock(storage, LockOptions(validity_seconds=10, renew_seconds=1), clock):
         clock.moment += timedelta(seconds=8)
@@ -143,7 +145,7 @@ def test_a_lock_that_is_renewed_in_time_is_kept(storage: Place) -> None:
         assert content(storage).valid_until_ms == NOW_MS + 18_000
         with (
             pytest.raises(LockNotAcquiredError),
-            StorageBasedLock(storage, IMPATIENT, later(seconds=18)),
+            StorageBasedLock(storage, FEW_RETRIES, later(seconds=18)),
         ):
             pass
 
@@ -170,25 +172,25 @@ def test_an_expired_lock_is_lost_even_if_no_writer_took_it(storage: Place) -> No
 
 def test_a_lock_that_another_writer_took_over_is_lost_and_not_released(storage: Place) -> None:
     clock = FixedClock()
-    with StorageBasedLock(storage, LockOptions(), clock) as sleeper:
-        with StorageBasedLock(storage, IMPATIENT, later(seconds=301)) as heir:
+    with StorageBasedLock(storage, LockOptions(), clock) as first_holder:
+        with StorageBasedLock(storage, FEW_RETRIES, later(seconds=301)) as successor:
             theirs = storage.read(LOCK)
-            # The first holder's clock stands still: by its own time it still holds the lock.
+            # The clock of the first holder does not advance, so the lock has not expired for this holder.
             with pytest.raises(LockNotAcquiredError, match="taken over"):
-                sleeper.verify()
-            heir.verify()
+                first_holder.verify()
+            successor.verify()
         released = storage.read(LOCK)
         assert decode_lock_file(theirs).owner == decode_lock_file(released).owner
     assert storage.read(LOCK) == released
 
 
-@pytest.mark.parametrize("what_comes", ["deleted", "garbage", "another owner"])
-def test_a_holder_whose_lock_was_changed_does_not_continue(storage: Place, what_comes: str) -> None:
+@pytest.mark.parametrize("change", ["deleted", "garbage", "another owner"])
+def test_a_holder_whose_lock_was_changed_or_deleted_does_not_continue(storage: Place, change: str) -> None:
     with StorageBasedLock(storage, LockOptions(), FixedClock()) as lock:
-        if what_comes == "deleted":
+        if change == "deleted":
             storage.delete(LOCK)
         else:
-            storage.write(LOCK, b"garbage" if what_comes == "garbage" else foreign(NOW_MS + 1))
+            storage.write(LOCK, b"garbage" if change == "garbage" else foreign(NOW_MS + 1))
         with pytest.raises(LockNotAcquiredError):
             lock.verify()
         left = storage.exists(LOCK) and storage.read(LOCK)
@@ -218,8 +220,8 @@ class UnansweredPuts(FaultyStorage):
         raise StorageError("no answer")
 
 
-def test_an_acquisition_whose_response_was_lost_holds_the_lock(storage: Place) -> None:
-    with StorageBasedLock(UnansweredPuts(storage, silent_puts=[True]), IMPATIENT, FixedClock()) as lock:
+def test_a_lock_is_held_even_if_the_response_to_its_acquisition_was_lost(storage: Place) -> None:
+    with StorageBasedLock(UnansweredPuts(storage, silent_puts=[True]), FEW_RETRIES, FixedClock()) as lock:
         assert not content(storage).is_released
         lock.verify()
     assert content(storage).is_released
@@ -228,15 +230,17 @@ def test_an_acquisition_whose_response_was_lost_holds_the_lock(storage: Place) -
 def test_a_failed_acquisition_raises_the_error_of_the_storage(storage: Place) -> None:
     with (
         pytest.raises(StorageError, match="no answer"),
-        StorageBasedLock(UnansweredPuts(storage, silent_puts=[False]), IMPATIENT, FixedClock()),
+        StorageBasedLock(UnansweredPuts(storage, silent_puts=[False]), FEW_RETRIES, FixedClock()),
     ):
         pass
     assert not storage.exists(LOCK)
 
 
-def test_a_release_whose_response_was_lost_counts_as_released(storage: Place, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_lock_is_released_even_if_the_response_to_its_release_was_lost(
+    storage: Place, caplog: pytest.LogCaptureFixture
+) -> None:
     unsure = UnansweredPuts(storage)
-    with StorageBasedLock(unsure, IMPATIENT, FixedClock()):
+    with StorageBasedLock(unsure, FEW_RETRIES, FixedClock()):
         unsure.silent_puts = [True]
     assert content(storage).is_released
     assert caplog.messages == []
@@ -244,12 +248,12 @@ def test_a_release_whose_response_was_lost_counts_as_released(storage: Place, ca
 
 def test_a_failed_release_is_retried(storage: Place) -> None:
     unsure = UnansweredPuts(storage)
-    with StorageBasedLock(unsure, IMPATIENT, FixedClock()):
+    with StorageBasedLock(unsure, FEW_RETRIES, FixedClock()):
         unsure.silent_puts = [False, False]
     assert content(storage).is_released
 
 
-def test_a_renewal_that_seemed_to_fail_and_arrives_late_does_not_lose_the_lock(
+def test_a_late_renewal_by_the_holder_does_not_lose_the_lock(
     storage: Place,
 ) -> None:
     clock = FixedClock()
@@ -264,7 +268,7 @@ def test_a_renewal_that_seemed_to_fail_and_arrives_late_does_not_lose_the_lock(
 
 
 def test_a_lock_is_released_on_error_and_can_be_taken_again(storage: Place) -> None:
-    lock = StorageBasedLock(storage, IMPATIENT)
+    lock = StorageBasedLock(storage, FEW_RETRIES)
     with pytest.raises(ZeroDivisionError), lock:
         raise ZeroDivisionError
     with lock:

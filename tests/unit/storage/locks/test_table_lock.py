@@ -1,4 +1,4 @@
-"""The file-system lock, which Hudi's writers create and respect too."""
+"""The file-system lock, which Hudi's writers also use."""
 
 import json
 import time
@@ -10,7 +10,6 @@ from uuid import uuid4
 import pytest
 from obstore.store import MemoryStore
 
-from support.fixed_clock import FixedClock
 from hudi_table_services.errors import InvalidRequestError, LockNotAcquiredError
 from hudi_table_services.options.locks import (
     FILE_SYSTEM_PROVIDER,
@@ -18,18 +17,19 @@ from hudi_table_services.options.locks import (
     STORAGE_BASED_PROVIDER,
     LockOptions,
 )
-from hudi_table_services.storage.locks import lock as lock_module
 from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.locks import lock as lock_module
 from hudi_table_services.storage.locks.lock import FileSystemLock, TableLock, table_lock
 from hudi_table_services.storage.locks.storage_based_lock import StorageBasedLock
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.object_store import ObjectStoreStorage
 from hudi_table_services.storage.stores.storage import Storage
+from support.fixed_clock import FixedClock
 
 LOCK = ".hoodie/lock"
 HUDI_LOCK = b'{"lockCreateTime":"2026-11-21 05:24:55.786","lockThreadName":"main","lockStacksInfo":[]}'
-IMPATIENT = LockOptions(retries=2, retry_wait_ms=1, client_retries=0)
+FEW_RETRIES = LockOptions(retries=2, retry_wait_ms=1, client_retries=0)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def in_the_future(minutes: float) -> FixedClock:
     return FixedClock(SystemClock().now() + timedelta(minutes=minutes))
 
 
-def test_the_lock_is_hudis_file_with_hudis_content(storage: Storage) -> None:
+def test_the_lock_has_the_fields_of_hudis_lock(storage: Storage) -> None:
     with FileSystemLock(storage):
         content = json.loads(storage.read(LOCK))
     assert set(content) == {"lockCreateTime", "lockThreadName", "lockStacksInfo"}
@@ -61,7 +61,7 @@ def test_a_writer_waits_for_a_lock_of_hudi_and_then_fails(storage: Storage) -> N
     storage.create(LOCK, HUDI_LOCK)
     with (
         pytest.raises(LockNotAcquiredError, match=r"main.*delete the file"),
-        FileSystemLock(storage, IMPATIENT),
+        FileSystemLock(storage, FEW_RETRIES),
     ):
         pytest.fail("the lock was taken twice")
     assert storage.read(LOCK) == HUDI_LOCK
@@ -69,14 +69,14 @@ def test_a_writer_waits_for_a_lock_of_hudi_and_then_fails(storage: Storage) -> N
 
 def test_hudis_lock_never_expires_by_default(storage: Storage) -> None:
     storage.create(LOCK, HUDI_LOCK)
-    with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, IMPATIENT, in_the_future(100_000)):
+    with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, FEW_RETRIES, in_the_future(100_000)):
         pass
 
 
 @pytest.mark.parametrize(("age_minutes", "is_taken"), [(9, False), (11, True)])
 def test_an_expired_lock_is_taken_over(storage: Storage, age_minutes: int, is_taken: bool) -> None:
     storage.create(LOCK, HUDI_LOCK)
-    lock = FileSystemLock(storage, replace(IMPATIENT, expire_minutes=10), in_the_future(age_minutes))
+    lock = FileSystemLock(storage, replace(FEW_RETRIES, expire_minutes=10), in_the_future(age_minutes))
     if is_taken:
         with lock:
             assert storage.read(LOCK) != HUDI_LOCK
@@ -85,15 +85,15 @@ def test_an_expired_lock_is_taken_over(storage: Storage, age_minutes: int, is_ta
             pass
 
 
-def test_our_own_lock_expires_when_its_refresh_stops(storage: Storage) -> None:
+def test_a_lock_of_this_project_expires_if_it_is_not_refreshed(storage: Storage) -> None:
     dead = FileSystemLock(storage)
     dead.__enter__()
     content = storage.read(LOCK)
     dead.__exit__(None, None, None)
-    storage.create(LOCK, content)  # as after `kill -9`
-    with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, IMPATIENT, in_the_future(1)):
+    storage.create(LOCK, content)  # simulates that the holder was killed
+    with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, FEW_RETRIES, in_the_future(1)):
         pass
-    with FileSystemLock(storage, IMPATIENT, in_the_future(3)):
+    with FileSystemLock(storage, FEW_RETRIES, in_the_future(3)):
         assert storage.read(LOCK) != content
 
 
@@ -108,26 +108,24 @@ DAMAGED = pytest.mark.parametrize(
 def test_a_damaged_lock_expires_by_its_age(storage: Storage, content: bytes) -> None:
     storage.create(LOCK, content)
     with (
-        pytest.raises(
-            LockNotAcquiredError, match=r"not a valid lock, last changed \d+ s ago.*delete the"
-        ),
-        FileSystemLock(storage, IMPATIENT, in_the_future(1)),
+        pytest.raises(LockNotAcquiredError, match=r"not a valid lock, last changed \d+ s ago.*delete the"),
+        FileSystemLock(storage, FEW_RETRIES, in_the_future(1)),
     ):
         pass
     assert storage.read(LOCK) == content
-    with FileSystemLock(storage, IMPATIENT, in_the_future(3)) as lock:
+    with FileSystemLock(storage, FEW_RETRIES, in_the_future(3)) as lock:
         lock.verify()
     assert not storage.exists(LOCK)
 
 
-def test_a_damaged_lock_is_lost_even_if_its_holder_is_alive(storage: Storage) -> None:
+def test_a_holder_loses_a_damaged_lock(storage: Storage) -> None:
     with FileSystemLock(storage) as lock:
         storage.write(LOCK, b"")
         with pytest.raises(LockNotAcquiredError, match="Nothing was committed"):
             lock.verify()
 
 
-AHEAD = in_the_future(-60 * 24)
+SET_BACK = in_the_future(-60 * 24)
 """A clock that was set back by a day: all modification times on the storage lie in the future."""
 
 
@@ -135,37 +133,37 @@ def test_the_error_names_a_lock_time_in_the_future(storage: Storage) -> None:
     storage.create(LOCK, HUDI_LOCK)
     with (
         pytest.raises(LockNotAcquiredError, match=r"86\d{3} s ahead of the clock of this machine"),
-        FileSystemLock(storage, IMPATIENT, AHEAD),
+        FileSystemLock(storage, FEW_RETRIES, SET_BACK),
     ):
         pass
 
 
-def test_a_dead_lock_from_the_future_expires_while_a_writer_watches_it(
+def test_a_dead_lock_with_a_time_in_the_future_expires_while_a_writer_waits(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lock_module, "_OWN_LOCK_EXPIRES_MS", 50)
     content = b'{"lockThreadName":"hudi_table_services 1"}'
     storage.create(LOCK, content)
-    patient = LockOptions(retries=1000, retry_wait_ms=5, client_retries=0)
+    many_retries = LockOptions(retries=1000, retry_wait_ms=5, client_retries=0)
     started = time.monotonic()
-    with FileSystemLock(storage, patient, AHEAD):
+    with FileSystemLock(storage, many_retries, SET_BACK):
         assert time.monotonic() - started > 0.05
         assert storage.read(LOCK) != content
 
 
-def test_a_lock_from_the_future_that_is_refreshed_is_never_taken(
+def test_a_refreshed_lock_with_a_time_in_the_future_is_never_taken_over(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lock_module, "_OWN_LOCK_EXPIRES_MS", 400)
     monkeypatch.setattr(lock_module, "_REFRESH_SECONDS", 0.02)
-    patient = LockOptions(retries=200, retry_wait_ms=5, client_retries=0)
+    many_retries = LockOptions(retries=200, retry_wait_ms=5, client_retries=0)
     with FileSystemLock(storage) as held:
-        with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, patient, AHEAD):
+        with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, many_retries, SET_BACK):
             pass
         held.verify()
 
 
-def test_a_lock_that_another_writer_took_is_detected_and_not_released(storage: Storage) -> None:
+def test_a_lock_that_another_writer_took_over_is_lost_and_not_released(storage: Storage) -> None:
     with FileSystemLock(storage) as lock:
         storage.write(LOCK, HUDI_LOCK)
         with pytest.raises(LockNotAcquiredError, match="taken over"):
@@ -173,7 +171,7 @@ def test_a_lock_that_another_writer_took_is_detected_and_not_released(storage: S
     assert storage.read(LOCK) == HUDI_LOCK
 
 
-def test_options_have_hudis_keys_and_defaults() -> None:
+def test_options_have_the_keys_and_defaults_of_hudi() -> None:
     assert LockOptions.of({}) == LockOptions()
     options = {
         "hoodie.write.lock.filesystem.expire": "7",
@@ -200,6 +198,36 @@ def test_options_have_hudis_keys_and_defaults() -> None:
         validity_seconds=90,
         renew_seconds=9,
     )
+
+
+NUMBERS = (
+    "filesystem.expire",
+    "num_retries",
+    "client.num_retries",
+    "wait_time_ms",
+    "wait_time_ms_between_retry",
+    "client.wait_time_ms_between_retry",
+    "storage.validity.timeout.secs",
+    "storage.renew.interval.secs",
+    "storage.heartbeat.poll.secs",
+)
+
+
+@pytest.mark.parametrize("blank", ["", "  "])
+@pytest.mark.parametrize("key", [*NUMBERS, "provider", "filesystem.path"])
+def test_a_blank_option_means_the_default(key: str, blank: str) -> None:
+    assert LockOptions.of({f"hoodie.write.lock.{key}": blank}) == LockOptions()
+
+
+def test_a_blank_path_means_the_folder_where_hudis_writers_look_for_the_lock() -> None:
+    storage = MemoryStorage(uuid4().hex)
+    with table_lock(storage, LockOptions.of({"hoodie.write.lock.filesystem.path": " "})):
+        assert storage.exists(LOCK)
+
+
+def test_blanks_around_an_option_are_ignored() -> None:
+    options = {"hoodie.write.lock.filesystem.path": " locks ", "hoodie.write.lock.num_retries": " 3 "}
+    assert LockOptions.of(options) == LockOptions(folder="locks", retries=3)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +263,7 @@ def test_the_error_names_an_option_that_is_out_of_bounds(key: str, value: str) -
         ("org.example.LockOfOurOwn", "is not supported"),
     ],
 )
-def test_unsupported_locks_are_refused_with_an_alternative(provider: str, where: str) -> None:
+def test_the_error_for_an_unsupported_lock_names_alternatives(provider: str, where: str) -> None:
     with pytest.raises(InvalidRequestError) as refusal:
         LockOptions.of({"hoodie.write.lock.provider": provider})
     assert f"hoodie.write.lock.provider={provider}" in str(refusal.value)
@@ -263,7 +291,7 @@ def test_a_request_without_provider_gets_the_lock_that_suits_the_storage(
     assert isinstance(table_lock(object_store(), options), StorageBasedLock)
 
 
-def test_a_request_gets_the_lock_it_names(storage: Storage) -> None:
+def test_a_request_gets_the_lock_that_its_options_name(storage: Storage) -> None:
     for place in (storage, object_store()):
         assert isinstance(table_lock(place, LockOptions(provider=FILE_SYSTEM_PROVIDER)), FileSystemLock)
         assert isinstance(table_lock(place, LockOptions(provider=STORAGE_BASED_PROVIDER)), StorageBasedLock)

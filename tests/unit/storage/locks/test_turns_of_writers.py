@@ -1,4 +1,4 @@
-"""The queue of writers: one at a time, in order of arrival, even if requests die."""
+"""The writer queue: one request writes at a time, in the order of arrival, even if requests die."""
 
 import threading
 import time
@@ -8,13 +8,13 @@ from uuid import uuid4
 
 import pytest
 
-from support.fixed_clock import FixedClock
-from hudi_table_services.storage.locks import turns
 from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.locks import turns
 from hudi_table_services.storage.locks.turns import EXPIRY_S, WriterQueue
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
+from support.fixed_clock import FixedClock
 
 
 @pytest.fixture(params=["memory", "local"])
@@ -27,7 +27,7 @@ def queue(storage: Storage) -> WriterQueue:
     return WriterQueue(storage, SystemClock())
 
 
-def test_first_come_first_served(queue: WriterQueue) -> None:
+def test_requests_write_in_the_order_of_their_arrival(queue: WriterQueue) -> None:
     assert queue.begin("a")
     for name in ("b", "c"):
         assert not queue.begin(name)
@@ -60,7 +60,7 @@ def test_a_request_can_leave_the_queue(queue: WriterQueue, storage: Storage) -> 
     assert list(storage.list_files(turns.FOLDER)) == []
 
 
-def test_dead_requests_lose_their_places(storage: Storage) -> None:
+def test_a_new_request_does_not_wait_for_dead_requests(storage: Storage) -> None:
     queue = WriterQueue(storage, SystemClock())
     assert queue.begin("dead writer")
     queue.wait("dead waiter")
@@ -70,7 +70,7 @@ def test_dead_requests_lose_their_places(storage: Storage) -> None:
     assert later.begin("new")
 
 
-def test_a_request_that_leaves_deletes_places_of_dead_requests(storage: Storage) -> None:
+def test_a_request_that_leaves_the_queue_deletes_the_places_of_dead_requests(storage: Storage) -> None:
     queue = WriterQueue(storage, SystemClock())
     assert queue.begin("dead writer")
     queue.wait("dead waiter")
@@ -82,7 +82,7 @@ def test_a_request_that_leaves_deletes_places_of_dead_requests(storage: Storage)
 
 
 def test_a_writer_that_lost_its_turn_does_not_take_it_back(storage: Storage) -> None:
-    """A task that is ended leaves the queue from another thread while this thread still refreshes the turn."""
+    """When Airflow ends a task, another thread leaves the queue while this thread still refreshes the turn."""
     queue = WriterQueue(storage, SystemClock(), refresh_s=0.01)
     assert queue.begin("a")
     with queue.writing("a"):

@@ -1,4 +1,4 @@
-"""Local file systems: checksums of Hadoop, hard links, full disks, concurrent readers."""
+"""Storage on local file systems: checksums of Hadoop, hard links, full disks, and concurrent readers."""
 
 import errno
 import os
@@ -22,7 +22,9 @@ def storage(tmp_path: Path) -> LocalStorage:
 
 
 @pytest.mark.parametrize("change", ["write", "delete", "open_writer", "create"])
-def test_a_stale_checksum_never_outlives_its_file(storage: LocalStorage, tmp_path: Path, change: str) -> None:
+def test_a_change_of_a_file_deletes_its_stale_checksum(
+    storage: LocalStorage, tmp_path: Path, change: str
+) -> None:
     if change != "create":
         (tmp_path / "a.txt").write_bytes(b"old")
     (tmp_path / ".a.txt.crc").write_bytes(b"crc\0")
@@ -104,7 +106,7 @@ def test_readers_see_the_old_or_the_new_content(storage: LocalStorage) -> None:
     assert seen <= set(contents)
 
 
-def test_the_error_of_a_full_disk_says_what_to_do(storage: LocalStorage, tmp_path: Path) -> None:
+def test_the_error_of_a_full_disk_has_a_hint(storage: LocalStorage, tmp_path: Path) -> None:
     os.symlink("/dev/full", tmp_path / "x.parquet")
     sink = storage.open_writer("x.parquet")
     sink.write(b"some rows")
@@ -133,7 +135,7 @@ def test_errors_of_the_operating_system_are_translated(code: int, expected: type
     assert type(caught.value) is expected
 
 
-def test_a_file_in_the_place_of_a_folder_is_reported(storage: LocalStorage) -> None:
+def test_a_file_instead_of_a_folder_is_an_error(storage: LocalStorage) -> None:
     storage.create("a", b"")
     with pytest.raises(StorageError, match="a/b"):
         storage.create("a/b", b"")

@@ -1,4 +1,4 @@
-"""The contract of `Storage`, tested for every implementation."""
+"""The contract of `Storage`; every implementation must pass these tests."""
 
 import pickle
 import threading
@@ -21,7 +21,7 @@ from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.object_store import ObjectStoreStorage
 from hudi_table_services.storage.stores.storage import Storage
 
-ODD_NAMES = [
+UNUSUAL_NAMES = [
     "a b/c d",
     "50%/a%20b",
     "city=São Paulo/Åß.parquet",
@@ -38,38 +38,38 @@ class StorageContract:
     def storage(self) -> Iterator[Storage]:
         raise NotImplementedError
 
-    def test_reads_what_was_created(self, storage: Storage) -> None:
+    def test_a_created_file_is_read_back(self, storage: Storage) -> None:
         storage.create("a/b.txt", b"one")
         assert storage.read("a/b.txt") == b"one"
         assert storage.size("a/b.txt") == 3
         assert storage.exists("a/b.txt")
 
-    def test_a_writer_takes_any_buffer(self, storage: Storage) -> None:
+    def test_a_writer_accepts_any_buffer(self, storage: Storage) -> None:
         with storage.open_writer("a/b") as writer:
             for data in (b"ab", bytearray(b"cd"), memoryview(b"ef"), memoryview(b"gh").cast("b")):
                 assert writer.write(data) == 2
         assert storage.read("a/b") == b"abcdefgh"
 
-    def test_an_empty_file_is_a_file(self, storage: Storage) -> None:
+    def test_an_empty_file_is_listed(self, storage: Storage) -> None:
         storage.create("a/empty", b"")
         assert storage.read("a/empty") == b""
         assert [(f.path, f.size_bytes) for f in storage.list_files()] == [("a/empty", 0)]
 
-    def test_creating_twice_fails_and_keeps_the_first(self, storage: Storage) -> None:
+    def test_a_second_creation_fails_and_keeps_the_first_content(self, storage: Storage) -> None:
         storage.create("a", b"one")
         with pytest.raises(ObjectExistsError, match="'a'"):
             storage.create("a", b"two")
         assert storage.read("a") == b"one"
 
     def test_many_files_are_deleted_and_missing_files_are_ignored(self, storage: Storage) -> None:
-        for name in ODD_NAMES:
+        for name in UNUSUAL_NAMES:
             storage.create(f"kept/{name}", b"x")
             storage.create(f"gone/{name}", b"x")
-        assert storage.delete_files([f"gone/{name}" for name in (*ODD_NAMES, "never there")]) == {}
-        assert {f.path for f in storage.list_files()} == {f"kept/{name}" for name in ODD_NAMES}
+        assert storage.delete_files([f"gone/{name}" for name in (*UNUSUAL_NAMES, "never there")]) == {}
+        assert {f.path for f in storage.list_files()} == {f"kept/{name}" for name in UNUSUAL_NAMES}
         assert storage.delete_files([]) == {}
 
-    def test_only_one_of_many_creators_wins(self, storage: Storage) -> None:
+    def test_only_one_of_many_concurrent_creations_succeeds(self, storage: Storage) -> None:
         winners: list[int] = []
         start = threading.Barrier(8)
 
@@ -88,17 +88,17 @@ class StorageContract:
             thread.join()
         assert [str(number).encode() for number in winners] == [storage.read("lock")]
 
-    def test_writing_replaces(self, storage: Storage) -> None:
+    def test_writing_replaces_a_file(self, storage: Storage) -> None:
         storage.write("a/b", b"one")
         storage.write("a/b", b"two")
         assert storage.read("a/b") == b"two"
 
     @pytest.mark.parametrize("operation", ["read", "size", "modified_ms", "open_reader"])
-    def test_a_missing_file_is_named(self, storage: Storage, operation: str) -> None:
+    def test_the_error_names_a_missing_file(self, storage: Storage, operation: str) -> None:
         with pytest.raises(ObjectNotFoundError, match="'no/such'"):
             getattr(storage, operation)("no/such")
 
-    def test_a_folder_is_no_file(self, storage: Storage) -> None:
+    def test_a_folder_does_not_exist_as_a_file(self, storage: Storage) -> None:
         storage.create("a/b", b"")
         assert not storage.exists("a")
         assert not storage.exists("no/such")
@@ -124,16 +124,16 @@ class StorageContract:
         assert listing.folders == ("b",)
         assert storage.list_folder("").folders == ("a", "ab")
 
-    def test_a_missing_folder_is_empty(self, storage: Storage) -> None:
+    def test_the_listing_of_a_missing_folder_is_empty(self, storage: Storage) -> None:
         assert storage.list_folder("no/such") == storage.list_folder("none")
         assert list(storage.list_files("no/such")) == []
 
-    def test_a_new_folder_is_empty(self, storage: Storage) -> None:
+    def test_the_listing_of_a_new_folder_is_empty(self, storage: Storage) -> None:
         storage.make_folder("a/b")
         storage.make_folder("a/b")
         assert list(storage.list_files()) == []
 
-    def test_empty_folders_are_deleted_and_other_folders_stay(self, storage: Storage) -> None:
+    def test_empty_folders_are_deleted_and_other_folders_are_kept(self, storage: Storage) -> None:
         storage.create("a/full", b"1")
         storage.make_folder("a/b/c")
         storage.delete_empty_folders("a/b/c")
@@ -142,14 +142,14 @@ class StorageContract:
         storage.delete_empty_folders("a")
         assert [f.path for f in storage.list_files()] == ["a/full"]
 
-    def test_times_are_near_now(self, storage: Storage) -> None:
+    def test_modification_times_are_close_to_the_current_time(self, storage: Storage) -> None:
         storage.create("first", b"")
         storage.create("second", b"")
         assert abs(storage.modified_ms("second") - storage.modified_ms("first")) < 60_000
         assert storage.modified_ms("first") > 1_700_000_000_000
 
-    @pytest.mark.parametrize("path", ODD_NAMES)
-    def test_names_are_taken_literally(self, storage: Storage, path: str) -> None:
+    @pytest.mark.parametrize("path", UNUSUAL_NAMES)
+    def test_special_characters_in_names_have_no_meaning(self, storage: Storage, path: str) -> None:
         folder, _, name = path.rpartition("/")
         storage.create(path, b"x")
         assert storage.read(path) == b"x"
@@ -160,14 +160,14 @@ class StorageContract:
         assert not storage.exists(path)
 
     @pytest.mark.parametrize("path", ["../x", "a/../../x", "/etc/passwd", "a//b", "./a", "a/", "a\0b"])
-    def test_paths_never_leave_the_base_path(self, storage: Storage, path: str) -> None:
+    def test_paths_outside_of_the_base_path_are_refused(self, storage: Storage, path: str) -> None:
         for use in (storage.read, storage.exists, storage.delete, storage.list_folder, storage.open_writer):
             with pytest.raises(InvalidRequestError, match="not a path below"):
                 use(path)
         with pytest.raises(InvalidRequestError, match="not a path below"):
             storage.create(path, b"")
 
-    def test_streams_write_and_read_at_any_place(self, storage: Storage) -> None:
+    def test_streams_write_in_parts_and_read_at_any_position(self, storage: Storage) -> None:
         data = bytes(range(256)) * 20_000
         with storage.open_writer("data/file.parquet") as sink:
             sink.write(data[:1000])
@@ -199,7 +199,7 @@ class ConditionalContract:
             conditional.put_if("a/lock", b"two", None)
         assert conditional.read_versioned("a/lock") == (b"one", version)
 
-    def test_a_version_can_be_replaced_once(self, conditional: ConditionalStorage) -> None:
+    def test_a_version_can_be_replaced_only_once(self, conditional: ConditionalStorage) -> None:
         first = conditional.put_if("lock", b"one", None)
         second = conditional.put_if("lock", b"two", first)
         assert second != first
@@ -221,7 +221,9 @@ class ConditionalContract:
         with pytest.raises(ObjectNotFoundError, match="'lock'"):
             conditional.read_versioned("lock")
 
-    def test_only_one_of_many_writers_replaces_a_version(self, conditional: ConditionalStorage) -> None:
+    def test_only_one_of_many_concurrent_puts_replaces_a_version(
+        self, conditional: ConditionalStorage
+    ) -> None:
         version = conditional.put_if("lock", b"none", None)
         winners: list[int] = []
         start = threading.Barrier(8)
@@ -247,7 +249,7 @@ class TestLocalStorage(StorageContract):
     def storage(self, tmp_path: Path) -> Storage:
         return LocalStorage(str(tmp_path / "a table"))
 
-    def test_has_no_conditional_puts(self, storage: Storage) -> None:
+    def test_local_storage_has_no_conditional_puts(self, storage: Storage) -> None:
         assert not isinstance(storage, ConditionalStorage)
 
     def test_survives_pickling(self, storage: Storage) -> None:
@@ -283,7 +285,7 @@ class TestObjectStoreStorage(StorageContract, ConditionalContract):
         with pytest.raises(StorageError, match="no conditional puts"):
             storage.put_if("lock", b"two", version)
 
-    def test_streams_of_another_store_work_too(self, tmp_path: Path) -> None:
+    def test_streams_also_work_on_a_local_store(self, tmp_path: Path) -> None:
         storage = ObjectStoreStorage("file:///x", LocalStore(str(tmp_path)))
         with storage.open_writer("a/b") as sink:
             sink.write(b"abc")

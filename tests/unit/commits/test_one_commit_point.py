@@ -1,4 +1,4 @@
-"""One function completes instants, one module handles the metadata table, and only `commits` changes a timeline."""
+"""One function completes instants, one module changes the metadata table, and only `commits` changes a timeline."""
 
 import ast
 from collections.abc import Iterator
@@ -11,7 +11,8 @@ REPOSITORY = Path(__file__).parents[3]
 ENGINE = REPOSITORY / "spark_jobs" / "hudi_table_services"
 PRODUCT_CODE = (ENGINE, REPOSITORY / "airflow_hudi_provider")
 
-# Methods of TimelineStore that write, and the names that receive them: other classes have methods of these names, too.
+# Methods of TimelineStore that write, and names of variables that contain a TimelineStore. The names of the variables
+# are necessary because other classes have methods with the same names.
 WRITING = {
     "begin_savepoint",
     "complete",
@@ -36,7 +37,7 @@ def writing_calls(source: str) -> Iterator[str]:
 
 
 def imported_names(source: str) -> Iterator[str]:
-    """Full names of everything that a module imports from others."""
+    """Full names of all modules, classes and functions that a module imports."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
@@ -72,9 +73,9 @@ def importers(name: str) -> list[str]:
     ]
 
 
-def test_one_call_completes_instants() -> None:
+def test_only_one_call_completes_instants() -> None:
     places = [module for module, calls in calls_by_module().items() for name in calls if name == "complete"]
-    assert places == ["hudi_table_services/commits/door.py"]
+    assert places == ["hudi_table_services/commits/commit_point.py"]
 
 
 def test_only_commits_changes_a_timeline() -> None:
@@ -83,8 +84,10 @@ def test_only_commits_changes_a_timeline() -> None:
     assert [module for module in modules if not module.startswith("hudi_table_services/commits/")] == []
 
 
-def test_only_the_door_calls_the_metadata_table() -> None:
-    assert importers("hudi_table_services.commits.metadata_table") == ["hudi_table_services/commits/door.py"]
+def test_only_the_commit_point_calls_the_metadata_table() -> None:
+    assert importers("hudi_table_services.commits.metadata_table") == [
+        "hudi_table_services/commits/commit_point.py"
+    ]
     for function in METADATA_TABLE_FUNCTIONS:
         name = f"hudi_table_services.storage.table_store.{function}"
         assert importers(name) == ["hudi_table_services/commits/metadata_table.py"]

@@ -1,4 +1,4 @@
-"""A commit notices the commits of other writers that are archived while it works."""
+"""The check before a commit also finds commits of other writers that were archived during the write."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -30,11 +30,10 @@ from hudi_table_services.model.table_service_plans import (
     RollbackMetadata,
 )
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation
 from hudi_table_services.planning.recovery.rollback_plan import plan_rollback
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.locks.lock import FileSystemLock
-from hudi_table_services.storage.request_identity import REQUEST_ID_KEY
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.tables.request_lookup import refuse_second_write
@@ -45,13 +44,13 @@ from support.overtaken_commits import commit_ours
 OLD, NEW, LATER = (FileGroupId("city=x", name) for name in ("old-0", "new-0", "later-0"))
 
 
-def refuse_nothing(added: Sequence[ConcurrentChange]) -> None:
-    """No key is the same."""
+def accept_all(added: Sequence[ConcurrentChange]) -> None:
+    """Compare no keys, and accept every change."""
 
 
 @pytest.fixture(params=[TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 def history(request: pytest.FixtureRequest) -> History:
-    """A table with an archive, some active commits and file group OLD."""
+    """A table with file group OLD, some archived commits and some active commits."""
     history = History(request.param)
     history.commits(8, OLD)
     history.archive()
@@ -69,40 +68,40 @@ def is_archived(history: History, instant: Instant) -> bool:
     return instant.requested_time not in history.active()
 
 
-def test_commits_before_the_own_instant_are_compared_although_they_are_archived(history: History) -> None:
+def test_archived_commits_before_the_own_instant_are_compared(history: History) -> None:
     snapshot = load_snapshot(history.storage)
     others = history.commits(2, NEW)
-    asked: list[Instant] = []
+    compared: list[Instant] = []
 
-    def meanwhile() -> None:
+    def others_act() -> None:
         history.commits(9, LATER)
         history.archive()
         assert is_archived(history, others[0])
 
     def refuse(added: Sequence[ConcurrentChange]) -> None:
-        asked.extend(change.instant for change in added)
+        compared.extend(change.instant for change in added)
 
-    done = commit_ours(history.table, meanwhile, refuse, snapshot=snapshot)
-    assert set(others) <= set(asked)
+    done = commit_ours(history.table, others_act, refuse, snapshot=snapshot)
+    assert set(others) <= set(compared)
     assert done.requested_time in history.active()
 
 
-def test_a_file_group_that_an_archived_commit_changed_is_a_conflict(history: History) -> None:
+def test_a_change_of_the_same_file_group_by_an_archived_commit_is_a_conflict(history: History) -> None:
     snapshot = load_snapshot(history.storage)
     (other, _) = (*history.commits(1, OLD), *history.commits(1, NEW))
 
-    def meanwhile() -> None:
+    def others_act() -> None:
         history.commits(9, LATER)
         history.archive()
         assert is_archived(history, other)
 
     with pytest.raises(FileGroupConflictError, match=f"{other.requested_time} changed file groups"):
-        commit_ours(history.table, meanwhile, refuse_nothing, snapshot=snapshot, changes=OLD)
+        commit_ours(history.table, others_act, accept_all, snapshot=snapshot, changes=OLD)
     assert not history.table.timeline_store.load().pending
 
 
-@pytest.mark.parametrize("is_empty", [False, True], ids=["commits seen", "none seen"])
-def test_commits_that_may_be_archived_before_the_own_instant_are_a_conflict(
+@pytest.mark.parametrize("is_empty", [False, True], ids=["snapshot with commits", "empty snapshot"])
+def test_an_archival_before_the_own_instant_is_a_conflict(
     history: History, young: History, is_empty: bool
 ) -> None:
     table = young if is_empty else history
@@ -110,13 +109,13 @@ def test_commits_that_may_be_archived_before_the_own_instant_are_a_conflict(
     table.commits(9, NEW)
     table.archive()
     with pytest.raises(FileGroupConflictError, match="may be archived already"):
-        commit_ours(table.table, lambda: None, refuse_nothing, snapshot=snapshot)
+        commit_ours(table.table, lambda: None, accept_all, snapshot=snapshot)
     assert not table.table.timeline_store.load().pending
-    commit_ours(table.table, lambda: None, refuse_nothing)
+    commit_ours(table.table, lambda: None, accept_all)
 
 
 def archived_by_hudi(history: History, slow: Instant) -> None:
-    """Archive everything before the newest commit, also a write that ended just now."""
+    """Archive all commits before the newest one, and also a write that was pending a moment ago."""
     history.commits(1, LATER)
     store = history.table.timeline_store
     for instant in store.load().completed_writes[:-1]:
@@ -125,15 +124,15 @@ def archived_by_hudi(history: History, slow: Instant) -> None:
     store.remove(slow)
 
 
-def test_a_write_that_ended_and_may_be_archived_meanwhile_is_a_conflict(history: History) -> None:
+def test_a_pending_write_that_vanished_and_may_be_archived_is_a_conflict(history: History) -> None:
     slow = history.table.begin()
 
     with pytest.raises(FileGroupConflictError, match="may be archived already"):
-        commit_ours(history.table, lambda: archived_by_hudi(history, slow), refuse_nothing, changes=OLD)
+        commit_ours(history.table, lambda: archived_by_hudi(history, slow), accept_all, changes=OLD)
 
 
 def undo(history: History, pending: Instant) -> None:
-    """Leave the timeline as a rollback of a dead write does."""
+    """Change the timeline in the same way as a rollback of a dead write."""
     store = history.table.timeline_store
     rollback = history.table.begin(Action.ROLLBACK)
     store.remove(pending)
@@ -147,52 +146,52 @@ def undo(history: History, pending: Instant) -> None:
     store.complete(rollback, encode_rollback_metadata(metadata))
 
 
-def test_archived_commits_that_the_plan_knew_are_no_conflict(history: History) -> None:
-    """Also where another commit was rolled back meanwhile."""
+def test_archival_of_commits_in_the_own_snapshot_is_no_conflict(history: History) -> None:
+    """A rollback of another write at the same time is no conflict either."""
     dead = history.table.begin()
 
-    def meanwhile() -> None:
+    def others_act() -> None:
         undo(history, dead)
         history.commits(9, LATER)
         before = history.active()
         history.archive()
         assert history.active() != before
 
-    done = commit_ours(history.table, meanwhile, refuse_nothing, changes=OLD)
+    done = commit_ours(history.table, others_act, accept_all, changes=OLD)
     assert done.requested_time in history.active()
 
 
 def test_writers_of_a_new_table_do_not_conflict(young: History) -> None:
-    """The first writer dies, the second one commits, and so does the tested one."""
+    """The first writer dies and the second writer commits; the tested writer can commit as well."""
     first, second = young.table.begin(), young.table.begin()
 
-    def meanwhile() -> None:
+    def others_act() -> None:
         undo(young, first)
         empty = CommitMetadata(operation_type=WriteOperation.UPSERT, partition_to_write_stats={})
         young.table.timeline_store.complete(second, encode_commit_metadata(empty, young.version))
 
-    done = commit_ours(young.table, meanwhile, refuse_nothing)
+    done = commit_ours(young.table, others_act, accept_all)
     assert done.requested_time in young.active()
 
 
-def save_all(history: History) -> None:
-    """A savepoint of each active commit."""
+def create_savepoints(history: History) -> None:
+    """Create a savepoint of each active commit."""
     for instant_time in history.active():
         request = CreateSavepointRequest(base_path=history.storage.uri, instant=instant_time)
         create_savepoint(request, storage=history.storage, clock=history.clock)
 
 
 def test_a_dead_first_write_that_was_rolled_back_is_no_conflict(history: History) -> None:
-    """Although it is older than every instant that is left on the timeline."""
-    save_all(history)
+    """The dead write is older than every write without a savepoint, like an archived write."""
+    create_savepoints(history)
     dead = history.table.begin()
     history.commits(1, NEW)
-    done = commit_ours(history.table, lambda: undo(history, dead), refuse_nothing, changes=OLD)
+    done = commit_ours(history.table, lambda: undo(history, dead), accept_all, changes=OLD)
     assert done.requested_time in history.active()
 
 
 def pending_clustering(history: History) -> Instant:
-    """A plan for OLD."""
+    """Request a clustering plan for file group OLD."""
     piece = ClusteringSlice(file_id=OLD.file_id, partition_path=OLD.partition_path)
     action = Action.REPLACE_COMMIT if history.version is TableVersion.V6 else Action.CLUSTERING
     plan = ClusteringPlan(groups=(ClusteringGroup(slices=(piece,)),))
@@ -200,13 +199,13 @@ def pending_clustering(history: History) -> Instant:
 
 
 def test_savepoints_of_all_commits_and_a_pending_plan_are_no_conflict(history: History) -> None:
-    save_all(history)
+    create_savepoints(history)
     pending_clustering(history)
-    done = commit_ours(history.table, lambda: None, refuse_nothing)
+    done = commit_ours(history.table, lambda: None, accept_all)
     assert done.requested_time in history.active()
 
 
-def test_a_request_that_another_attempt_completed_is_also_found_in_the_archive(history: History) -> None:
+def test_the_commit_of_another_attempt_of_the_request_is_found_in_the_archive(history: History) -> None:
     table = TableAccess(storage=history.storage, clock=history.clock, config=history.table.config)
     before = table.load_timeline()
     refuse_second_write(table, before, before, "r")
@@ -222,24 +221,26 @@ def test_a_request_that_another_attempt_completed_is_also_found_in_the_archive(h
 
 
 def test_the_archive_is_not_read_under_the_lock(history: History) -> None:
-    """A damaged archive does not prevent a commit."""
+    """A damaged archive does not prevent the commit, because the job does not read the archive."""
     snapshot = load_snapshot(history.storage)
     history.commits(2, NEW)
 
-    def meanwhile() -> None:
+    def others_act() -> None:
         history.commits(9, LATER)
         history.archive()
         for stored in history.storage.list_files(".hoodie"):
             if "archive" in stored.path or "/history/" in stored.path:
                 history.storage.write(stored.path, b"damaged")
 
-    done = commit_ours(history.table, meanwhile, refuse_nothing, snapshot=snapshot)
+    done = commit_ours(history.table, others_act, accept_all, snapshot=snapshot)
     assert done.requested_time in history.active()
 
 
 @pytest.mark.parametrize("state", ["at work", "without a plan", "damaged"])
-def test_the_plan_of_a_pending_rollback_names_the_undone_commit(history: History, state: str) -> None:
-    """If the plan cannot be read, every missing commit counts as undone."""
+def test_only_the_instant_in_the_plan_of_a_pending_rollback_counts_as_undone(
+    history: History, state: str
+) -> None:
+    """If the job cannot read the plan of the rollback, every missing commit counts as undone."""
     dead = history.table.begin()
     plan = encode_rollback_plan(plan_rollback(dead, (), history.storage.base_path))
     content = {"at work": plan, "without a plan": b"", "damaged": b"Obj"}[state]
@@ -271,28 +272,28 @@ def test_a_clustering_conflicts_with_a_write_that_may_be_archived(history: Histo
 
 
 class Overtaken(MemoryStorage):
-    """Other writers commit right before a job takes the lock."""
+    """A storage on which other writers commit directly before a job takes the lock."""
 
-    meanwhile: ClassVar[list[Callable[[], object]]] = []
+    others_act: ClassVar[list[Callable[[], object]]] = []
 
     def create(self, path: str, data: bytes) -> None:
-        if path == ".hoodie/lock" and Overtaken.meanwhile:
-            Overtaken.meanwhile.pop()()
+        if path == ".hoodie/lock" and Overtaken.others_act:
+            Overtaken.others_act.pop()()
         super().create(path, data)
 
 
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
-def test_a_write_plans_again_where_commits_in_between_are_archived(version: TableVersion) -> None:
+def test_scheduling_plans_again_if_commits_since_its_snapshot_are_archived(version: TableVersion) -> None:
     history = History(version, Overtaken(uuid4().hex))
     other = FileGroupId("city=x", "other-0")
     history.commits(4, OLD, other)
 
-    def meanwhile() -> None:
+    def others_act() -> None:
         history.commits(1, OLD)
         history.commits(9, NEW)
         history.archive()
 
-    Overtaken.meanwhile.append(meanwhile)
+    Overtaken.others_act.append(others_act)
     request = ScheduleClusteringRequest(base_path=history.storage.uri)
     done = schedule_clustering(request, storage=history.storage, clock=history.clock)
     assert done.outcome is Outcome.COMPLETED

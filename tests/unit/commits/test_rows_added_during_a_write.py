@@ -1,4 +1,4 @@
-"""A commit compares the rows that others added since its plan, and no others, without the lock."""
+"""Before a commit, the job compares its rows only with rows that others added since its snapshot, without the lock."""
 
 from collections.abc import Sequence
 from uuid import uuid4
@@ -31,7 +31,7 @@ def table(request: pytest.FixtureRequest) -> SmallTable:
 
 
 def commit(table: SmallTable, operation: WriteOperation, *stats: WriteStat) -> Instant:
-    """Commit a write of another writer, with these stats."""
+    """Commit these write stats as another writer."""
     replaces = operation in (WriteOperation.CLUSTER, WriteOperation.INSERT_OVERWRITE)
     content = encode_requested_replace(None) if replaces else b""
     pending = table.begin(Action.REPLACE_COMMIT if replaces else Action.COMMIT, content)
@@ -45,21 +45,21 @@ def commit(table: SmallTable, operation: WriteOperation, *stats: WriteStat) -> I
 
 
 def test_every_commit_that_adds_rows_is_compared_once(table: SmallTable) -> None:
-    asked: list[list[str]] = []
+    compared: list[list[str]] = []
     others: list[str] = []
 
     def refuse(added: Sequence[ConcurrentChange]) -> None:
         assert not table.storage.exists(".hoodie/lock")
-        asked.append([change.instant.requested_time for change in added])
-        if len(asked) == 1:  # one more comes while keys are compared
+        compared.append([change.instant.requested_time for change in added])
+        if len(compared) == 1:  # another commit during the comparison
             others.append(table.commit(LATER).requested_time)
 
     done = commit_ours(table, lambda: others.append(table.commit(NEW).requested_time), refuse)
-    assert asked == [[others[0]], [others[1]]]
+    assert compared == [[others[0]], [others[1]]]
     assert done in table.timeline_store.load().completed_writes
 
 
-def test_without_other_commits_nothing_is_compared(table: SmallTable) -> None:
+def test_nothing_is_compared_without_commits_of_others(table: SmallTable) -> None:
     def refuse(added: Sequence[ConcurrentChange]) -> None:
         raise AssertionError(added)
 
@@ -77,7 +77,7 @@ def test_a_refused_write_is_not_committed(table: SmallTable) -> None:
     assert not timeline.pending
 
 
-def test_a_write_that_is_overtaken_every_time_compares_under_the_lock_in_the_end(table: SmallTable) -> None:
+def test_after_five_comparisons_without_the_lock_a_write_compares_under_the_lock(table: SmallTable) -> None:
     under_lock: list[bool] = []
 
     def refuse(added: Sequence[ConcurrentChange]) -> None:
@@ -106,7 +106,7 @@ def test_a_write_that_is_overtaken_every_time_compares_under_the_lock_in_the_end
         pytest.param(WriteOperation.CLUSTER, {"num_inserts": 1}, False, id="a clustering"),
     ],
 )
-def test_which_commits_add_rows(
+def test_a_change_names_the_partitions_to_which_it_added_rows(
     table: SmallTable, operation: WriteOperation, counts: dict[str, int | str], adds: bool
 ) -> None:
     store, before = table.timeline_store, table.timeline_store.load()

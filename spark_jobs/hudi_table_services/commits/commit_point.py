@@ -33,7 +33,7 @@ def complete(
         The completed instant.
 
     Raises:
-        Again: a check has to read rows without the lock first; nothing was changed.
+        ComparisonNeeded: a check has to read rows without the lock first; nothing was changed.
         HudiTableServiceError: a check refused the change.
         UnsupportedTableError: see `metadata_table.apply`.
         LockNotAcquiredError: another writer took the lock over.

@@ -31,7 +31,7 @@ class JobEnd:
     left_behind: str = "Nothing was committed."
 
 
-def judge(end: JobEnd, log: Any) -> JobResult:
+def decide_outcome(end: JobEnd, log: Any) -> JobResult:
     """Decide the outcome of a task: first by the timeline, then by the result document, then by the exit code.
 
     Raises:
