@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum, IntEnum
 from typing import TypeAlias
+
+from hudi_table_services.model.file_group import FileGroupId
 
 
 class RecordType(IntEnum):
@@ -205,3 +208,80 @@ class IndexDefinition:
     source_fields: tuple[str, ...]
     options: Mapping[str, str]
     version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedKey:
+    """The key of a record that a commit deletes from the metadata table."""
+
+    key: str
+
+
+MetadataChange: TypeAlias = MetadataRecord | DeletedKey
+"""One change of a partition of the metadata table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupChange:
+    """Changes of one file group of the metadata table in one commit.
+
+    Attributes:
+        file_group_id: the partition of the metadata table, and the id of the file group.
+        records: in ascending order of the UTF-8 bytes of their keys, each key once.
+        deleted_keys: in the same order. They are deleted after the records are written.
+    """
+
+    file_group_id: FileGroupId
+    records: tuple[MetadataRecord, ...] = ()
+    deleted_keys: tuple[str, ...] = ()
+
+
+RangeValue: TypeAlias = bool | int | float | str | bytes | Decimal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileColumnRange:
+    """Statistics of a column in a data file.
+
+    Attributes:
+        column: name of the column; a dotted path for a member of a struct.
+        min_value, max_value: smallest and greatest value, without NaN; None if the column has only nulls, if it has no
+            other values than nulls and NaN, or if the values are not known. A date is its number of days since 1970, a
+            timestamp its number of microseconds since 1970.
+        value_count: number of rows, with nulls.
+        null_count: None if the number is not known.
+        total_size_bytes: size on storage.
+        total_uncompressed_bytes: size after encoding and before compression.
+        has_nan: whether a value is NaN; None if that is not known.
+    """
+
+    column: str
+    min_value: RangeValue | None
+    max_value: RangeValue | None
+    value_count: int
+    null_count: int | None
+    total_size_bytes: int
+    total_uncompressed_bytes: int
+    has_nan: bool | None = False
+
+    @property
+    def has_only_nulls(self) -> bool:
+        return self.null_count == self.value_count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileStatistics:
+    """Statistics of the columns of one data file. A column that the file does not have is absent.
+
+    Attributes:
+        file_name: without its folder.
+        row_count: number of rows of the file.
+    """
+
+    partition_path: str
+    file_name: str
+    row_count: int
+    ranges: tuple[FileColumnRange, ...]
+
+    def range_of(self, column: str) -> FileColumnRange | None:
+        return next((found for found in self.ranges if found.column == column), None)
