@@ -89,8 +89,12 @@ def has_known_bounds(found: FileColumnRange, column: IndexedColumn) -> bool:
     """Whether the statistics of a column can be stored. If not, its bounds must be computed from the rows."""
     if found.null_count is None:
         return False
-    is_bounded = found.min_value is not None and found.max_value is not None
-    return found.has_only_nulls or column.is_floating or is_bounded
+    return found.has_only_nulls or column.is_floating or _has_bounds(found, column)
+
+
+def _has_bounds(found: FileColumnRange, column: IndexedColumn) -> bool:
+    bounds = (found.min_value, found.max_value)
+    return all(value is not None and column.can_store(value) for value in bounds)
 
 
 def _is_exact(file: FileStatistics, columns: Iterable[IndexedColumn]) -> bool:
@@ -98,9 +102,8 @@ def _is_exact(file: FileStatistics, columns: Iterable[IndexedColumn]) -> bool:
         found = file.range_of(column.name)
         if found is None or found.has_only_nulls:
             continue
-        if found.null_count is None or found.min_value is None or found.max_value is None:
-            return False
-        if column.is_floating and found.has_nan is not False:
+        may_have_nan = column.is_floating and found.has_nan is not False
+        if may_have_nan or found.null_count is None or not _has_bounds(found, column):
             return False
     return True
 
@@ -110,7 +113,7 @@ def _bounds(
 ) -> tuple[StatValue | None, StatValue | None]:
     if not has_known_bounds(found, column):
         raise UnsupportedTableError(
-            f"The smallest and greatest value of column {column.name!r} in {file.file_name!r} are not known.",
+            f"The smallest and greatest value of column {column.name!r} in {file.file_name!r} cannot be stored.",
             hint="Switch off the index column_stats of the metadata table.",
         )
     if found.has_only_nulls:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from hudi_table_services.errors import CorruptTableError, InvalidRequestError, UnsupportedTableError
+from hudi_table_services.errors import CorruptTableError, InvalidRequestError
 from hudi_table_services.hudi_format.metadata_table.stat_values import (
     decimal_bytes,
     decimal_of_bytes,
@@ -33,8 +33,9 @@ from hudi_table_services.model.schema import (
 )
 
 _V2 = "V2"
-# Records of index version V1 store decimals with 30 digits, 15 of them after the point.
+# Records of index version V1 store decimals with 15 digits before and 15 digits after the point.
 _DIGITS_OF_V1 = 15
+_LIMIT_OF_V1 = 10**_DIGITS_OF_V1
 _STORED_AS: Mapping[str, tuple[StatKind, ValueTypeId]] = {
     "boolean": (StatKind.BOOLEAN, ValueTypeId.BOOLEAN),
     "int": (StatKind.INT, ValueTypeId.INT),
@@ -76,6 +77,12 @@ class IndexedColumn:
     @property
     def is_floating(self) -> bool:
         return self.kind in (StatKind.FLOAT, StatKind.DOUBLE)
+
+    def can_store(self, value: RangeValue) -> bool:
+        """Whether the metadata table has a place for the value. A decimal can be too long for index version V1."""
+        if not isinstance(value, Decimal) or self.value_type is not None:
+            return True
+        return abs(value) < _LIMIT_OF_V1 and int(value.as_tuple().exponent) >= -_DIGITS_OF_V1
 
     def stored(self, value: RangeValue) -> StatValue:
         """A value in the form of the metadata table.
@@ -132,9 +139,6 @@ def indexed_columns(schema: StructType, definition: IndexDefinition | None) -> t
     Args:
         schema: columns of the table, with or without meta columns.
         definition: definition of the index `column_stats`; None in table version 6, which indexes every column.
-
-    Raises:
-        UnsupportedTableError: version V1 cannot store all values of a decimal column.
     """
     columns = with_meta_columns(schema)
     names = columns.names if definition is None else definition.source_fields
@@ -162,17 +166,7 @@ def _indexed(name: str, data_type: DataType, has_value_types: bool) -> IndexedCo
             kind = StatKind.BYTES
             value_type = ValueType(ValueTypeId.DECIMAL, f"{data_type.precision},{data_type.scale}")
         case DecimalType():
-            _require_fit(name, data_type)
             kind, value_type = StatKind.DECIMAL, None
         case _:
             return None
     return IndexedColumn(name=name, data_type=data_type, kind=kind, value_type=value_type)
-
-
-def _require_fit(name: str, data_type: DecimalType) -> None:
-    if data_type.scale > _DIGITS_OF_V1 or data_type.precision - data_type.scale > _DIGITS_OF_V1:
-        raise UnsupportedTableError(
-            f"Column {name!r} is {data_type}; column statistics of this table version store at most "
-            f"{_DIGITS_OF_V1} digits before and {_DIGITS_OF_V1} digits after the point.",
-            hint="Switch off the index column_stats of the metadata table, or leave the column out of it.",
-        )

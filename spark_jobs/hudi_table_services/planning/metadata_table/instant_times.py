@@ -1,11 +1,11 @@
 """Arithmetic with instant times."""
 
+import re
 from datetime import datetime, timedelta, timezone, tzinfo
 
 from hudi_table_services.errors import MalformedMetadataError
 
-_PATTERN = "%Y%m%d%H%M%S%f"
-_DIGITS = 17
+_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:(\d{3})\d*)?$", re.ASCII)
 # Hudi reads an instant time without milliseconds as the last millisecond of its second.
 _LAST_MILLIS = "999"
 _MILLISECOND = timedelta(milliseconds=1)
@@ -31,13 +31,15 @@ def one_millisecond_before(instant_time: str) -> str:
         MalformedMetadataError: the digits are no time.
     """
     moment = _parsed(instant_time) - _MILLISECOND
-    return moment.strftime("%Y%m%d%H%M%S") + f"{moment.microsecond // 1000:03d}"
+    return f"{moment.year:04d}{moment:%m%d%H%M%S}{moment.microsecond // 1000:03d}"
 
 
 def _parsed(instant_time: str) -> datetime:
-    digits = instant_time[:_DIGITS]
+    match = _TIME.match(instant_time)
+    if match is None:
+        raise MalformedMetadataError(f"{instant_time!r} is not the time of a commit.")
+    year, month, day, hour, minute, second, millis = map(int, match.groups(default=_LAST_MILLIS))
     try:
-        # The caller sets the zone, if it matters.
-        return datetime.strptime(digits if len(digits) == _DIGITS else digits + _LAST_MILLIS, _PATTERN)  # noqa: DTZ007
+        return datetime(year, month, day, hour, minute, second, millis * 1000)  # noqa: DTZ001 - callers set the zone
     except ValueError as error:
         raise MalformedMetadataError(f"{instant_time!r} is not the time of a commit: {error}.") from error
