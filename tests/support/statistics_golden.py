@@ -22,7 +22,7 @@ METADATA_TABLE, TIMELINE = "metadata_table/", "timeline/"
 
 @dataclass(frozen=True)
 class StatisticsTable:
-    """Two inserts: into the partitions north and south, and then a further file group in north."""
+    """Three inserts: into north and south, a further file group in north, and rows with NaN in `fare` in east."""
 
     contents: Mapping[str, bytes]
 

@@ -165,6 +165,8 @@ def _with_floating_bounds(
 
 
 def _chunk(group: pq.ColumnChunkMetaData, column: pq.ColumnSchema) -> _Chunk:
+    if group.num_values == 0:
+        return _Chunk(None, 0, 0)
     statistics = group.statistics if group.is_stats_set else None
     if statistics is None:
         return _Chunk(None, group.num_values, None)

@@ -125,11 +125,14 @@ def _decide_by_completion_time(timelines: Timelines, max_delta_commits: int) -> 
         )
     if not timelines.table.pending:
         return ServiceDecision(instant_time=timelines.fresh_instant, reason=_enough(len(found)))
-    return _decide_before(timelines.table.pending[0], found, max_delta_commits)
+    return _decide_before(timelines.table.pending[0], timelines.metadata, max_delta_commits)
 
 
-def _decide_before(pending: Instant, found: tuple[Instant, ...], max_delta_commits: int) -> ServiceDecision:
+def _decide_before(pending: Instant, metadata: Timeline, max_delta_commits: int) -> ServiceDecision:
     instant_time = one_millisecond_before(pending.requested_time)
+    while metadata.find(instant_time):
+        instant_time = one_millisecond_before(instant_time)
+    found = delta_commits_since_compaction(metadata)
     included = [i for i in found if i.visible_from < instant_time]
     if len(included) < max_delta_commits:
         reason = _too_few(len(included), max_delta_commits)
