@@ -44,17 +44,27 @@ def write_changes(metadata: CommitMetadata) -> Iterator[MetadataChange]:
 
 def clean_changes(metadata: CleanMetadata, version: TableVersion) -> Iterator[MetadataChange]:
     """Yield the changes of a clean: its deleted files, and the partitions that it removed."""
-    for path in sorted(metadata.partitions):
-        partition = metadata.partitions[path]
-        names = {_name(file) for file in (*partition.delete_path_patterns, *partition.deleted_files)}
-        if names:
-            yield _files(path, dict.fromkeys(sorted(names), _DELETED))
+    for path, names in cleaned_files(metadata):
+        yield _files(path, dict.fromkeys(names, _DELETED))
     removed = sorted(
         path for path, partition in metadata.partitions.items() if partition.is_partition_deleted
     )
     if removed:
         yield _all_partitions(_entries(removed, _DELETED))
     yield from _removed_keys(removed, version)
+
+
+def cleaned_files(metadata: CleanMetadata) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Partition paths with the names of the files that a clean deleted, or could not delete; both in order.
+
+    Like Hudi, the metadata table forgets a file that could not be deleted, because no reader needs it.
+    """
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for path in sorted(metadata.partitions):
+        partition = metadata.partitions[path]
+        names = {_name(file) for file in (*partition.delete_path_patterns, *partition.deleted_files)}
+        found += [(path, tuple(sorted(names)))] if names else []
+    return tuple(found)
 
 
 def rollback_changes(metadata: RollbackMetadata, version: TableVersion) -> Iterator[MetadataChange]:

@@ -39,11 +39,17 @@ class PartitionFiles:
     statistics: tuple[FileStatistics, ...] = ()
     stored: Mapping[str, tuple[ColumnStats, ...]] = field(default_factory=dict)
 
-    @property
-    def without_statistics(self) -> frozenset[str]:
-        """Return the live files whose statistics must be read from their footers."""
+    def without_statistics(self, columns: Iterable[IndexedColumn]) -> frozenset[str]:
+        """Live files whose statistics must be read from their footers.
+
+        The stored statistics of these files lack a column. Only the footer shows whether the file has the column.
+        """
+        names = {column.name for column in columns}
         known = {file.file_name for file in self.statistics}
-        return frozenset(n for n in self.live_files - known if not _live(self.stored.get(n, ())))
+        return frozenset(n for n in self.live_files - known if not names <= self._stored_columns(n))
+
+    def _stored_columns(self, file_name: str) -> set[str]:
+        return {str(stats.column_name) for stats in _live(self.stored.get(file_name, ()))}
 
 
 def partition_stat_records(
@@ -54,14 +60,14 @@ def partition_stat_records(
     A column that a file does not have counts as a column of nulls.
 
     Raises:
-        CorruptTableError: a live file has no statistics, or stored values have another type than the column.
+        CorruptTableError: a live file lacks statistics (`PartitionFiles.without_statistics`), or stored values have
+            another type than the column.
         UnsupportedTableError: the bounds of a column in a new file are not known.
     """
-    _require_statistics(files)
+    _require_statistics(files, columns)
     by_file = _stats_by_file(files, columns)
     for column in columns if by_file else ():
-        found = (stats.get(column.name) or _nulls(_rows(stats)) for stats in by_file.values())
-        merged = reduce(_merged, (_Range.of(stats, column) for stats in found))
+        merged = reduce(_merged, (_Range.of(stats[column.name], column) for stats in by_file.values()))
         yield MetadataRecord(
             key=partition_stats_key(column.name, files.partition_path),
             record_type=RecordType.PARTITION_STATS,
@@ -78,10 +84,10 @@ def deleted_partition_stats(
             yield DeletedKey(partition_stats_key(column.name, partition_path))
 
 
-def _require_statistics(files: PartitionFiles) -> None:
-    if missing := sorted(files.without_statistics):
+def _require_statistics(files: PartitionFiles, columns: Sequence[IndexedColumn]) -> None:
+    if missing := sorted(files.without_statistics(columns)):
         raise CorruptTableError(
-            f"The metadata table has no column statistics of {missing[0]!r} in partition {files.partition_path!r}.",
+            f"The metadata table lacks column statistics of {missing[0]!r} in partition {files.partition_path!r}.",
             hint="Switch off the indexes column_stats and partition_stats; the next write of Hudi builds them again.",
         )
 
@@ -89,22 +95,27 @@ def _require_statistics(files: PartitionFiles) -> None:
 def _stats_by_file(
     files: PartitionFiles, columns: Sequence[IndexedColumn]
 ) -> dict[str, dict[str, ColumnStats]]:
-    """Live file → column → statistics, in the order of the names. New statistics replace stored ones."""
+    """Live file → column → statistics, in the order of the names. New statistics replace stored ones.
+
+    A column that a file does not have counts as a column of nulls.
+    """
     by_file: dict[str, tuple[ColumnStats, ...]] = {
         name: _live(stats) for name, stats in files.stored.items() if name in files.live_files
     }
+    absent: dict[str, ColumnStats] = {}
     for file in files.statistics:
         if file.file_name in files.live_files:
             by_file[file.file_name] = tuple(file_column_stats(file, columns))
-    return {name: {str(s.column_name): s for s in by_file[name]} for name in sorted(by_file)}
+            absent[file.file_name] = _nulls(file.row_count)
+    by_name = {name: {str(s.column_name): s for s in by_file[name]} for name in sorted(by_file)}
+    return {
+        name: {column.name: stats.get(column.name) or absent[name] for column in columns}
+        for name, stats in by_name.items()
+    }
 
 
 def _live(stats: Iterable[ColumnStats]) -> tuple[ColumnStats, ...]:
     return tuple(s for s in stats if not s.is_deleted)
-
-
-def _rows(stats: Mapping[str, ColumnStats]) -> int:
-    return max((s.value_count or 0 for s in stats.values()), default=0)
 
 
 def _nulls(rows: int) -> ColumnStats:

@@ -3,7 +3,7 @@
 Only keys that are new in a file group have a record. An update in place changes nothing. Compaction moves no key.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from hudi_table_services.errors import UnsupportedTableError
@@ -49,7 +49,7 @@ def deleted_locations(keys: Iterable[str]) -> Iterator[DeletedKey]:
     return (DeletedKey(key) for key in keys)
 
 
-def replaced_locations(replaced: Iterable[str], written: Collection[str]) -> Iterator[DeletedKey]:
+def replaced_locations(replaced: Iterable[str], written: Container[str]) -> Iterator[DeletedKey]:
     """Yield a deletion for each key of replaced file groups that the commit did not write again.
 
     Without these deletions Hudi takes such a key for a key of a replaced file group and sends its next row there.

@@ -86,7 +86,7 @@ VALUES = {
 @st.composite
 def files_of_values(draw: st.DrawFn) -> Values:
     rows = draw(st.integers(1, 6))
-    columns = draw(st.sets(st.sampled_from(DATA), min_size=1))
+    columns = set(DATA) if draw(st.booleans()) else draw(st.sets(st.sampled_from(DATA), min_size=1))
     optional = {name: st.none() | VALUES[name] for name in columns}
     return {name: draw(st.lists(optional[name], min_size=rows, max_size=rows)) for name in sorted(columns)}
 
@@ -256,12 +256,18 @@ def partition_of(files: Sequence[Values], new: Sequence[bool], columns=V2) -> Pa
         for file, is_new in zip(named, new, strict=True)
         if not is_new
     }
-    return PartitionFiles(
+    partition = PartitionFiles(
         partition_path="a",
         live_files=frozenset(file.file_name for file in named),
         statistics=tuple(file for file, is_new in zip(named, new, strict=True) if is_new),
         stored=stored,
     )
+    lacking = partition.without_statistics(columns)
+    assert lacking == {
+        f"f{number}" for number, is_new in enumerate(new) if not (is_new or len(files[number]) == len(DATA))
+    }
+    from_footers = tuple(file for file in named if file.file_name in lacking)
+    return replace(partition, statistics=(*partition.statistics, *from_footers))
 
 
 @given(partitions(), st.data())
@@ -305,19 +311,20 @@ def test_replaced_files_do_not_count(files: list[Values], replaced: Values) -> N
 @given(partitions())
 def test_without_statistics_of_every_live_file_there_is_no_tight_record(files: list[Values]) -> None:
     partition = partition_of(files, [True] * len(files))
-    assert partition.without_statistics == frozenset()
+    assert partition.without_statistics(V2) == frozenset()
     lacking = replace(partition, live_files=partition.live_files | {"unknown"})
-    assert lacking.without_statistics == {"unknown"}
+    assert lacking.without_statistics(V2) == {"unknown"}
     with pytest.raises(CorruptTableError, match="unknown"):
         list(partition_stat_records(lacking, V2))
 
 
 def test_deleted_statistics_are_no_statistics() -> None:
-    partition = partition_of([{"number": [1]}], [False])
+    partition = partition_of([{name: [None] for name in DATA}], [False])
+    assert partition.without_statistics(V2) == frozenset()
     stored = {
         name: tuple(replace(s, is_deleted=True) for s in stats) for name, stats in partition.stored.items()
     }
-    assert replace(partition, stored=stored).without_statistics == {"f0"}
+    assert replace(partition, stored=stored).without_statistics(V2) == {"f0"}
 
 
 def test_a_partition_without_live_files_has_no_record_and_its_keys_are_deleted() -> None:
@@ -364,12 +371,14 @@ def test_stored_values_of_an_earlier_type_are_widened(
     columns: tuple[IndexedColumn, ...], stored: ColumnStats, expected: StatValue
 ) -> None:
     partition = PartitionFiles(partition_path="a", live_files=frozenset({"old"}), stored={"old": (stored,)})
-    found = stats_of(list(partition_stat_records(partition, columns)))[str(stored.column_name)]
+    only = [column for column in columns if column.name == stored.column_name]
+    found = stats_of(list(partition_stat_records(partition, only)))[str(stored.column_name)]
     assert (found.min_value, found.max_value) == (expected, expected)
 
 
 def test_stored_values_of_another_type_are_refused() -> None:
     stored = stored_stats("number", StatKind.STRING, "7")
     partition = PartitionFiles(partition_path="a", live_files=frozenset({"old"}), stored={"old": (stored,)})
+    only = [column for column in V2 if column.name == "number"]
     with pytest.raises(CorruptTableError, match="StringWrapper"):
-        list(partition_stat_records(partition, V2))
+        list(partition_stat_records(partition, only))

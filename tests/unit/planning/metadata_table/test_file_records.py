@@ -25,6 +25,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.planning.metadata_table.file_records import (
     clean_changes,
+    cleaned_files,
     repair_changes,
     rollback_changes,
     write_changes,
@@ -188,6 +189,7 @@ def test_a_file_that_a_clean_could_not_delete_is_not_listed_any_more() -> None:
     metadata = CleanMetadata(
         start_clean_time="1", time_taken_ms=1, total_files_deleted=1, partitions={"a": partition}
     )
+    assert cleaned_files(metadata) == (("a", ("f", "g")),)
     after = applied({"a": {"f": 1, "g": 2, "h": 3}}, clean_changes(metadata, TableVersion.V9))
     assert after == {"a": {"h": 3}}
 
