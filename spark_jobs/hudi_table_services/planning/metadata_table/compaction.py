@@ -60,8 +60,9 @@ def decide_compaction(
     """Decide whether to compact the metadata table.
 
     A pending compaction is finished first, at its own instant. In table version 6, any pending instant of the table up
-    to the last delta commit of the metadata table prevents compaction. From version 8 on, the compaction gets an
-    instant before the first pending instant of the table, and so leaves out all log files that were completed later.
+    to the last delta commit of the metadata table prevents compaction. From version 8 on, only pending instants matter
+    that the metadata table has completed. The compaction gets an instant before the first of these, and so leaves out
+    all log files that were completed later. Other pending instants, such as plans, complete after the compaction.
 
     Args:
         max_delta_commits: number of delta commits since the last compaction with which the compaction begins.
@@ -123,9 +124,11 @@ def _decide_by_completion_time(timelines: Timelines, max_delta_commits: int) -> 
             f"the clock shows {timelines.fresh_instant}, but a delta commit was completed at {newest}: the clocks of "
             "the writers differ"
         )
-    if not timelines.table.pending:
+    written = {i.requested_time for i in timelines.metadata.completed}
+    pending = [i for i in timelines.table.pending if i.requested_time in written]
+    if not pending:
         return ServiceDecision(instant_time=timelines.fresh_instant, reason=_enough(len(found)))
-    return _decide_before(timelines.table.pending[0], timelines.metadata, max_delta_commits)
+    return _decide_before(pending[0], timelines.metadata, max_delta_commits)
 
 
 def _decide_before(pending: Instant, metadata: Timeline, max_delta_commits: int) -> ServiceDecision:

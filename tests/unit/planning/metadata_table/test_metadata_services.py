@@ -115,16 +115,26 @@ def test_in_version_6_the_instant_follows_a_commit_of_the_table() -> None:
     assert "belongs to no commit" in decision.reason
 
 
-def test_in_version_9_the_compaction_is_earlier_than_a_pending_instant_of_the_table() -> None:
+def test_in_version_9_the_compaction_is_earlier_than_an_instant_that_only_the_metadata_table_has_completed() -> (
+    None
+):
     table = [at(25, Action.COMMIT, done=False)]
-    decision = decide_compaction(timelines(V9, delta_commits(10, 12), table))
+    written = [*delta_commits(10, 12), at(25)]
+    decision = decide_compaction(timelines(V9, written, table))
     assert decision.instant_time == time(24)
-    assert "before the pending commit" in decision.reason
-    taken = [*delta_commits(8, 12), at(23, completed=26), at(24, completed=27)]
+    assert (
+        decision.reason == f"12 delta commits since the last compaction before the pending commit {time(25)}"
+    )
+    taken = [*delta_commits(8, 12), at(23, completed=26), at(24, completed=27), at(25)]
     assert decide_compaction(timelines(V9, taken, table)).instant_time == time(22)
     decision = decide_compaction(timelines(V9, delta_commits(20, 12), table))
     assert not decision.runs
     assert "before it there are 0 delta commits" in decision.reason
+
+
+def test_in_version_9_a_pending_plan_does_not_prevent_compaction() -> None:
+    plan = at(5, Action.CLUSTERING, done=False)
+    assert decide_compaction(timelines(V9, delta_commits(10, 12), [plan])).instant_time == FRESH
 
 
 def test_in_version_9_a_clock_behind_the_last_completion_prevents_compaction() -> None:
@@ -172,7 +182,8 @@ def test_no_compaction_contains_an_instant_that_is_pending_in_the_table(
     assert len(included) >= needed
     assert not pending & {i.requested_time for i in included}
     if version is V9:
-        assert all(decision.instant_time < time for time in pending)
+        completed = {i.requested_time for i in given_timelines.metadata.completed}
+        assert all(decision.instant_time < time for time in pending & completed)
         # Readers find later log files in the new slice only if they were completed after it.
         assert all(i.visible_from != decision.instant_time for i in found)
     assert is_instant_name(f"{decision.instant_time}.commit")
