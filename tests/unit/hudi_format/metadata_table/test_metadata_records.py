@@ -245,7 +245,7 @@ def test_a_schema_that_cannot_be_used_is_an_error(schema: str) -> None:
 def test_a_schema_with_other_fields_of_these_names_is_an_error_when_read() -> None:
     fields = [{"name": name, "type": "long"} for name in ("type", "ColumnStatsMetadata", "_hoodie_file_name")]
     odd = RecordFormat(json.dumps({"type": "record", "name": "r", "fields": fields}))
-    with pytest.raises(MalformedMetadataError, match="dict is expected"):
+    with pytest.raises(MalformedMetadataError, match="instead of dict"):
         odd.decode((b"k", b"\x06\x02\x02"))
 
 
