@@ -1,30 +1,27 @@
-"""Statistics of the columns of a data file, from its Parquet footer and, where that is not enough, from its rows.
+"""Statistics of the columns of a data file, from its Parquet footer.
 
-What a footer does not tell:
+What a footer does not tell (`row_statistics` reads it from the rows):
 
 - NaN. pyarrow leaves NaN out of the bounds of a chunk, so a footer of pyarrow never shows it: whether such a column has
-  NaN is unknown unless the writer looked for it (`nan_columns`). The Java library (parquet-mr) treats NaN as the
-  greatest value and writes it as the upper bound; a chunk with another upper bound has no NaN.
+  NaN is unknown unless the writer looked for it. The Java library (parquet-mr) treats NaN as the greatest value and
+  writes it as the upper bound; a chunk with another upper bound has no NaN.
 - Bounds of long texts. pyarrow writes no bounds if one of them has more than 4096 bytes.
 - Bounds of timestamps with 96 bits.
 """
 
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_table_services.model.metadata_table import FileColumnRange, FileStatistics, RangeValue
 
 _JAVA_LIBRARY = "parquet-mr"
 _FLOATING = ("FLOAT", "DOUBLE")
-_BATCH_ROWS = 65_536
 # Milliseconds and microseconds become microseconds. The bounds of nanoseconds would have to be rounded.
 _MICROSECONDS = {"milliseconds": 1000, "microseconds": 1}
 
@@ -38,8 +35,8 @@ def file_statistics(
     """Statistics of the columns of a file. Columns inside lists and maps are left out.
 
     Args:
-        counted_nan_columns: the columns in which the writer of the file found NaN (`nan_columns`); None if the writer
-            did not look for NaN.
+        counted_nan_columns: the columns in which the writer of the file found NaN (`row_statistics.nan_columns`); None
+            if the writer did not look for NaN.
     """
     ranges = (
         _column_range(metadata, place, counted_nan_columns)
@@ -51,52 +48,6 @@ def file_statistics(
         file_name=file_name,
         row_count=metadata.num_rows,
         ranges=tuple(ranges),
-    )
-
-
-def nan_columns(rows: pa.Table | pa.RecordBatch) -> frozenset[str]:
-    """Names of the columns with NaN in these rows; a dotted path for a member of a struct."""
-    found = (
-        path
-        for field, column in zip(rows.schema, rows.columns, strict=True)
-        for path, leaf in _leaves(field.name, column)
-        if has_nan(leaf)
-    )
-    return frozenset(found)
-
-
-def has_nan(column: pa.Array | pa.ChunkedArray) -> bool:
-    """Whether a value is NaN. False for every type but floating point numbers. A null is not NaN."""
-    if not pa.types.is_floating(column.type):
-        return False
-    return bool(pc.any(pc.is_nan(column)).as_py())
-
-
-def completed_from_rows(
-    file: pq.ParquetFile, statistics: FileStatistics, columns: Collection[str]
-) -> FileStatistics:
-    """The same statistics, with bounds and NaN read from the rows where the footer does not tell them.
-
-    Only columns with something unknown are read, one after the other.
-
-    Args:
-        columns: the columns whose bounds are needed.
-    """
-    ranges = tuple(
-        _range_from_rows(file, found) if found.column in columns and _is_incomplete(found) else found
-        for found in statistics.ranges
-    )
-    return replace(statistics, ranges=ranges)
-
-
-def _is_incomplete(found: FileColumnRange) -> bool:
-    if found.has_only_nulls:
-        return False
-    return (
-        found.has_nan is None
-        or found.null_count is None
-        or found.min_value is None
-        or found.max_value is None
     )
 
 
@@ -137,7 +88,7 @@ def _column_range(
     present = [pair for pair in bounds if pair is not None]
     if not present or len(present) < len(bounds):
         return known
-    return replace(known, min_value=_least(b[0] for b in present), max_value=_greatest(b[1] for b in present))
+    return replace(known, min_value=least(b[0] for b in present), max_value=greatest(b[1] for b in present))
 
 
 def _with_floating_bounds(
@@ -204,66 +155,16 @@ def _decimal(unscaled: int, scale: int) -> Decimal:
     return Decimal((int(unscaled < 0), digits, -scale))
 
 
-def _least(values: Iterable[Any]) -> Any:
+def least(values: Iterable[Any]) -> Any:
+    """Smallest value of a column."""
     return min(values, key=_order)
 
 
-def _greatest(values: Iterable[Any]) -> Any:
+def greatest(values: Iterable[Any]) -> Any:
+    """Greatest value of a column."""
     return max(values, key=_order)
 
 
 def _order(value: Any) -> Any:
     """Texts have the order of their UTF-8 bytes, in Parquet and in Spark."""
     return value.encode() if isinstance(value, str) else value
-
-
-def _leaves(
-    path: str, column: pa.Array | pa.ChunkedArray
-) -> Iterator[tuple[str, pa.Array | pa.ChunkedArray]]:
-    if not pa.types.is_struct(column.type):
-        yield path, column
-        return
-    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    for place, member in enumerate(column.type):
-        leaf = pa.chunked_array([_member(chunk, place) for chunk in chunks], type=member.type)
-        yield from _leaves(f"{path}.{member.name}", leaf)
-
-
-def _member(chunk: pa.StructArray, place: int) -> pa.Array:
-    """Values of a member. Values in structs that are null do not count."""
-    return chunk.flatten()[place]
-
-
-def _range_from_rows(file: pq.ParquetFile, found: FileColumnRange) -> FileColumnRange:
-    lows: list[Any] = []
-    highs: list[Any] = []
-    nulls, nan = 0, False
-    for batch in file.iter_batches(_BATCH_ROWS, columns=[found.column], use_threads=False):
-        for path, leaf in (pair for name in batch.schema.names for pair in _leaves(name, batch[name])):
-            if path != found.column:
-                continue
-            nulls, nan = nulls + leaf.null_count, nan or has_nan(leaf)
-            low, high = _bounds_of_rows(leaf)
-            lows += [low] if low is not None else []
-            highs += [high] if high is not None else []
-    return replace(
-        found,
-        min_value=_least(lows) if lows else None,
-        max_value=_greatest(highs) if highs else None,
-        null_count=nulls,
-        has_nan=nan,
-    )
-
-
-def _bounds_of_rows(column: pa.Array | pa.ChunkedArray) -> tuple[Any, Any]:
-    plain = column
-    if pa.types.is_dictionary(plain.type):
-        plain = pc.cast(plain, plain.type.value_type)
-    if pa.types.is_timestamp(plain.type):
-        plain = pc.cast(pc.cast(plain, pa.timestamp("us", plain.type.tz)), pa.int64())
-    elif pa.types.is_date32(plain.type):
-        plain = pc.cast(plain, pa.int32())
-    elif pa.types.is_floating(plain.type):
-        plain = plain.filter(pc.invert(pc.is_nan(plain)))
-    bounds = pc.min_max(plain)
-    return bounds["min"].as_py(), bounds["max"].as_py()

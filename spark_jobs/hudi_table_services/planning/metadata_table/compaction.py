@@ -11,9 +11,6 @@ from hudi_table_services.model.table_version import TableVersion, TimelineLayout
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.metadata_table.instant_times import one_millisecond_before
 
-DEFAULT_DELTA_COMMITS = 10
-"""Default of ``hoodie.metadata.compact.max.delta.commits``."""
-
 _COMPACTION_SUFFIX = "001"
 _COMMIT_TIME_DIGITS = 17
 
@@ -54,9 +51,7 @@ def not_now(reason: str) -> ServiceDecision:
     return ServiceDecision(instant_time=None, reason=reason)
 
 
-def decide_compaction(
-    timelines: Timelines, max_delta_commits: int = DEFAULT_DELTA_COMMITS
-) -> ServiceDecision:
+def decide_compaction(timelines: Timelines, max_delta_commits: int) -> ServiceDecision:
     """Decide whether to compact the metadata table.
 
     A pending compaction is finished first, at its own instant. In table version 6, any pending instant of the table up
@@ -65,7 +60,8 @@ def decide_compaction(
     all log files that were completed later. Other pending instants, such as plans, complete after the compaction.
 
     Args:
-        max_delta_commits: number of delta commits since the last compaction with which the compaction begins.
+        max_delta_commits: number of delta commits since the last compaction with which the compaction begins; Hudi's
+            default is 10.
     """
     unfinished = [i for i in timelines.metadata.pending if i.action in (Action.COMPACTION, Action.COMMIT)]
     if unfinished:

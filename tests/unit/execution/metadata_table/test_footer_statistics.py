@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_table_services.execution.metadata_table.footer_statistics import (
+from hudi_table_services.execution.metadata_table.footer_statistics import file_statistics
+from hudi_table_services.execution.metadata_table.row_statistics import (
     completed_from_rows,
-    file_statistics,
     has_nan,
     nan_columns,
 )

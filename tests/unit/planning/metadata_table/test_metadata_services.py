@@ -11,6 +11,7 @@ from hudi_table_services.model.instant import Action, Instant, InstantState, is_
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.metadata_table.compaction import (
+    ServiceDecision,
     Timelines,
     decide_compaction,
     delta_commits_since_compaction,
@@ -73,27 +74,33 @@ def delta_commits(first: int, count: int) -> list[Instant]:
 # ------------------------------------------------------------------ compaction
 
 
+def decided(
+    version: TableVersion, metadata: list[Instant], table: list[Instant] | None = None
+) -> ServiceDecision:
+    return decide_compaction(timelines(version, metadata, table), 10)
+
+
 @OLD_AND_NEW
 def test_compaction_begins_with_ten_delta_commits_since_the_last_one(version: TableVersion) -> None:
     early = [*delta_commits(10, 12), at(22, Action.COMMIT)]
-    decision = decide_compaction(timelines(version, [*early, *delta_commits(30, 9)]))
+    decision = decided(version, [*early, *delta_commits(30, 9)])
     assert not decision.runs
     assert decision.reason == "9 delta commits since the last compaction, compaction begins with 10"
-    decision = decide_compaction(timelines(version, [*early, *delta_commits(30, 10)]))
+    decision = decided(version, [*early, *delta_commits(30, 10)])
     assert decision.instant_time == (time(39) + "001" if version is V6 else FRESH)
 
 
 @OLD_AND_NEW
 def test_a_pending_compaction_is_finished_first(version: TableVersion) -> None:
     pending = at(15, Action.COMPACTION, done=False)
-    decision = decide_compaction(timelines(version, [at(10), pending]))
+    decision = decided(version, [at(10), pending])
     assert decision.instant_time == time(15)
     assert "finished first" in decision.reason
 
 
 @OLD_AND_NEW
 def test_a_pending_delta_commit_of_the_metadata_table_prevents_compaction(version: TableVersion) -> None:
-    decision = decide_compaction(timelines(version, [*delta_commits(10, 12), at(40, done=False)]))
+    decision = decided(version, [*delta_commits(10, 12), at(40, done=False)])
     assert not decision.runs
     assert time(40) in decision.reason
 
@@ -103,14 +110,14 @@ def test_in_version_6_an_instant_pending_up_to_the_last_delta_commit_prevents_co
     pending_at: int, runs: bool
 ) -> None:
     pending = at(pending_at, Action.REPLACE_COMMIT, done=False)
-    decision = decide_compaction(timelines(V6, delta_commits(10, 10), [pending]))
+    decision = decided(V6, delta_commits(10, 10), [pending])
     assert decision.runs is runs
     assert runs or f"replacecommit {time(pending_at)} is pending" in decision.reason
 
 
 def test_in_version_6_the_instant_follows_a_commit_of_the_table() -> None:
     restored = at(time(30) + "003")
-    decision = decide_compaction(timelines(V6, [*delta_commits(10, 10), restored]))
+    decision = decided(V6, [*delta_commits(10, 10), restored])
     assert not decision.runs
     assert "belongs to no commit" in decision.reason
 
@@ -120,26 +127,26 @@ def test_in_version_9_the_compaction_is_earlier_than_an_instant_that_only_the_me
 ):
     table = [at(25, Action.COMMIT, done=False)]
     written = [*delta_commits(10, 12), at(25)]
-    decision = decide_compaction(timelines(V9, written, table))
+    decision = decided(V9, written, table)
     assert decision.instant_time == time(24)
     assert (
         decision.reason == f"12 delta commits since the last compaction before the pending commit {time(25)}"
     )
     taken = [*delta_commits(8, 12), at(23, completed=26), at(24, completed=27), at(25)]
-    assert decide_compaction(timelines(V9, taken, table)).instant_time == time(22)
-    decision = decide_compaction(timelines(V9, delta_commits(20, 12), table))
+    assert decided(V9, taken, table).instant_time == time(22)
+    decision = decided(V9, delta_commits(20, 12), table)
     assert not decision.runs
     assert "before it there are 0 delta commits" in decision.reason
 
 
 def test_in_version_9_a_pending_plan_does_not_prevent_compaction() -> None:
     plan = at(5, Action.CLUSTERING, done=False)
-    assert decide_compaction(timelines(V9, delta_commits(10, 12), [plan])).instant_time == FRESH
+    assert decided(V9, delta_commits(10, 12), [plan]).instant_time == FRESH
 
 
 def test_in_version_9_a_clock_behind_the_last_completion_prevents_compaction() -> None:
     ahead = at("20260103000000000")
-    decision = decide_compaction(timelines(V9, [*delta_commits(10, 10), ahead]))
+    decision = decided(V9, [*delta_commits(10, 10), ahead])
     assert not decision.runs
     assert "clock" in decision.reason
 
