@@ -27,6 +27,8 @@ def nan_columns(rows: pa.Table | pa.RecordBatch) -> frozenset[str]:
 
 def has_nan(column: pa.Array | pa.ChunkedArray) -> bool:
     """Whether a value is NaN. False for every type but floating point numbers. A null is not NaN."""
+    if pa.types.is_dictionary(column.type):
+        column = pc.cast(column, column.type.value_type)
     if not pa.types.is_floating(column.type):
         return False
     return bool(pc.any(pc.is_nan(column)).as_py())

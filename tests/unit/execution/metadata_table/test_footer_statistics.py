@@ -189,6 +189,7 @@ def test_nan_is_found_in_arrays_chunks_and_structs(values: list[float | None]) -
     expected = any(value is not None and math.isnan(value) for value in values)
     column = pa.array(values, pa.float64())
     assert has_nan(column) is has_nan(pa.chunked_array([column, column])) is expected
+    assert has_nan(column.dictionary_encode()) is expected
     inner = pa.table({"s": pa.array([{"x": value} for value in values], pa.struct([("x", pa.float64())]))})
     assert nan_columns(inner) == (frozenset({"s.x"}) if expected else frozenset())
     batches = pa.table({"c": column, "n": pa.nulls(len(values), pa.int8())}).to_batches()
