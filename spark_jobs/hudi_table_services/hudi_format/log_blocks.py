@@ -39,6 +39,7 @@ class HeaderKey(IntEnum):
     INSTANT_TIME = 0
     TARGET_INSTANT_TIME = 1
     SCHEMA = 2
+    COMMAND_BLOCK_TYPE = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,20 +68,30 @@ def encode_block(block: LogBlock) -> bytes:
     return before + _SIZE.pack(len(before))
 
 
-def decode_blocks(data: bytes) -> Iterator[LogBlock]:
-    """Yield the complete blocks of a file in order; incomplete blocks of writers that died are skipped.
+def decode_blocks(data: bytes, *, skips_incomplete: bool = True) -> Iterator[LogBlock]:
+    """Yield the complete blocks of a file in order.
+
+    Args:
+        skips_incomplete: whether to skip blocks that a dying writer left incomplete, as Hudi does. Otherwise they are
+            an error, because a damaged block looks like an incomplete one.
 
     Raises:
-        MalformedMetadataError: a block is complete according to its sizes, but its content is inconsistent.
+        MalformedMetadataError: a block is complete according to its sizes, but its content is inconsistent; or there
+            are bytes outside complete blocks, and `skips_incomplete` is False.
     """
-    position = data.find(MAGIC)
-    while position >= 0:
-        end = _end_of_complete_block(data, position)
-        if end is None:
-            position = data.find(MAGIC, position + 1)
+    position = 0
+    while position < len(data):
+        end = _end_of_complete_block(data, position) if data.startswith(MAGIC, position) else None
+        if end is not None:
+            yield _decoded(data[position:end])
+            position = end
             continue
-        yield _decoded(data[position:end])
-        position = data.find(MAGIC, end)
+        if not skips_incomplete:
+            raise MalformedMetadataError(
+                f"Log file of {len(data)} bytes: there is no complete block at {position}."
+            )
+        following = data.find(MAGIC, position + 1)
+        position = following if following >= 0 else len(data)
 
 
 def _end_of_complete_block(data: bytes, start: int) -> int | None:

@@ -1,0 +1,1 @@
+"""Facts about data files that the metadata table stores."""

@@ -1,0 +1,170 @@
+"""Statistics of the columns of a data file, from its Parquet footer.
+
+What a footer does not tell (`row_statistics` reads it from the rows):
+
+- NaN. pyarrow leaves NaN out of the bounds of a chunk, so a footer of pyarrow never shows it: whether such a column has
+  NaN is unknown unless the writer looked for it. The Java library (parquet-mr) treats NaN as the greatest value and
+  writes it as the upper bound; a chunk with another upper bound has no NaN.
+- Bounds of long texts. pyarrow writes no bounds if one of them has more than 4096 bytes.
+- Bounds of timestamps with 96 bits.
+"""
+
+import json
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from hudi_table_services.model.metadata_table import FileColumnRange, FileStatistics, RangeValue
+
+_JAVA_LIBRARY = "parquet-mr"
+_FLOATING = ("FLOAT", "DOUBLE")
+# Milliseconds and microseconds become microseconds. The bounds of nanoseconds would have to be rounded.
+_MICROSECONDS = {"milliseconds": 1000, "microseconds": 1}
+
+
+def file_statistics(
+    partition_path: str,
+    file_name: str,
+    metadata: pq.FileMetaData,
+    counted_nan_columns: Collection[str] | None = None,
+) -> FileStatistics:
+    """Statistics of the columns of a file. Columns inside lists and maps are left out.
+
+    Args:
+        counted_nan_columns: the columns in which the writer of the file found NaN (`row_statistics.nan_columns`); None
+            if the writer did not look for NaN.
+    """
+    ranges = (
+        _column_range(metadata, place, counted_nan_columns)
+        for place in range(metadata.num_columns)
+        if metadata.schema.column(place).max_repetition_level == 0
+    )
+    return FileStatistics(
+        partition_path=partition_path,
+        file_name=file_name,
+        row_count=metadata.num_rows,
+        ranges=tuple(ranges),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Bounds and nulls of a column in one row group; bounds are None if they are unknown or there are none."""
+
+    bounds: tuple[RangeValue, RangeValue] | None
+    value_count: int
+    null_count: int | None
+
+    @property
+    def needs_bounds(self) -> bool:
+        return self.null_count != self.value_count
+
+
+def _column_range(
+    metadata: pq.FileMetaData, place: int, counted_nan_columns: Collection[str] | None
+) -> FileColumnRange:
+    column = metadata.schema.column(place)
+    groups = [metadata.row_group(number).column(place) for number in range(metadata.num_row_groups)]
+    chunks = [_chunk(group, column) for group in groups]
+    null_counts = [chunk.null_count for chunk in chunks if chunk.null_count is not None]
+    known = FileColumnRange(
+        column=column.path,
+        min_value=None,
+        max_value=None,
+        value_count=sum(chunk.value_count for chunk in chunks),
+        null_count=sum(null_counts) if len(null_counts) == len(chunks) else None,
+        total_size_bytes=sum(group.total_compressed_size for group in groups),
+        total_uncompressed_bytes=sum(group.total_uncompressed_size for group in groups),
+    )
+    bounds = [chunk.bounds for chunk in chunks if chunk.needs_bounds]
+    if column.physical_type in _FLOATING:
+        is_java = metadata.created_by.startswith(_JAVA_LIBRARY)
+        counted = None if counted_nan_columns is None else column.path in counted_nan_columns
+        return _with_floating_bounds(known, bounds, counted, is_java)
+    present = [pair for pair in bounds if pair is not None]
+    if not present or len(present) < len(bounds):
+        return known
+    return replace(known, min_value=least(b[0] for b in present), max_value=greatest(b[1] for b in present))
+
+
+def _with_floating_bounds(
+    known: FileColumnRange,
+    bounds: Sequence[tuple[Any, Any] | None],
+    counted: bool | None,
+    is_java: bool,
+) -> FileColumnRange:
+    """Bounds without NaN. They are kept even if there is NaN, because they hold for all other values."""
+    values = [value for pair in bounds if pair is not None for value in pair]
+    numbers = [value for value in values if not math.isnan(value)]
+    shows_nan = len(numbers) < len(values)
+    is_complete = None not in bounds
+    if shows_nan:
+        nan: bool | None = True
+    elif counted is not None:
+        nan = counted
+    else:
+        nan = False if is_java and is_complete else None
+    if not bounds:
+        return known
+    if not numbers or not is_complete:
+        return replace(known, has_nan=nan)
+    return replace(known, min_value=min(numbers), max_value=None if shows_nan else max(numbers), has_nan=nan)
+
+
+def _chunk(group: pq.ColumnChunkMetaData, column: pq.ColumnSchema) -> _Chunk:
+    if group.num_values == 0:
+        return _Chunk(None, 0, 0)
+    statistics = group.statistics if group.is_stats_set else None
+    if statistics is None:
+        return _Chunk(None, group.num_values, None)
+    nulls = statistics.null_count if statistics.has_null_count else None
+    return _Chunk(_bounds(statistics, column), group.num_values, nulls)
+
+
+def _bounds(statistics: pq.Statistics, column: pq.ColumnSchema) -> tuple[RangeValue, RangeValue] | None:
+    if not statistics.has_min_max:
+        return None
+    low, high = (_value(raw, column) for raw in (statistics.min_raw, statistics.max_raw))
+    return None if low is None or high is None else (low, high)
+
+
+def _value(raw: Any, column: pq.ColumnSchema) -> RangeValue | None:
+    logical = column.logical_type.type
+    match logical:
+        case "STRING" | "ENUM" | "JSON":
+            return bytes(raw).decode()
+        case "DECIMAL":
+            unscaled = raw if isinstance(raw, int) else int.from_bytes(raw, "big", signed=True)
+            return _decimal(unscaled, column.scale)
+        case "TIMESTAMP":
+            unit = json.loads(column.logical_type.to_json())["timeUnit"]
+            return raw * _MICROSECONDS[unit] if unit in _MICROSECONDS else None
+        case "NONE" | "DATE" | "INT":
+            value: RangeValue | None = None if column.physical_type == "INT96" else raw
+            return value
+        case _:
+            return None
+
+
+def _decimal(unscaled: int, scale: int) -> Decimal:
+    digits = tuple(int(digit) for digit in str(abs(unscaled)))
+    return Decimal((int(unscaled < 0), digits, -scale))
+
+
+def least(values: Iterable[Any]) -> Any:
+    """Smallest value of a column."""
+    return min(values, key=_order)
+
+
+def greatest(values: Iterable[Any]) -> Any:
+    """Greatest value of a column."""
+    return max(values, key=_order)
+
+
+def _order(value: Any) -> Any:
+    """Texts have the order of their UTF-8 bytes, in Parquet and in Spark."""
+    return value.encode() if isinstance(value, str) else value

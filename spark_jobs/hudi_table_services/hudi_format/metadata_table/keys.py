@@ -1,0 +1,112 @@
+"""Keys of the records of the metadata table, and the file group of each key (HoodieMetadataPayload, HashID; Hudi 1.2).
+
+The key of a record is the key of its HFile entry, as UTF-8. Partition paths and columns in keys are hashes of 64 bits,
+names of files are hashes of 128 bits, both as base64 text.
+"""
+
+import base64
+import hashlib
+import re
+from functools import lru_cache
+
+from hudi_table_services.hudi_format.metadata_table.xxhash64 import xxhash64
+
+ALL_PARTITIONS = "__all_partitions__"
+_ROOT = "."
+_SEED = 0xFFFFFFFF_DABADABA
+_CACHED_HASHES = 4096
+_SEPARATOR = "$"
+_NULL = "\0"
+_ESCAPED = re.compile(r"[\\$\0]")
+_UNESCAPED_SEPARATOR = re.compile(r"(?:[^\\$]|\\.)*(\$)", re.DOTALL)
+
+
+def files_key(partition_path: str) -> str:
+    """Key of the list of files of a partition, and its name in the list of all partitions."""
+    return partition_path or _ROOT
+
+
+def partition_of_files_key(key: str) -> str:
+    """Partition path of the key of a list of files."""
+    return "" if key == _ROOT else key
+
+
+def column_stats_key(column: str, partition_path: str, file_name: str) -> str:
+    """Key of the statistics of a column in a file."""
+    return _name_hash(column) + _name_hash(files_key(partition_path)) + _file_hash(file_name)
+
+
+def column_stats_prefix(column: str, partition_path: str | None = None) -> str:
+    """Start of the keys of the statistics of a column, in one partition or in all partitions.
+
+    With a partition path this is also the whole key of the statistics of the column in that partition.
+    """
+    partition = "" if partition_path is None else _name_hash(files_key(partition_path))
+    return _name_hash(column) + partition
+
+
+def partition_stats_key(column: str, partition_path: str) -> str:
+    """Key of the statistics of a column in a partition."""
+    return column_stats_prefix(column, partition_path)
+
+
+def bloom_filter_key(partition_path: str, file_name: str) -> str:
+    """Key of the bloom filter of a file."""
+    return _name_hash(files_key(partition_path)) + _file_hash(file_name)
+
+
+def secondary_index_key(value: str | None, record_key: str) -> str:
+    """Key of the entry of a secondary index that leads from a value of the indexed column to a record."""
+    return secondary_index_prefix(value) + _escaped(record_key)
+
+
+def secondary_index_prefix(value: str | None) -> str:
+    """Start of the keys of all records with a value in the indexed column; None is the null of the column."""
+    return (_NULL if value is None else _escaped(value)) + _SEPARATOR
+
+
+def parse_secondary_index_key(key: str) -> tuple[str | None, str]:
+    """Value and record key in a key of a secondary index.
+
+    Raises:
+        ValueError: the key has no separator.
+    """
+    match = _UNESCAPED_SEPARATOR.match(key)
+    if match is None:
+        raise ValueError(f"The key {key!r} of a secondary index has no separator.")
+    value, record_key = key[: match.start(1)], key[match.end(1) :]
+    return None if value == _NULL else _unescaped(value), _unescaped(record_key)
+
+
+def file_group_of(hashed: str, group_count: int) -> int:
+    """Number of the file group of a key.
+
+    Args:
+        hashed: the whole key; for a secondary index of version V2 the key's start (`secondary_index_prefix`).
+        group_count: number of file groups of the partition of the metadata table, at least 1.
+    """
+    units = hashed.encode("utf-16-be", "surrogatepass")
+    value = 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        value = 31 * value + (high << 8 | low) & 0xFFFFFFFF
+    signed = value - (1 << 32) if value >> 31 else value
+    # Java's |smallest integer| is negative, and so is its remainder, of which Hudi takes the absolute value.
+    return abs(signed) % group_count
+
+
+@lru_cache(maxsize=_CACHED_HASHES)
+def _name_hash(name: str) -> str:
+    return base64.b64encode(xxhash64(name.encode(), _SEED).to_bytes(8, "big")).decode("ascii")
+
+
+def _file_hash(file_name: str) -> str:
+    digest = hashlib.md5(file_name.encode(), usedforsecurity=False).digest()
+    return base64.b64encode(digest).decode("ascii")
+
+
+def _escaped(text: str) -> str:
+    return _ESCAPED.sub(lambda match: "\\" + match[0], text)
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)

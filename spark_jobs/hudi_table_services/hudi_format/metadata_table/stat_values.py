@@ -1,0 +1,96 @@
+"""Smallest and greatest values of columns, as records inside a union (HoodieMetadataColumnStats, Hudi 1.2).
+
+A value in Avro form is None or a pair: full name of the record, and its fields.
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from hudi_table_services.errors import MalformedMetadataError
+from hudi_table_services.hudi_format.metadata_table.record_schema import NAMESPACE
+from hudi_table_services.model.metadata_table import StatKind, StatValue
+
+AvroValue = tuple[str, Mapping[str, Any]]
+
+_FIELD, _ARRAY_FIELD = "value", "wrappedValues"
+_TYPES: Mapping[StatKind, type] = {
+    StatKind.BOOLEAN: bool,
+    StatKind.FLOAT: float,
+    StatKind.DOUBLE: float,
+    StatKind.BYTES: bytes,
+    StatKind.STRING: str,
+    StatKind.DECIMAL: bytes,
+}
+_DECIMAL_WRAPPER_SCALE = 15
+
+
+def to_avro(value: StatValue | None) -> AvroValue | None:
+    """Avro form of a value."""
+    if value is None:
+        return None
+    name = f"{NAMESPACE}.{value.kind.value}"
+    if isinstance(value.value, tuple):
+        return name, {_ARRAY_FIELD: [to_avro(item) for item in value.value]}
+    return name, {_FIELD: value.value}
+
+
+def from_avro(value: object, what: str) -> StatValue | None:
+    """Value of an Avro form.
+
+    Raises:
+        MalformedMetadataError: the union has a record that is no such value.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, tuple) or len(value) != 2 or not isinstance(value[1], Mapping):
+        raise MalformedMetadataError(f"{what}: a {type(value).__name__} where a wrapped value is expected.")
+    kind, fields = _kind(str(value[0]), what), value[1]
+    if kind is StatKind.ARRAY:
+        items = fields.get(_ARRAY_FIELD) or ()
+        if not isinstance(items, list | tuple):
+            raise MalformedMetadataError(f"{what}: the array of a wrapped value is a {type(items).__name__}.")
+        return StatValue(kind, tuple(from_avro(item, what) for item in items))
+    return StatValue(kind, _plain(fields.get(_FIELD), kind, what))
+
+
+def decimal_bytes(value: Decimal, scale: int) -> bytes:
+    """Unscaled value of a decimal in the shortest two's complement, big-endian.
+
+    Raises:
+        ValueError: the decimal has more digits after the point than the scale.
+    """
+    exact: Fraction = Fraction(value) * 10**scale
+    if exact.denominator != 1:
+        raise ValueError(f"{value} has more than {scale} digits after the point.")
+    number: int = exact.numerator
+    bits = (number if number >= 0 else ~number).bit_length() + 1
+    return number.to_bytes(-(-bits // 8), "big", signed=True)
+
+
+def decimal_of_bytes(unscaled: bytes, scale: int) -> Decimal:
+    """The inverse of `decimal_bytes`."""
+    number = int.from_bytes(unscaled, "big", signed=True)
+    digits = tuple(int(digit) for digit in str(abs(number)))
+    return Decimal((int(number < 0), digits, -scale))
+
+
+def decimal_wrapper(value: Decimal) -> StatValue:
+    """A decimal as table version 6 stores it: with 15 digits after the point, whatever the column has."""
+    return StatValue(StatKind.DECIMAL, decimal_bytes(value, _DECIMAL_WRAPPER_SCALE))
+
+
+def _plain(stored: Any, kind: StatKind, what: str) -> Any:
+    expected = _TYPES.get(kind, int)
+    # In Python a boolean is also an int; in Hudi's records it is not.
+    if not isinstance(stored, expected) or (expected is int and isinstance(stored, bool)):
+        raise MalformedMetadataError(f"{what}: a {kind.value} with a {type(stored).__name__}.")
+    return stored
+
+
+def _kind(name: str, what: str) -> StatKind:
+    try:
+        return StatKind(name.rpartition(".")[2])
+    except ValueError:
+        raise MalformedMetadataError(f"{what}: unknown kind of value {name!r}.") from None

@@ -1,0 +1,287 @@
+"""Values of the records of Hudi's metadata table (HoodieMetadataPayload, Hudi 1.2)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum, IntEnum
+from typing import TypeAlias
+
+from hudi_table_services.model.file_group import FileGroupId
+
+
+class RecordType(IntEnum):
+    """Kind of a record of the metadata table; the numbers are those in records."""
+
+    ALL_PARTITIONS = 1
+    FILES = 2
+    COLUMN_STATS = 3
+    BLOOM_FILTER = 4
+    RECORD_INDEX = 5
+    PARTITION_STATS = 6
+    SECONDARY_INDEX = 7
+
+
+class StatKind(Enum):
+    """Record in which a smallest or greatest value is stored, in the order of the union; the value is its name."""
+
+    BOOLEAN = "BooleanWrapper"
+    INT = "IntWrapper"
+    LONG = "LongWrapper"
+    FLOAT = "FloatWrapper"
+    DOUBLE = "DoubleWrapper"
+    BYTES = "BytesWrapper"
+    STRING = "StringWrapper"
+    DATE = "DateWrapper"
+    DECIMAL = "DecimalWrapper"
+    TIME_MICROS = "TimeMicrosWrapper"
+    TIMESTAMP_MICROS = "TimestampMicrosWrapper"
+    LOCAL_DATE = "LocalDateWrapper"
+    ARRAY = "ArrayWrapper"
+
+
+class ValueTypeId(IntEnum):
+    """Type of a column in statistics of index version V2, table version 9; the numbers are those in records."""
+
+    V1 = 0
+    NULL = 1
+    BOOLEAN = 2
+    INT = 3
+    LONG = 4
+    FLOAT = 5
+    DOUBLE = 6
+    STRING = 7
+    BYTES = 8
+    FIXED = 9
+    DECIMAL = 10
+    UUID = 11
+    DATE = 12
+    TIME_MILLIS = 13
+    TIME_MICROS = 14
+    TIMESTAMP_MILLIS = 15
+    TIMESTAMP_MICROS = 16
+    TIMESTAMP_NANOS = 17
+    LOCAL_TIMESTAMP_MILLIS = 18
+    LOCAL_TIMESTAMP_MICROS = 19
+    LOCAL_TIMESTAMP_NANOS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class StatValue:
+    """A smallest or greatest value of a column.
+
+    Attributes:
+        value: as Avro stores it: a date is its number of days since 1970, a time or timestamp its number of units, a
+            decimal the bytes of its unscaled value; an array is a tuple of values, which may be None.
+    """
+
+    kind: StatKind
+    value: "bool | int | float | str | bytes | tuple[StatValue | None, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class ValueType:
+    """Type of the column of statistics.
+
+    Attributes:
+        type_id: number of the type; see `ValueTypeId` for the numbers that Hudi 1.2 knows.
+        additional_info: precision and scale of a decimal, such as ``20,2``.
+    """
+
+    type_id: int
+    additional_info: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFile:
+    """An entry of a list of files or partitions; partitions have size 0."""
+
+    size_bytes: int
+    is_deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Files of a partition by name, or all partitions by path (``.`` for the root of a table without partitions)."""
+
+    files: Mapping[str, ListedFile]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnStats:
+    """Statistics of a column in a file or in a partition.
+
+    Attributes:
+        file_name: name of the file, or the partition path in statistics of a partition.
+        min_value, max_value: None if the column has only nulls.
+        is_tight_bound: whether the values were computed from all files of the partition, so that they replace earlier
+            ones; always False for a file.
+        value_type: None in tables before version 9.
+    """
+
+    file_name: str | None
+    column_name: str | None
+    min_value: StatValue | None
+    max_value: StatValue | None
+    value_count: int | None
+    null_count: int | None
+    total_size_bytes: int | None
+    total_uncompressed_bytes: int | None
+    is_deleted: bool = False
+    is_tight_bound: bool = False
+    value_type: ValueType | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileBloomFilter:
+    """Bloom filter of a base file.
+
+    Attributes:
+        type_code: `SIMPLE` or `DYNAMIC_V0`.
+        timestamp: instant time of the file.
+        bloom_filter: the text in the footer of the file (base64), as bytes.
+    """
+
+    type_code: str
+    timestamp: str
+    bloom_filter: bytes
+    is_deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordLocation:
+    """Where a record is.
+
+    Attributes:
+        file_id: id of the file group of the table.
+        instant_millis: time of the commit that added the record, in milliseconds since 1970.
+        is_plain_text: whether the record stores the file id as text; otherwise as two numbers and an index.
+        position: number of the row in the file, if known.
+    """
+
+    partition_path: str
+    file_id: str
+    instant_millis: int
+    is_plain_text: bool = False
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SecondaryIndexEntry:
+    """The value of an entry of a secondary index. Everything else is in its key."""
+
+    is_deleted: bool = False
+
+
+Payload: TypeAlias = Listing | ColumnStats | FileBloomFilter | RecordLocation | SecondaryIndexEntry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataRecord:
+    """One record of the metadata table.
+
+    Attributes:
+        key: see `hudi_format.metadata_table.keys`.
+        base_file_name: name of the base file of the metadata table that contains the record; None in log files.
+    """
+
+    key: str
+    record_type: RecordType
+    payload: Payload
+    base_file_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexDefinition:
+    """Definition of an index of the table, which is a partition of its metadata table.
+
+    Attributes:
+        name: name of the partition of the metadata table.
+        index_type: e.g. `column_stats` or `secondary_index`.
+        function: e.g. `column_stats` or `identity`; empty for a record index.
+        source_fields: the indexed columns; of column statistics in the order in which Hudi chose them.
+        version: `V1` or `V2`; None, which means V1, in tables of version 8.
+    """
+
+    name: str
+    index_type: str
+    function: str
+    source_fields: tuple[str, ...]
+    options: Mapping[str, str]
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedKey:
+    """The key of a record that a commit deletes from the metadata table."""
+
+    key: str
+
+
+MetadataChange: TypeAlias = MetadataRecord | DeletedKey
+"""One change of a partition of the metadata table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupChange:
+    """Changes of one file group of the metadata table in one commit.
+
+    Attributes:
+        file_group_id: the partition of the metadata table, and the id of the file group.
+        records: in ascending order of the UTF-8 bytes of their keys, each key once.
+        deleted_keys: in the same order. They are deleted after the records are written.
+    """
+
+    file_group_id: FileGroupId
+    records: tuple[MetadataRecord, ...] = ()
+    deleted_keys: tuple[str, ...] = ()
+
+
+RangeValue: TypeAlias = bool | int | float | str | bytes | Decimal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileColumnRange:
+    """Statistics of a column in a data file.
+
+    Attributes:
+        column: name of the column; a dotted path for a member of a struct.
+        min_value, max_value: smallest and greatest value, without NaN; None if the column has only nulls, if it has no
+            other values than nulls and NaN, or if the values are not known. A date is its number of days since 1970, a
+            timestamp its number of microseconds since 1970.
+        value_count: number of rows, with nulls.
+        null_count: None if the number is not known.
+        total_size_bytes: size on storage.
+        total_uncompressed_bytes: size after encoding and before compression.
+        has_nan: whether a value is NaN; None if that is not known.
+    """
+
+    column: str
+    min_value: RangeValue | None
+    max_value: RangeValue | None
+    value_count: int
+    null_count: int | None
+    total_size_bytes: int
+    total_uncompressed_bytes: int
+    has_nan: bool | None = False
+
+    @property
+    def has_only_nulls(self) -> bool:
+        return self.null_count == self.value_count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileStatistics:
+    """Statistics of the columns of one data file. A column that the file does not have is absent.
+
+    Attributes:
+        file_name: without its folder.
+        row_count: number of rows of the file.
+    """
+
+    partition_path: str
+    file_name: str
+    row_count: int
+    ranges: tuple[FileColumnRange, ...]
+
+    def range_of(self, column: str) -> FileColumnRange | None:
+        return next((found for found in self.ranges if found.column == column), None)

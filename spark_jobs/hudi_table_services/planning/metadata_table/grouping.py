@@ -1,0 +1,75 @@
+"""Assign the changes of a commit to file groups of the metadata table (HoodieTableMetadataUtil, Hudi 0.15 and 1.2)."""
+
+from collections.abc import Iterable
+
+from hudi_table_services.errors import UnsupportedTableError
+from hudi_table_services.hudi_format.metadata_table import file_groups
+from hudi_table_services.hudi_format.metadata_table.keys import file_group_of
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.metadata_table import DeletedKey, GroupChange, MetadataChange, MetadataRecord
+
+MAINTAINED = frozenset(
+    {
+        file_groups.FILES,
+        file_groups.COLUMN_STATS,
+        file_groups.PARTITION_STATS,
+        file_groups.BLOOM_FILTERS,
+        file_groups.RECORD_INDEX,
+    }
+)
+"""The partitions of the metadata table that this project can keep up to date."""
+
+
+def group_number(change: MetadataChange, group_count: int) -> int:
+    """Number of the file group of a change in its partition."""
+    return file_group_of(change.key, group_count)
+
+
+def group_changes(
+    partition: str, changes: Iterable[MetadataChange], group_count: int
+) -> tuple[GroupChange, ...]:
+    """Changes of one commit by file group, ordered by the number of the group. Groups without changes are left out.
+
+    All changes are held in memory. For a large record index, call the function once for the changes of each group
+    (`group_number`).
+
+    Args:
+        partition: partition of the metadata table. The file groups of a partitioned record index have other ids.
+        changes: of two records with one key, the later one counts. A key may have a record and be deleted as well: then
+            readers see it as deleted.
+        group_count: number of file groups that the folder of the partition has.
+
+    Raises:
+        UnsupportedTableError: the partition has records that this project does not write, or it has no file group.
+    """
+    _require_maintained(partition, group_count)
+    records: dict[int, dict[bytes, MetadataRecord]] = {}
+    deleted: dict[int, set[bytes]] = {}
+    for change in changes:
+        number, key = group_number(change, group_count), change.key.encode()
+        match change:
+            case MetadataRecord():
+                records.setdefault(number, {})[key] = change
+            case DeletedKey():
+                deleted.setdefault(number, set()).add(key)
+    return tuple(
+        GroupChange(
+            file_group_id=FileGroupId(partition, file_groups.file_group_id(partition, number)),
+            records=tuple(records[number][key] for key in sorted(records.get(number, ()))),
+            deleted_keys=tuple(key.decode() for key in sorted(deleted.get(number, ()))),
+        )
+        for number in sorted(records.keys() | deleted.keys())
+    )
+
+
+def _require_maintained(partition: str, group_count: int) -> None:
+    if partition not in MAINTAINED:
+        raise UnsupportedTableError(
+            f"The metadata table has the partition {partition!r}, which this release cannot keep up to date.",
+            hint="Let Hudi drop this index, or switch the metadata table off.",
+        )
+    if group_count < 1:
+        raise UnsupportedTableError(
+            f"The partition {partition!r} of the metadata table has no file group.",
+            hint="Switch the metadata table off; the next write of Hudi builds it again.",
+        )

@@ -1,0 +1,87 @@
+"""Changes of the partition `record_index`: where each record key is (HoodieTableMetadataUtil, Hudi 0.15 and 1.2).
+
+Only keys that are new in a file group have a record. An update in place changes nothing. Compaction moves no key.
+"""
+
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
+
+from hudi_table_services.errors import UnsupportedTableError
+from hudi_table_services.hudi_format.metadata_table.file_ids import is_uuid_file_id
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.metadata_table import (
+    DeletedKey,
+    MetadataChange,
+    MetadataRecord,
+    RecordLocation,
+    RecordType,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewKeys:
+    """The keys that a commit put into a file group: inserts, and all keys of a file group that clustering wrote."""
+
+    file_group_id: FileGroupId
+    keys: Iterable[str]
+
+
+def record_locations(
+    groups: Iterable[NewKeys], instant_millis: int, *, stores_ids_as_text: bool = False
+) -> Iterator[MetadataRecord]:
+    """Yield a record for each new key. The keys are read once, one after the other.
+
+    Args:
+        instant_millis: the commit's instant time, read in the time zone of the timeline, in milliseconds since 1970.
+        stores_ids_as_text: whether the writer of the index stores ids of file groups as text (encoding 1).
+
+    Raises:
+        UnsupportedTableError: the id of a file group is not a UUID, and ids are not stored as text.
+    """
+    for group in groups:
+        location = _location(group.file_group_id, instant_millis, stores_ids_as_text)
+        for key in group.keys:
+            yield MetadataRecord(key=key, record_type=RecordType.RECORD_INDEX, payload=location)
+
+
+def deleted_locations(keys: Iterable[str]) -> Iterator[DeletedKey]:
+    """Yield a deletion for each key whose record the commit deletes."""
+    return (DeletedKey(key) for key in keys)
+
+
+def replaced_locations(replaced: Iterable[str], written: Container[str]) -> Iterator[DeletedKey]:
+    """Yield a deletion for each key of replaced file groups that the commit did not write again.
+
+    Without these deletions Hudi takes such a key for a key of a replaced file group and sends its next row there.
+
+    Args:
+        replaced: keys of the file groups that an overwrite or the deletion of a partition replaced.
+        written: all keys that the same commit wrote, with updates.
+    """
+    return (DeletedKey(key) for key in replaced if key not in written)
+
+
+def record_index_changes(
+    groups: Iterable[NewKeys],
+    deleted: Iterable[str],
+    instant_millis: int,
+    *,
+    stores_ids_as_text: bool = False,
+) -> Iterator[MetadataChange]:
+    """Yield the changes of a write: the locations of new keys, and the deletions of deleted keys."""
+    yield from record_locations(groups, instant_millis, stores_ids_as_text=stores_ids_as_text)
+    yield from deleted_locations(deleted)
+
+
+def _location(group: FileGroupId, instant_millis: int, stores_ids_as_text: bool) -> RecordLocation:
+    if not stores_ids_as_text and not is_uuid_file_id(group.file_id):
+        raise UnsupportedTableError(
+            f"The record index stores ids of file groups as numbers, which {group.file_id!r} is not.",
+            hint="Switch off the index record_index of the metadata table.",
+        )
+    return RecordLocation(
+        partition_path=group.partition_path,
+        file_id=group.file_id,
+        instant_millis=instant_millis,
+        is_plain_text=stores_ids_as_text,
+    )

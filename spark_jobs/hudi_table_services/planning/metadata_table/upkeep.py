@@ -1,0 +1,137 @@
+"""Cleaning and archival of the metadata table, and the archival of the table that depends on its compaction (Hudi 1.2).
+
+Version 6 ignores a log block of the metadata table if the instant of the block is no longer in the active timeline of
+the table. So the table's archival must not pass an instant that the metadata table has not compacted.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from hudi_table_services.model.archival import ArchivalBound
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_version import TimelineLayout
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.planning.metadata_table.compaction import (
+    ServiceDecision,
+    Timelines,
+    delta_commits_since_compaction,
+    last_compaction,
+    not_now,
+)
+
+KEPT_SLICES = 2
+"""Slices of each file group that stay besides the newest one, for readers that have already listed the files."""
+
+_INSTANTS_BEFORE_CLEAN = 3
+_CLEAN_SUFFIX = "002"
+_COMMIT_TIME_DIGITS = 17
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataArchivalPlan:
+    """The instants that leave the active timeline of the metadata table.
+
+    Attributes:
+        instants: the oldest instants, oldest first.
+        reason: why these, or why none.
+    """
+
+    instants: tuple[Instant, ...]
+    reason: str
+
+
+def decide_clean(timelines: Timelines) -> ServiceDecision:
+    """Decide whether to delete old slices of the metadata table now.
+
+    As in Hudi, the clean waits until three instants follow the last compaction: a reader that began before it may still
+    open the files of the earlier slice.
+    """
+    last = last_compaction(timelines.metadata)
+    if last is None:
+        return not_now("the metadata table was never compacted")
+    if timelines.metadata.pending:
+        pending = timelines.metadata.pending[0]
+        return not_now(f"{pending.action.value} {pending.requested_time} of the metadata table is pending")
+    later = [i for i in timelines.metadata if i.requested_time > last.requested_time]
+    if len(later) < _INSTANTS_BEFORE_CLEAN:
+        return not_now(
+            f"{len(later)} instants since compaction {last.requested_time}, the clean begins with "
+            f"{_INSTANTS_BEFORE_CLEAN}"
+        )
+    reason = f"{len(later)} instants since compaction {last.requested_time}"
+    if timelines.version.layout is TimelineLayout.V2:
+        return ServiceDecision(instant_time=timelines.fresh_instant, reason=reason)
+    newest = delta_commits_since_compaction(timelines.metadata)
+    time = newest[-1].requested_time if newest else ""
+    if len(time) != _COMMIT_TIME_DIGITS:
+        return not_now("the last delta commit of the metadata table belongs to no commit of the table")
+    return ServiceDecision(instant_time=time + _CLEAN_SUFFIX, reason=reason)
+
+
+def superseded_slices(
+    slices: Mapping[FileGroupId, Sequence[FileSlice]], kept: int = KEPT_SLICES
+) -> tuple[FileSlice, ...]:
+    """Slices that a clean deletes: all but the newest slice with a base file and `kept` slices before it.
+
+    Slices after the newest base file, which have only log files, are never deleted.
+    """
+    deleted: list[FileSlice] = []
+    for group in sorted(slices):
+        ordered = sorted(slices[group], key=lambda s: s.base_instant_time)
+        bases = [number for number, file_slice in enumerate(ordered) if file_slice.base_file is not None]
+        deleted += ordered[: max(bases[-1] - kept, 0)] if bases else []
+    return tuple(deleted)
+
+
+def plan_metadata_archival(timelines: Timelines, min_instants: int) -> MetadataArchivalPlan:
+    """Plan which instants leave the active timeline of the metadata table.
+
+    Instants stay from the earliest of these on: the last compaction, a delta commit that it does not contain, a pending
+    instant, the earliest write in the active timeline of the table, and the newest `min_instants`.
+    """
+    metadata = timelines.metadata
+    bound = compacted_until(metadata)
+    if bound is None:
+        return MetadataArchivalPlan(instants=(), reason="the metadata table was never compacted")
+    writes = timelines.table.completed_writes
+    limits = [
+        bound.time,
+        *(i.requested_time for i in writes[:1]),
+        *(i.requested_time for i in metadata.pending[:1]),
+    ]
+    limit = min(limits)
+    oldest = metadata.instants[: max(len(metadata) - min_instants, 0)]
+    leaving = tuple(takewhile(lambda i: i.requested_time < limit, oldest))
+    return MetadataArchivalPlan(
+        instants=leaving,
+        reason=f"{len(leaving)} of {len(metadata)} instants are before {limit} and the newest {min_instants}",
+    )
+
+
+def archival_bound(metadata: Timeline) -> ArchivalBound:
+    """The bound of the archival of the table: instants at or after this time stay in its active timeline."""
+    bound = compacted_until(metadata)
+    return bound or ArchivalBound(time="", reason="the metadata table was never compacted")
+
+
+def compacted_until(metadata: Timeline) -> ArchivalBound | None:
+    """The time before which every commit is in base files of the metadata table; None without a compaction.
+
+    It is the last compaction, or the first delta commit that was requested before it and completed after it.
+    """
+    last = last_compaction(metadata)
+    if last is None:
+        return None
+    reason = f"the metadata table was last compacted at {last.requested_time}"
+    open_commits = [
+        i.requested_time
+        for i in (*delta_commits_since_compaction(metadata), *metadata.pending)
+        if i.action is Action.DELTA_COMMIT and i.requested_time < last.requested_time
+    ]
+    if not open_commits:
+        return ArchivalBound(time=last.requested_time, reason=reason)
+    return ArchivalBound(
+        time=min(open_commits), reason=f"{reason}, without the delta commit {min(open_commits)}"
+    )
