@@ -57,7 +57,8 @@ FIRST = "00000000000000010"
 class SmallMetadataTable:
     """A table whose properties list a metadata table, without instants.
 
-    From version 8 on, an instant completes one millisecond after its requested time, unless a time is given.
+    From version 8 on, an instant completes one millisecond after its requested time, unless a time is given. `FIRST`
+    completes before all other instants.
     """
 
     version: TableVersion
@@ -133,7 +134,8 @@ class SmallMetadataTable:
         completed_at: str | None = None,
     ) -> None:
         layout = self.version.layout
-        completion = (completed_at or f"{int(time) + 1:0{len(time)}d}") if not pending else None
+        by_default = moment(0) if time == FIRST else f"{int(time) + 1:0{len(time)}d}"
+        completion = None if pending else completed_at or by_default
         instant = Instant(
             requested_time=time,
             action=action,

@@ -98,7 +98,7 @@ def expected_files(table: MetadataTable) -> list[ExpectedFile]:
             or _is_behind_base(i, compaction.requested_time, is_new_format=table.has_own_log_instants)
         )
     ]
-    metadata = map_in_parallel(table.timeline_store.commit_metadata, writes)
+    metadata = map_in_parallel(table.commit_metadata, writes)
     found = [*base]
     for instant, content in zip(writes, metadata, strict=True):
         found += _expected(instant, content.partition_to_write_stats.get(FILES, ()))
@@ -114,7 +114,7 @@ def lost_files(expected: Iterable[ExpectedFile], present: Iterable[StoredObject]
 def _newest_compaction(table: MetadataTable) -> tuple[Instant | None, list[ExpectedFile]]:
     for instant in reversed(table.timeline.completed_writes):
         if instant.action is Action.COMMIT:
-            metadata = table.timeline_store.commit_metadata(instant)
+            metadata = table.commit_metadata(instant)
             files = list(_expected(instant, metadata.partition_to_write_stats.get(FILES, ())))
             if files:
                 return instant, files

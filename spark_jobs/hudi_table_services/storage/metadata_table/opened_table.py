@@ -1,10 +1,14 @@
 """Open the metadata table of a table: its own properties and timeline, beside the timeline of the table."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
+from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.metadata_table.folder_storage import FolderStorage
 from hudi_table_services.storage.stores.storage import Storage
@@ -41,6 +45,11 @@ class MetadataTable:
         """Whether the name of a log file contains the instant that wrote the file (from table version 8 on)."""
         return self.config.table_version.layout.has_completion_time_in_names
 
+    def commit_metadata(self, instant: Instant) -> CommitMetadata:
+        """As `TimelineStore.commit_metadata`; the path in an error is relative to the base path of the table."""
+        with _naming_folder():
+            return self.timeline_store.commit_metadata(instant)
+
 
 def open_metadata_table(
     storage: Storage, config: TableConfig, clock: Clock, *, data_timeline: Timeline | None = None
@@ -61,18 +70,31 @@ def open_metadata_table(
     if data_timeline is None:
         data_timeline = TimelineStore(storage, config, clock).load()
     folder = FolderStorage(storage, METADATA_TABLE)
-    own_config = read_table_config(folder)
+    with _naming_folder():
+        own_config = read_table_config(folder)
+        store = TimelineStore(folder, own_config, clock)
+        timeline = store.load()
     _check(config, own_config)
-    store = TimelineStore(folder, own_config, clock)
     return MetadataTable(
         storage=folder,
         config=own_config,
         partitions=config.metadata_partitions,
         partitions_being_built=config.inflight_metadata_partitions,
         timeline_store=store,
-        timeline=store.load(),
+        timeline=timeline,
         data_timeline=data_timeline,
     )
+
+
+@contextmanager
+def _naming_folder() -> Iterator[None]:
+    """Make the path in an error about damage relative to the base path of the table."""
+    try:
+        yield
+    except CorruptTableError as error:
+        path = f"{METADATA_TABLE}/{error.path}" if error.path else ""
+        message = f"In the metadata table: {error.message}"
+        raise type(error)(message, hint=error.hint, path=path) from error
 
 
 def _check(config: TableConfig, own: TableConfig) -> None:

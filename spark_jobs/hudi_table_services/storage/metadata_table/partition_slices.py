@@ -78,7 +78,7 @@ class _Written:
         ordered = sorted(candidates, key=lambda base: base.file_name, reverse=True)
         for instant in self._table.timeline.completed_writes:
             if instant.requested_time == ordered[0].instant_time:
-                metadata = self._table.timeline_store.commit_metadata(instant)
+                metadata = self._table.commit_metadata(instant)
                 paths = {stat.path for stat in metadata.write_stats}
                 named = [base for base in ordered if join_path(partition, base.file_name) in paths]
                 return (named or ordered)[0]
