@@ -96,10 +96,13 @@ def list_from_metadata_table(
     clock: Clock,
     partitions: Collection[str] | None = None,
 ) -> ListingOutcome:
-    """List the table from `files`, in four requests and one for each log file and delta commit since a compaction.
+    """List the table from `files`, in a few requests and two for each write since the last compaction.
 
     The listing is that of the given timeline. It is refused if the metadata table contradicts the timeline, cannot be
-    read, or lost a file that its timeline names. It does not show whether the listed files exist.
+    read, or lost a file that its timeline names. It does not show whether the listed files exist, and it cannot notice
+    damage that leaves a file readable, because Hudi's native HFiles have no checksums beside those of gzip.
+
+    All records of `files` are in memory at once, even if only some partitions are wanted.
 
     Args:
         config: properties of the table, read before the timeline or after it.

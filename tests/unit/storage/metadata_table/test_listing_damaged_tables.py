@@ -107,7 +107,7 @@ def test_a_damaged_byte_never_leads_to_a_wrong_listing(version: TableVersion, na
 
 @EACH
 def test_an_instant_that_only_the_metadata_table_has(version: TableVersion, name: str) -> None:
-    """Someone deleted an instant of the table. The listing shows the table without it, or is refused."""
+    """An instant of the table was deleted by hand. The listing shows the table without it, or is refused."""
     table = whole_table(version, name)
     for instant in table.timeline.completed_writes:
         timeline = table.timeline.without([instant])

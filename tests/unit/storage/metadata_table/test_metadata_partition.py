@@ -339,7 +339,7 @@ def test_slices_and_counted_instants_can_be_given(table: SmallMetadataTable) -> 
     assert [record.payload for record in reader.records()] == [Listing({"one": ListedFile(1)})]
 
 
-def test_duplicate_base_files_of_retried_tasks_are_told_apart_by_the_commit(
+def test_the_commit_names_its_base_file_among_those_of_retried_tasks(
     table: SmallMetadataTable,
 ) -> None:
     leftover = f"{METADATA_TABLE}/files/files-0000-0_9-9-9_{FIRST}.hfile"
