@@ -1,13 +1,13 @@
 """Whether a metadata table has everything that its table has, and nothing else.
 
 A metadata table can be behind or ahead of its table if a writer ignored it, if a writer died and its instants were
-deleted by hand, or if a file of it was lost. Readers of Hudi do not notice that, and lose rows.
+deleted by hand, or if a file of it was lost. Readers of Hudi do not notice that, and lose rows. `MetadataPartition`
+does not check it either: callers for which a missing record would be an error call the functions of this module.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from hudi_table_services.hudi_format.metadata_table.file_groups import FILES
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
@@ -35,8 +35,8 @@ def later_instants(table: MetadataTable) -> frozenset[str]:
     return frozenset(time for time in times if time not in known and time > newest)
 
 
-def unexplained_instants(table: MetadataTable, files_slice: FileSlice) -> list[str]:
-    """Delta commits in the log files of `files` whose instant is not on the timeline of the table.
+def unexplained_instants(table: MetadataTable, file_slice: FileSlice) -> list[str]:
+    """Delta commits behind the base file of a slice whose instant is not on the timeline of the table.
 
     No instant explains them: they are not later than the timeline, not archived, and they do not belong to a restore.
     In table version 6 readers ignore such a delta commit, so an archived instant does not explain it there.
@@ -47,7 +47,7 @@ def unexplained_instants(table: MetadataTable, files_slice: FileSlice) -> list[s
     return [
         i.requested_time
         for i in delta_commits_of_table(table.timeline)
-        if _is_behind_base(i, files_slice.base_instant_time, is_new_format=is_new_format)
+        if _is_behind_base(i, file_slice.base_instant_time, is_new_format=is_new_format)
         and i.requested_time not in known | later
         and i.requested_time >= archived_before
         and not _repairs_after_restore(i, data)
@@ -69,7 +69,7 @@ def missing_instants(table: MetadataTable) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedFile:
-    """A file of `files` according to the commit metadata of an instant of the metadata table."""
+    """A file of a partition of the metadata table, according to the commit metadata of an instant."""
 
     name: str
     size_bytes: int
@@ -80,15 +80,15 @@ class ExpectedFile:
         return self.name.startswith(".")
 
 
-def expected_files(table: MetadataTable) -> list[ExpectedFile]:
-    """Files of `files` that the newest compaction and the delta commits after it wrote.
+def expected_files(table: MetadataTable, partition: str) -> list[ExpectedFile]:
+    """Files of a partition that its newest compaction and the delta commits after it wrote.
 
     This reads the commit metadata of these instants, at the same time.
 
     Raises:
         MalformedMetadataError: commit metadata cannot be read.
     """
-    compaction, base = _newest_compaction(table)
+    compaction, base = _newest_compaction(table, partition)
     writes = [
         i
         for i in table.timeline.completed_writes
@@ -101,7 +101,7 @@ def expected_files(table: MetadataTable) -> list[ExpectedFile]:
     metadata = map_in_parallel(table.commit_metadata, writes)
     found = [*base]
     for instant, content in zip(writes, metadata, strict=True):
-        found += _expected(instant, content.partition_to_write_stats.get(FILES, ()))
+        found += _expected(instant, content.partition_to_write_stats.get(partition, ()))
     return found
 
 
@@ -111,11 +111,11 @@ def lost_files(expected: Iterable[ExpectedFile], present: Iterable[StoredObject]
     return [file.name for file in expected if sizes.get(file.name, -1) < file.size_bytes]
 
 
-def _newest_compaction(table: MetadataTable) -> tuple[Instant | None, list[ExpectedFile]]:
+def _newest_compaction(table: MetadataTable, partition: str) -> tuple[Instant | None, list[ExpectedFile]]:
     for instant in reversed(table.timeline.completed_writes):
         if instant.action is Action.COMMIT:
             metadata = table.commit_metadata(instant)
-            files = list(_expected(instant, metadata.partition_to_write_stats.get(FILES, ())))
+            files = list(_expected(instant, metadata.partition_to_write_stats.get(partition, ())))
             if files:
                 return instant, files
     return None, []

@@ -157,7 +157,7 @@ def _read(table: MetadataTable) -> list[MetadataRecord]:
         raise _UnusableError(
             Reason.AHEAD, f"{_some(unexplained)} of the metadata table are not on the timeline of the table."
         )
-    expected = completeness.expected_files(table)
+    expected = completeness.expected_files(table, FILES)
     lost = completeness.lost_files(expected, present)
     if lost:
         raise _UnusableError(
