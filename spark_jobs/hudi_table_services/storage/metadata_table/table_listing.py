@@ -113,9 +113,11 @@ def list_from_metadata_table(
         StorageError: a request failed for another reason than a missing file.
     """
     if FILES in config.inflight_metadata_partitions:
-        return UnusableMetadataTable(Reason.BEING_BUILT, f"{Reason.BEING_BUILT.value}.")
+        return UnusableMetadataTable(Reason.BEING_BUILT, f"A writer is building the partition `{FILES}`.")
     if FILES not in config.metadata_partitions:
-        return UnusableMetadataTable(Reason.NOT_LISTED, f"{Reason.NOT_LISTED.value}.")
+        return UnusableMetadataTable(
+            Reason.NOT_LISTED, f"The properties of the table do not list the partition `{FILES}`."
+        )
     try:
         table = open_metadata_table(storage, config, clock, data_timeline=timeline)
         return ListedTable(_listed(table, partitions))

@@ -252,6 +252,13 @@ def test_a_delta_commit_whose_instant_the_table_does_not_have(table: SmallMetada
     assert T3 in refused(table, Reason.AHEAD).message
 
 
+def test_in_version_6_a_compacted_write_may_be_archived(older: SmallMetadataTable) -> None:
+    compacted = [all_partitions("a", "b"), files("a", {ONE: 1}), files("b", {TWO: 2})]
+    older.own(f"{T2}001", Action.COMMIT, files=[older.base(f"{T2}001", compacted)])
+    older.storage.delete(f".hoodie/{T1}.commit")
+    assert listed(older) == {"a": [ONE], "b": [TWO]}
+
+
 def test_in_version_6_an_archived_write_that_was_not_compacted(older: SmallMetadataTable) -> None:
     older.storage.delete(f".hoodie/{T1}.commit")
     refused(older, Reason.AHEAD)
