@@ -1,0 +1,1 @@
+"""Reading the metadata table on storage. Nothing here writes."""

@@ -1,0 +1,172 @@
+"""Whether a metadata table has everything that its table has, and nothing else.
+
+A metadata table can be behind or ahead of its table if a writer ignored it, if a writer died and its instants were
+deleted by hand, or if a file of it was lost. Readers of Hudi do not notice that, and lose rows. `MetadataPartition`
+does not check it either: callers for which a missing record would be an error call the functions of this module.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import WriteStat
+from hudi_table_services.storage.file_slices import first_write_time
+from hudi_table_services.storage.metadata_table.counted_instants import (
+    delta_commits_of_table,
+    is_first_instant,
+)
+from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
+from hudi_table_services.storage.parallel import map_in_parallel
+from hudi_table_services.storage.stores.paths import file_name
+from hudi_table_services.storage.stores.storage import StoredObject
+
+_INITIAL_DIGITS = 20
+_TIME_DIGITS = 17
+_FIRST_INITIAL_NUMBER = 10
+
+
+def later_instants(table: MetadataTable) -> frozenset[str]:
+    """Delta commits that began after the table's timeline was loaded. They do not belong to the state that it shows."""
+    known = _times(table.data_timeline)
+    newest = _newest_time(table.data_timeline)
+    times = (i.requested_time for i in delta_commits_of_table(table.timeline))
+    return frozenset(time for time in times if time not in known and time > newest)
+
+
+def unexplained_instants(table: MetadataTable, file_slice: FileSlice) -> list[str]:
+    """Delta commits behind the base file of a slice whose instant is not on the timeline of the table.
+
+    No instant explains them: they are not later than the timeline, not archived, and they do not belong to a restore.
+    In table version 6 readers ignore such a delta commit, so an archived instant does not explain it there.
+    """
+    data, is_new_format = table.data_timeline, table.has_own_log_instants
+    known, later = _times(data), later_instants(table)
+    archived_before = (first_write_time(data) or "") if is_new_format else ""
+    return [
+        i.requested_time
+        for i in delta_commits_of_table(table.timeline)
+        if _is_behind_base(i, file_slice.base_instant_time, is_new_format=is_new_format)
+        and i.requested_time not in known | later
+        and i.requested_time >= archived_before
+        and not _repairs_after_restore(i, data)
+    ]
+
+
+def missing_instants(table: MetadataTable) -> list[str]:
+    """Completed writes and cleans of the table that the metadata table should have and does not have."""
+    present = {i.requested_time for i in table.timeline.completed if i.action is Action.DELTA_COMMIT}
+    since, built_at = _known_since(table.timeline), _built_at(table)
+    return [
+        i.requested_time
+        for i in table.data_timeline.completed
+        if (i.action.writes_data or i.action is Action.CLEAN)
+        and i.requested_time not in present
+        and (i.requested_time > since or i.visible_from > built_at)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedFile:
+    """A file of a partition of the metadata table, according to the commit metadata of an instant."""
+
+    name: str
+    size_bytes: int
+    instant_time: str
+
+    @property
+    def is_log(self) -> bool:
+        return self.name.startswith(".")
+
+
+def expected_files(table: MetadataTable, partition: str) -> list[ExpectedFile]:
+    """Files of a partition that its newest compaction and the delta commits after it wrote.
+
+    This reads the commit metadata of these instants, at the same time.
+
+    Raises:
+        MalformedMetadataError: commit metadata cannot be read.
+    """
+    compaction, base = _newest_compaction(table, partition)
+    writes = [
+        i
+        for i in table.timeline.completed_writes
+        if i.action is Action.DELTA_COMMIT
+        and (
+            compaction is None
+            or _is_behind_base(i, compaction.requested_time, is_new_format=table.has_own_log_instants)
+        )
+    ]
+    metadata = map_in_parallel(table.commit_metadata, writes)
+    found = [*base]
+    for instant, content in zip(writes, metadata, strict=True):
+        found += _expected(instant, content.partition_to_write_stats.get(partition, ()))
+    return found
+
+
+def lost_files(expected: Iterable[ExpectedFile], present: Iterable[StoredObject]) -> list[str]:
+    """Names of expected files that do not exist or are too short. Writers of table version 6 may append to a file."""
+    sizes = {stored.name: stored.size_bytes for stored in present}
+    return [file.name for file in expected if sizes.get(file.name, -1) < file.size_bytes]
+
+
+def _newest_compaction(table: MetadataTable, partition: str) -> tuple[Instant | None, list[ExpectedFile]]:
+    for instant in reversed(table.timeline.completed_writes):
+        if instant.action is Action.COMMIT:
+            metadata = table.commit_metadata(instant)
+            files = list(_expected(instant, metadata.partition_to_write_stats.get(partition, ())))
+            if files:
+                return instant, files
+    return None, []
+
+
+def _expected(instant: Instant, stats: Iterable[WriteStat]) -> Iterator[ExpectedFile]:
+    for stat in stats:
+        yield ExpectedFile(file_name(stat.path), stat.file_size_bytes, instant.requested_time)
+
+
+def _is_behind_base(instant: Instant, base_instant_time: str, *, is_new_format: bool) -> bool:
+    return (instant.visible_from if is_new_format else instant.requested_time) >= base_instant_time
+
+
+def _times(timeline: Timeline) -> frozenset[str]:
+    return frozenset(i.requested_time for i in timeline)
+
+
+def _newest_time(timeline: Timeline) -> str:
+    return max((i.visible_from for i in timeline), default="")
+
+
+def _repairs_after_restore(instant: Instant, data: Timeline) -> bool:
+    """From table version 8 on, a restore writes a delta commit with an own time before it completes."""
+    return any(
+        i.action is Action.RESTORE and i.requested_time < instant.requested_time < i.visible_from
+        for i in data.completed
+    )
+
+
+def _known_since(own: Timeline) -> str:
+    """Time after which every write of the table is in the metadata table, according to the requested times."""
+    starts = [i.requested_time for i in delta_commits_of_table(own)]
+    starts += [
+        i.requested_time[:_TIME_DIGITS]
+        for i in own.completed
+        if i.action is Action.DELTA_COMMIT and _is_initial_of_old_format(i.requested_time)
+    ]
+    return min(starts, default="9")
+
+
+def _is_initial_of_old_format(instant_time: str) -> bool:
+    """Whether the instant built a partition from a table that had writes: ``<newest write>010`` and following."""
+    return len(instant_time) == _INITIAL_DIGITS and int(instant_time[_TIME_DIGITS:]) >= _FIRST_INITIAL_NUMBER
+
+
+def _built_at(table: MetadataTable) -> str:
+    """Time from which every write that completes is in the metadata table; ``"9"`` if it is not known."""
+    built = [
+        i.visible_from if table.has_own_log_instants else i.requested_time
+        for i in table.timeline.completed
+        if i.action is Action.DELTA_COMMIT and is_first_instant(i.requested_time)
+    ]
+    return min(built, default="9")

@@ -1,0 +1,63 @@
+"""Which blocks of the log files of a metadata table readers use: pure functions of the two timelines.
+
+A write completes in the metadata table before it completes in the table. In between, and after a writer died there,
+readers must ignore what the metadata table has of the write (HoodieTableMetadataUtil.getValidInstantTimestamps,
+Hudi 0.15 and 1.2).
+"""
+
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.timeline import Timeline
+
+_WRITE_DIGITS = 17
+_FIRST_INSTANTS = "0" * 14
+
+
+def counted_instants(data: Timeline, own: Timeline, *, has_own_log_instants: bool) -> frozenset[str]:
+    """Instant times whose blocks count, unless a rollback block cancels them.
+
+    These are the completed instants of the active timeline of the table, completed rollbacks and restores of the
+    metadata table, and delta commits of the metadata table: in table version 6 only those that no instant of the table
+    caused, from version 8 on all whose instant is not pending in the table. No pending instant of the metadata table
+    counts.
+
+    Args:
+        data: timeline of the table.
+        own: timeline of the metadata table, loaded after `data`.
+        has_own_log_instants: whether the table version is 8 or later.
+    """
+    pending = {i.requested_time for i in data.pending}
+    counted = {i.requested_time for i in data.completed}
+    for instant in own.completed:
+        time = instant.requested_time
+        if instant.action is Action.DELTA_COMMIT:
+            counts = time not in pending if has_own_log_instants else is_own_instant(time)
+        else:
+            counts = instant.action in (Action.ROLLBACK, Action.RESTORE)
+        if counts:
+            counted.add(time)
+    return frozenset(counted - {i.requested_time for i in own.pending})
+
+
+def is_own_instant(instant_time: str) -> bool:
+    """Whether the time of an instant of a metadata table shows that no instant of the table has this time.
+
+    The first instants of a metadata table are small numbers. In table version 6 its other own instants have three more
+    digits.
+    """
+    return len(instant_time) > _WRITE_DIGITS or is_first_instant(instant_time)
+
+
+def is_first_instant(instant_time: str) -> bool:
+    """Whether the instant created a partition of a metadata table, e.g. ``00000000000000010``."""
+    return instant_time.startswith(_FIRST_INSTANTS)
+
+
+def delta_commits_of_table(own: Timeline) -> tuple[Instant, ...]:
+    """Completed delta commits of the metadata table that instants of the table caused.
+
+    From table version 8 on, the delta commit that repairs the metadata table after a restore is among them, although it
+    has a time of its own.
+    """
+    return tuple(
+        i for i in own.completed if i.action is Action.DELTA_COMMIT and not is_own_instant(i.requested_time)
+    )

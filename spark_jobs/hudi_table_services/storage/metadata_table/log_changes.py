@@ -1,0 +1,153 @@
+"""What the log files of a file slice of a metadata table change in its base file."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from hudi_table_services.errors import MalformedMetadataError, UnsupportedTableError
+from hudi_table_services.hudi_format.metadata_table.log_file import (
+    DeletedKeysBlock,
+    MetadataLogBlock,
+    RecordsBlock,
+    RollbackBlock,
+    decode_log_file,
+)
+from hudi_table_services.hudi_format.metadata_table.records import RecordFormat
+from hudi_table_services.model.data_file import LogFile
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.metadata_table import MetadataRecord
+from hudi_table_services.storage.damage import naming
+from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
+from hudi_table_services.storage.metadata_table.record_merging import merge_records
+from hudi_table_services.storage.parallel import map_in_parallel
+from hudi_table_services.storage.stores.paths import join_path
+from hudi_table_services.storage.table_store import METADATA_TABLE
+
+MAX_LOG_BYTES = 512 << 20
+"""Most bytes of log files of one file slice that this project reads. By default Hudi compacts after ten writes."""
+
+Wants = Callable[[bytes], bool]
+"""Whether a look-up wants a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file with records, and their format."""
+
+    path: str
+    record_format: RecordFormat
+
+    def decode(self, key: bytes, value: bytes) -> MetadataRecord:
+        """The record of an entry. Raises MalformedMetadataError with the path of the file."""
+        with naming(self.path):
+            return self.record_format.decode((key, value))
+
+
+@dataclass(slots=True)
+class Change:
+    """Changes of one key, oldest first.
+
+    Attributes:
+        replaces: whether the key was deleted before the updates, so that the record of the base file does not count.
+    """
+
+    replaces: bool = False
+    updates: list[tuple[Source, bytes]] = field(default_factory=list)
+
+    def applied(self, key: bytes, base: MetadataRecord | None) -> MetadataRecord | None:
+        """The merged record; None if the key is deleted."""
+        merged = None if self.replaces else base
+        for source, value in self.updates:
+            record = source.decode(key, value)
+            with naming(source.path):
+                merged = record if merged is None else merge_records(merged, record)
+        return merged
+
+
+@dataclass(frozen=True, slots=True)
+class LogChanges:
+    """Changes by key, and the instants of all blocks that count."""
+
+    by_key: dict[bytes, Change]
+    instants: frozenset[str]
+
+
+def read_log_changes(
+    table: MetadataTable, file_slice: FileSlice, counted: frozenset[str], wants: Wants | None = None
+) -> LogChanges:
+    """Read the log files of a slice, all at the same time.
+
+    The memory for this is that of the log files (`MAX_LOG_BYTES` at most), one block of them decompressed, and the
+    records that are wanted.
+
+    Args:
+        counted: the result of `counted_instants`.
+        wants: keys to read; None reads all.
+
+    Raises:
+        UnsupportedTableError: the log files are too large, or have blocks that do not occur in metadata tables.
+        CorruptTableError: a log file is damaged.
+    """
+    size = sum(log.size_bytes for log in file_slice.log_files)
+    if size > MAX_LOG_BYTES:
+        raise UnsupportedTableError(
+            f"The log files of {file_slice.file_group_id} in the metadata table have {size} bytes; the limit is "
+            f"{MAX_LOG_BYTES} bytes.",
+            hint="Let a write of Hudi compact the metadata table.",
+        )
+    partition = file_slice.file_group_id.partition_path
+    paths = [join_path(partition, log.file_name) for log in file_slice.log_files]
+    contents = map_in_parallel(table.storage.read, paths)
+    blocks: list[tuple[str, MetadataLogBlock]] = []
+    for log, path, content in zip(file_slice.log_files, paths, contents, strict=True):
+        full_path = join_path(METADATA_TABLE, path)
+        with naming(full_path):
+            found = list(decode_log_file(content, path))
+            if table.has_own_log_instants:
+                _check_instants(log, found)
+        blocks += [(full_path, block) for block in found]
+    counting = [(path, block) for path, block in not_rolled_back(blocks) if block.instant_time in counted]
+    return LogChanges(_changes(counting, wants), frozenset(block.instant_time for _, block in counting))
+
+
+def _check_instants(log: LogFile, blocks: Sequence[MetadataLogBlock]) -> None:
+    """Readers ignore a block of another instant than that of its file, so the write would be lost without an error."""
+    for block in blocks:
+        if block.instant_time != log.instant_time:
+            raise MalformedMetadataError(
+                f"a block of the instant {block.instant_time} in a log file of the instant {log.instant_time}."
+            )
+
+
+def not_rolled_back(
+    blocks: Iterable[tuple[str, MetadataLogBlock]],
+) -> list[tuple[str, RecordsBlock | DeletedKeysBlock]]:
+    """The blocks with changes. A rollback block removes the blocks of its target instant that are before it."""
+    kept: list[tuple[str, RecordsBlock | DeletedKeysBlock]] = []
+    for path, block in blocks:
+        if isinstance(block, RollbackBlock):
+            kept = [(p, b) for p, b in kept if b.instant_time != block.target_instant_time]
+        else:
+            kept.append((path, block))
+    return kept
+
+
+def _changes(
+    blocks: Iterable[tuple[str, RecordsBlock | DeletedKeysBlock]], wants: Wants | None
+) -> dict[bytes, Change]:
+    changes: dict[bytes, Change] = {}
+    for path, block in blocks:
+        if isinstance(block, DeletedKeysBlock):
+            for key in _wanted(map(str.encode, block.keys), wants):
+                changes[key] = Change(replaces=True)
+            continue
+        with naming(path):
+            source: Source | None = None
+            for key, value in block.records.entries():
+                if wants is None or wants(key):
+                    source = source or Source(path, RecordFormat(block.records.schema))
+                    changes.setdefault(key, Change()).updates.append((source, value))
+    return changes
+
+
+def _wanted(keys: Iterable[bytes], wants: Wants | None) -> Iterator[bytes]:
+    return iter(keys) if wants is None else filter(wants, keys)

@@ -1,0 +1,117 @@
+"""Open the metadata table of a table: its own properties and timeline, beside the timeline of the table."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.storage.clock import Clock
+from hudi_table_services.storage.metadata_table.folder_storage import FolderStorage
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import METADATA_TABLE, PROPERTIES, read_table_config
+from hudi_table_services.storage.timeline_store import TimelineStore
+
+_FORMAT = "HFILE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataTable:
+    """An open metadata table.
+
+    Attributes:
+        storage: the files of the metadata table; paths are relative to its folder.
+        config: properties of the metadata table itself.
+        partitions: partitions of the metadata table that readers may use, according to the properties of the table.
+        partitions_being_built: partitions that a writer is building. Readers must not use them, writers must know them.
+        timeline: active timeline of the metadata table.
+        data_timeline: active timeline of the table. It is not newer than `timeline`, because a write completes in the
+            metadata table first.
+    """
+
+    storage: Storage
+    config: TableConfig
+    partitions: tuple[str, ...]
+    partitions_being_built: tuple[str, ...]
+    timeline_store: TimelineStore
+    timeline: Timeline
+    data_timeline: Timeline
+
+    @property
+    def has_own_log_instants(self) -> bool:
+        """Whether the name of a log file contains the instant that wrote the file (from table version 8 on)."""
+        return self.config.table_version.layout.has_completion_time_in_names
+
+    def commit_metadata(self, instant: Instant) -> CommitMetadata:
+        """As `TimelineStore.commit_metadata`; the path in an error is relative to the base path of the table."""
+        with _naming_folder():
+            return self.timeline_store.commit_metadata(instant)
+
+
+def open_metadata_table(
+    storage: Storage, config: TableConfig, clock: Clock, *, data_timeline: Timeline | None = None
+) -> MetadataTable:
+    """Open the metadata table of a table.
+
+    Args:
+        storage: the table.
+        config: properties of the table.
+        data_timeline: the table's timeline, if the caller has just loaded it. None means that it is loaded here.
+
+    Raises:
+        TableNotFoundError: there is no metadata table.
+        UnsupportedTableError: its version or the version of the table is below 6, or its base files are no HFiles.
+        CorruptTableError: its properties or its timeline cannot be read, or its timeline has another layout than that
+            of the table.
+    """
+    if data_timeline is None:
+        data_timeline = TimelineStore(storage, config, clock).load()
+    folder = FolderStorage(storage, METADATA_TABLE)
+    with _naming_folder():
+        own_config = read_table_config(folder)
+        store = TimelineStore(folder, own_config, clock)
+        timeline = store.load()
+    _check(config, own_config)
+    return MetadataTable(
+        storage=folder,
+        config=own_config,
+        partitions=config.metadata_partitions,
+        partitions_being_built=config.inflight_metadata_partitions,
+        timeline_store=store,
+        timeline=timeline,
+        data_timeline=data_timeline,
+    )
+
+
+@contextmanager
+def _naming_folder() -> Iterator[None]:
+    """Make the path in an error about damage relative to the base path of the table."""
+    try:
+        yield
+    except CorruptTableError as error:
+        path = f"{METADATA_TABLE}/{error.path}" if error.path else ""
+        message = f"In the metadata table: {error.message}"
+        raise type(error)(message, hint=error.hint, path=path) from error
+
+
+def _check(config: TableConfig, own: TableConfig) -> None:
+    version, own_version = config.table_version, own.table_version
+    if not (version.is_writable and own_version.is_writable):
+        raise UnsupportedTableError(
+            f"Metadata tables of version {own_version.value} are not supported; this one belongs to a table of version "
+            f"{version.value}. Supported: 6, 8 and 9."
+        )
+    if own_version.layout is not version.layout:
+        raise CorruptTableError(
+            f"The metadata table has version {own_version.value}, its table has version {version.value}: their "
+            "timelines have different layouts.",
+            path=f"{METADATA_TABLE}/{PROPERTIES}",
+            hint="An upgrade or downgrade of the table was interrupted; finish it with Hudi first.",
+        )
+    if own.base_file_format != _FORMAT:
+        raise UnsupportedTableError(
+            f"The base files of the metadata table have the format {own.base_file_format}; supported: {_FORMAT}."
+        )

@@ -1,0 +1,85 @@
+"""The newest file slice of each file group of a partition of a metadata table."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+
+from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
+from hudi_table_services.hudi_format.metadata_table.file_groups import file_group_number
+from hudi_table_services.model.data_file import BaseFile
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.storage.file_slices import Visibility, latest_slices
+from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
+from hudi_table_services.storage.stores.paths import join_path
+from hudi_table_services.storage.stores.storage import StoredObject
+from hudi_table_services.storage.table_store import METADATA_TABLE
+
+_EXTENSION = ".hfile"
+
+
+def partition_slices(
+    table: MetadataTable, partition: str, files: Iterable[StoredObject] | None = None
+) -> tuple[FileSlice, ...]:
+    """Newest slice of each file group, sorted by their numbers; empty if the partition does not exist.
+
+    Base files and, from table version 8 on, log files are visible if their instant is completed in the metadata table,
+    or older than its first active instant. Which blocks of the log files count is another question: see
+    `counted_instants`.
+
+    Args:
+        files: files of the partition's folder, if the caller has just listed it.
+
+    Raises:
+        CorruptTableError: a file group is missing, or the name of a file has no place in a metadata table.
+        UnsupportedTableError: a base file is no HFile.
+    """
+    if files is None:
+        files = table.storage.list_folder(partition).files
+    visibility = Visibility.of(table.timeline, has_own_log_instants=table.has_own_log_instants)
+    slices = latest_slices(partition, files, visibility, (), _Written(table).pick)
+    for found in slices:
+        if found.base_file is not None and found.base_file.extension != _EXTENSION:
+            raise UnsupportedTableError(
+                f"{METADATA_TABLE}/{found.base_file_path}: base files of metadata tables are HFiles.",
+            )
+    return _in_order(partition, slices)
+
+
+def _in_order(partition: str, slices: Iterable[FileSlice]) -> tuple[FileSlice, ...]:
+    """The number of file groups decides in which of them a key is, so none may be missing."""
+    numbered: dict[str, dict[int, FileSlice]] = defaultdict(dict)
+    for file_slice in slices:
+        file_id = file_slice.file_group_id.file_id
+        number = file_group_number(file_id)
+        if number is None:
+            raise _corrupt(partition, f"a file group {file_id!r}")
+        numbered[file_id.removesuffix("-0").rpartition("-")[0]][number] = file_slice
+    for start, found in numbered.items():
+        if sorted(found) != list(range(len(found))):
+            raise _corrupt(partition, f"of {start} only the file groups {sorted(found)}")
+    return tuple(found[number] for _, found in sorted(numbered.items()) for number in sorted(found))
+
+
+def _corrupt(partition: str, what: str) -> CorruptTableError:
+    path = join_path(METADATA_TABLE, partition)
+    return CorruptTableError(
+        f"{path} contains {what}.",
+        path=path,
+        hint="Switch the metadata table off and let the next write of Hudi build it again.",
+    )
+
+
+class _Written:
+    """Selects the base file that a commit of the metadata table names among those of its retried tasks."""
+
+    def __init__(self, table: MetadataTable) -> None:
+        self._table = table
+
+    def pick(self, partition: str, candidates: Collection[BaseFile]) -> BaseFile:
+        ordered = sorted(candidates, key=lambda base: base.file_name, reverse=True)
+        for instant in self._table.timeline.completed_writes:
+            if instant.requested_time == ordered[0].instant_time:
+                metadata = self._table.commit_metadata(instant)
+                paths = {stat.path for stat in metadata.write_stats}
+                named = [base for base in ordered if join_path(partition, base.file_name) in paths]
+                return (named or ordered)[0]
+        return ordered[0]
