@@ -36,7 +36,10 @@ class TableQuestion:
     hudi_options: Mapping[str, str] = field(default_factory=dict)
 
     def for_task(self, task: Any) -> "TableQuestion":
-        """Return this question. If it names no table, take the table and missing limits from the task's arguments."""
+        """Return this question if it names a table, else a question about the table in the task's arguments.
+
+        If this question has no limits, the other question has the limits of the task.
+        """
         if self.base_path is not None or self.hudi_conn_id is not None:
             return self
         limits: dict[str, float] = {}
