@@ -24,8 +24,8 @@ class TableQuestion:
     Attributes:
         base_path, hudi_conn_id, storage_conn_id: the same arguments as in operators. Without base_path and
             hudi_conn_id, the arguments of the task define the table.
-        warn_above: limits by measure. If empty, use the limits of the task if it is a health task, else the default
-            limits.
+        warn_above: limits by measure. If empty, the default limits apply. If the table comes from a health task, the
+            limits of this task take precedence over the default limits.
         hudi_options: ``hoodie.clean.*`` keys that define the retention.
     """
 
