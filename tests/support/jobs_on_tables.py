@@ -73,7 +73,7 @@ def to_cancel(table: SmallTable) -> RunJob:
 
 
 def to_clean(table: SmallTable) -> RunJob:
-    """A clean of a table with an emptied partition, a savepoint and a dead write; it first rolls the write back."""
+    """A clean of a table with an emptied partition, a savepoint and a dead write, which the clean rolls back first."""
     saved = table.commit(A, B)
     for _ in range(2):
         updated(table, A, B)

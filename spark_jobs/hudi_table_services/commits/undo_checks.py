@@ -1,4 +1,4 @@
-"""Refuse to undo a write while a writer is alive, or after cleaning has deleted the files that the write replaced."""
+"""Refuse to undo a write while its writer is alive, or after cleaning has deleted the files that the write replaced."""
 
 from collections.abc import Collection, Iterable, Mapping
 

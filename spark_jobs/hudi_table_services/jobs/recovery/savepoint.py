@@ -179,7 +179,8 @@ def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) 
         for pending in pending_cleans(table, timeline).planned
     ]
     if (before := last_clean(table, timeline)) is not None:
-        # A clean by versions kept the state that was the latest when it ran. Files of older states may be deleted.
+        # A clean that counts file versions kept the state that was the latest when the clean ran. Files of older
+        # states may be deleted.
         retained.append(before.earliest_commit_to_retain or before.last_completed_commit_time)
     newest = max(retained, default="")
     if commit.requested_time < newest:
