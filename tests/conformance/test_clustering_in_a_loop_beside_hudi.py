@@ -103,7 +103,7 @@ class HudiWriter:
 
     @staticmethod
     def _batch(number: int) -> list[Row]:
-        """New rows, and therefore new small files, in two partitions; every second batch also updates a third one.
+        """New rows, which make small files, in two partitions; every second batch also updates rows in a third one.
 
         Hudi refuses the updates while a plan contains their files. Batches without updates do not conflict with a plan.
         """

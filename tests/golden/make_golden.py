@@ -38,8 +38,8 @@ MERGE_ON_READ = {"hoodie.datasource.write.table.type": "MERGE_ON_READ", "hoodie.
 PER_COMMIT_CLEANING = {"hoodie.cleaner.commits.retained": "1", "hoodie.clean.commits.retained": "1"}
 
 # Hudi hashes a key in blocks of bytes, and then the remaining bytes. These keys have every number of remaining bytes.
-# The remaining bytes of some keys are not palindromes, so their order affects the hash. Some bytes are above 127; Hudi's
-# hash treats these bytes as negative numbers.
+# The remaining bytes of some keys are not palindromes, so their order affects the hash. Some bytes are above 127;
+# Hudi's hash treats these bytes as negative numbers.
 BLOOM_KEYS = [
     f"{stem}{number}" for number in range(60) for stem in ("k", "key", "trip:é", "дж-", "東京", "ab/c=%")
 ]
@@ -152,7 +152,7 @@ def compaction(run: Run) -> None:
 
 
 def bloom_filters(run: Run) -> None:
-    """Make three files: one has a dynamic filter of several rows, one a dynamic filter of one row, one a simple filter."""
+    """Make three files, with different filters: dynamic with several rows, dynamic with one row, and simple."""
     sizes = {
         "many_rows": ("DYNAMIC_V0", "100", "400"),
         "one_row": ("DYNAMIC_V0", "500", "1000"),
