@@ -36,7 +36,7 @@ def complete(
         ComparisonNeeded: a check has to read rows without the lock first; nothing was changed.
         HudiTableServiceError: a check refused the change.
         UnsupportedTableError: see `metadata_table.apply`.
-        LockNotAcquiredError: another writer took the lock over.
+        LockNotAcquiredError: the lock expired, was removed, or was taken over by another writer.
         InstantVanishedError, InstantExistsError, CommitStateUnknownError: see `TimelineStore.complete`.
     """
     if conditions is not None:

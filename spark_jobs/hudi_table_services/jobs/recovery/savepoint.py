@@ -47,8 +47,8 @@ def create_savepoint(
     Raises:
         InvalidRequestError: the instant is not a completed write of the active timeline, or cleaning may have deleted
             files of the write.
-        LockNotAcquiredError: another writer took the lock over. The savepoint may be inflight; a second request
-            completes it.
+        LockNotAcquiredError: another writer held the lock for too long, or the job lost the lock. After a loss, the
+            savepoint may be inflight; a second request completes it.
     """
     table, options = _open(request, storage, clock)
     with table_lock(table.storage, options.lock, table.clock) as lock:
