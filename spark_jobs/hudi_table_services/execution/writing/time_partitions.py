@@ -105,7 +105,7 @@ class TimePartition:
     def _read(self, texts: pa.Array) -> pa.Array:
         """Local time of each text, in the output time zone or else in the input time zone.
 
-        Without both options, the result is the time as the text states it.
+        If neither option is set, the result is the time as the text states it.
         """
         result = pa.nulls(len(texts), _US)
         for pattern in self._options.input_formats:
