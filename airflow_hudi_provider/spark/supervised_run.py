@@ -276,7 +276,8 @@ class SupervisedRun:
 def sweep_abandoned(root: Path) -> None:
     """Remove runs that ended at least a day ago and that no task has concluded, including runs of other machines.
 
-    The folder of an active run changes every second. The function ignores folders with names of another form.
+    A run counts as ended since the last change of its folder, because the folder of an active run changes every second.
+    The function ignores folders with names of another form.
     """
     for folder in root.iterdir():
         if not _OUR_NAME.search(folder.name):

@@ -70,8 +70,8 @@ class TimePartition:
     def _local_of_null(self) -> pa.Scalar:
         """Local time that Hudi formats for null.
 
-        For numbers and dates this is one time unit after the start of 1970. For text this is the start of 1970 as read
-        with the first input format.
+        For numbers and dates this is one time unit after the start of 1970, or the start of 1970 itself if the unit is
+        shorter than a millisecond. For text this is the start of 1970 as read with the first input format.
         """
         options = self._options
         if options.unit_us is not None:
