@@ -140,7 +140,7 @@ def test_a_run_whose_folder_is_removed_ends(operator: Operator, tmp_path: Path, 
 
 
 def test_abandoned_runs_are_deleted(operator: Operator, tmp_path: Path, runs: Path) -> None:
-    """The task deletes runs of lost machines and unfinished removals, and keeps folders with other names."""
+    """Runs of lost machines and partly removed runs are deleted; young runs and folders with other names are kept."""
     (tmp_path / "go").touch()
     deferred(operator(waiting_program(tmp_path) + "sys.exit(1)", deferrable=True))
     move_to_a_lost_machine(only_run(runs))
