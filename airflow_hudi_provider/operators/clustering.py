@@ -273,8 +273,8 @@ class CancelClusteringOperator(HudiClusteringOperator):
     :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param instant: requested times of the plans, in the same forms as for `ExecuteClusteringOperator`. (templated)
-    :param older_than_minutes: cancel all plans that have at least this age and that no job is executing; 0: plans of any
-        age. (templated)
+    :param older_than_minutes: cancel all plans that have at least this age and that no job is executing; 0: plans of
+        any age. (templated)
     :param preview: report which plans would be cancelled, and cancel none.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
     :param run_on: where the job runs: ``worker`` (in the task's process) or ``spark`` (submitted to Spark).

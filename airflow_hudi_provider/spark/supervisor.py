@@ -22,7 +22,7 @@ from airflow_hudi_provider.spark import run_files
 from airflow_hudi_provider.spark.processes import end_processes
 
 BEAT_S = 1.0
-"""Seconds between two heartbeats, and between two checks for a request to end."""
+"""Seconds between two heartbeats, and between two checks whether the run is to end."""
 
 END_GRACE_S = 15.0
 """Seconds that Spark gets for its shutdown; a trigger that ends a run may wait 30 s for the end."""
