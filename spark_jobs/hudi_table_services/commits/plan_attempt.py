@@ -203,7 +203,7 @@ class ClusteringAttempt:
                 before=lambda: self._delete_unlisted(snapshot, kept),
             )
             self._is_over = True
-            self._traces.stop_heartbeat()  # under the lock, before another attempt writes its own
+            self._traces.stop_heartbeat()  # under the lock, before another attempt writes its heartbeat
         _LOG.info("Completed clustering %s", self.instant_time)
         self._traces.remove_after_completion(keep=kept)
         return completed, dropped_groups
