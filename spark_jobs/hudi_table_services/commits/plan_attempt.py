@@ -241,7 +241,7 @@ class ClusteringAttempt:
             self._table.storage.delete(path)
 
     def drop_if_outdated(self, plan: ClusteringPlan) -> bool:
-        """Remove the plan from the timeline if it can never succeed, because completed writes changed all of its groups.
+        """Remove the plan from the timeline if it can never succeed: completed writes changed all of its groups.
 
         Changes of pending writes do not count: if a pending write fails, its file groups stay unchanged. Returns
         whether the plan was removed.
