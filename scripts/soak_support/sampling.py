@@ -19,9 +19,9 @@ class Sample:
 
     Attributes:
         seconds: seconds since sampling began.
-        component: the process of `AirflowStack` whose session contains the process.
+        component: the part of `AirflowStack` to whose session the process belongs.
         role: command line of the process, shortened.
-        uss: MiB that the process shares with no other process. They would become free if the process ended.
+        uss: memory, in MiB, that the process shares with no other process. It would become free if the process ended.
         files: open descriptors, including sockets.
     """
 
