@@ -1,4 +1,4 @@
-"""Sample memory, open files, sockets and threads of every process of an Airflow into a CSV."""
+"""Sample memory, open files, sockets and threads of every process of an Airflow, and write the samples to a CSV file."""
 
 import csv
 import os
@@ -76,7 +76,7 @@ def _role(process: psutil.Process) -> str:
 
 
 class SampleFile:
-    """A CSV of samples, flushed after each sample."""
+    """A CSV file of samples, flushed after each sample."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("w", newline="")

@@ -111,7 +111,7 @@ def test_the_small_file_limit_follows_a_smaller_max_size() -> None:
     assert in_parity.file_sizing.small_file_limit_bytes == 12000000
 
 
-def test_fields_of_the_request_are_the_same_as_their_keys() -> None:
+def test_fields_of_the_request_give_the_same_options_as_their_keys() -> None:
     keys = {
         f"{WRITE}recordkey.field": "id",
         f"{WRITE}partitionpath.field": "p,q",
