@@ -1,4 +1,4 @@
-"""Sample memory, open files, sockets and threads of every process of an Airflow, and write the samples to a CSV file."""
+"""Sample memory, open files, sockets and threads of every process of an Airflow. Write the samples to a CSV file."""
 
 import csv
 import os
