@@ -1,4 +1,4 @@
-"""The SQL of a request must be one query. It can read the source, but change nothing."""
+"""The SQL of a request must be one query. The query can read the source, but cannot change anything."""
 
 from collections.abc import Iterator
 from pathlib import Path
