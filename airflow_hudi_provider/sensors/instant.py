@@ -103,7 +103,7 @@ class HudiInstantSensor(HudiTableSensor):
         refuse_emptied(self, self._filled_in_later)
         if self.after is not None:
             if not str(self.after).strip():
-                raise HudiTaskRefusedError("The argument `after` is empty after rendering.")
+                raise HudiTaskRefusedError("after is empty after rendering.")
             return str(self.after)
         ti = context["ti"]
         # With a map index, Airflow returns one value, from the latest earlier run. Without a map index, Airflow
