@@ -32,12 +32,12 @@ def rank_tables(
 ) -> list[Arguments]:
     """Read the health of tables, and return the tables that benefit most as arguments for ``expand_kwargs``.
 
-    If a table cannot be read, its timeline is damaged or its files are missing, the function logs the error and ranks
-    the other tables.
+    The function logs an error for each table that cannot be read, has a damaged timeline or lacks files. It ranks the
+    other tables.
 
     Args:
         tables: `HudiAsset`s, base paths, or dictionaries with ``base_path``, ``hudi_conn_id`` and
-            ``storage_conn_id``. The result contains the other keys of a dictionary, too. If None, rank the tables
+            ``storage_conn_id``. The result also contains any other keys of a dictionary. If None, rank the tables
             of the setting ``[hudi] tables``.
         service: ``clustering`` ranks by the number of small files. ``cleaning`` ranks by the bytes of the files that
             the retention no longer keeps.

@@ -124,7 +124,7 @@ def get_provider_info() -> dict[str, Any]:
 
 
 def _modules(folder: str) -> list[str]:
-    """Return the names of the modules in this folder that are neither base nor helper, in alphabetical order."""
+    """Return the names of a folder's modules that define classes for users, in alphabetical order."""
     package = Path(__file__).parent
     names = {path.stem for path in (package / folder).glob("[!_]*.py")} - _BASES_AND_HELPERS[folder]
     return [f"{package.name}.{folder}.{name}" for name in sorted(names)]

@@ -160,7 +160,7 @@ def _older(
 
 
 def oldest_visible(timeline: "Timeline") -> str:
-    """Return the time from which on all completed writes are on the active timeline.
+    """Return the time from which the active timeline is complete: writes visible at or after it are not archived.
 
     Savepoints may keep some older writes on the active timeline.
     """

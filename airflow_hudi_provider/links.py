@@ -1,7 +1,7 @@
 """Links on tasks in Airflow's UI. They open the page of the task's table, and Spark's UI while a job runs.
 
 Airflow reads links from XComs, and pushes the value of `get_link` when a task ends or is deferred. Tasks of this
-package push their links before the work begins, so that users can open the links during the work.
+package push their links earlier, so that users can open the links during the work.
 """
 
 import logging

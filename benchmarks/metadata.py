@@ -1,8 +1,8 @@
 """Measure services that read and write only metadata, on a table with many commits.
 
 Each service runs in a separate process. The program prints the seconds and the peak memory of each process. These
-services cannot be compared with Hudi, because Hudi always needs a JVM; ``run.py --only clean`` compares cleaning in a
-warm session.
+processes cannot be compared with Hudi, because a process of Hudi also has to start a JVM. ``run.py --only clean``
+compares cleaning in a running session.
 """
 
 import argparse
@@ -118,7 +118,7 @@ def _text(moment: datetime) -> str:
 def _write_files(
     folder: Path, commit: int, instant_time: str, count: int
 ) -> dict[str, tuple[WriteStat, ...]]:
-    """Write the files of one commit; every second commit rewrites the same files."""
+    """Write the files of one commit. Even commits change one set of file groups, and odd commits change another set."""
     stats: dict[str, tuple[WriteStat, ...]] = {}
     for number in range(count):
         partition = f"p={(number * 2 + commit % 2) % PARTITIONS}"

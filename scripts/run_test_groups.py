@@ -1,7 +1,8 @@
 """Run groups of tests in two lanes at the same time: ``make test``, ``make test-all``.
 
 Most groups wait for a JVM or for Airflow's processes half of the time, so two groups can share two cores. The output of
-the first lane is printed at once, the output of the second lane when the lane ends. The first failure ends both lanes.
+the first lane is printed at once, and the output of the second lane is printed when that lane ends. The first failure
+ends both lanes.
 
 ``build/test-times.json`` contains the seconds and the number of tests of each group. ``scripts/make_testing_doc.py``
 writes these numbers into ``docs/testing.md``.
@@ -31,7 +32,7 @@ ONLY_IN_ALL = ((), ("test-conformance42",))
 """Further groups of each lane with ``TEST_DEPTH=all``."""
 
 SECONDS_TO_END = 120.0
-"""Time that an interrupted group has to end its processes."""
+"""Time that an interrupted group gets for ending its processes."""
 
 
 @dataclass

@@ -178,7 +178,7 @@ class HudiHook(BaseHook):
         )
 
     def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
-        """Find the clusterings on the active timeline that this request completed, including plans of other writers."""
+        """Find the clusterings on the active timeline that this request completed, even if others made their plans."""
         from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 
         completed = [each for each in self.clusterings().clusterings if each.instant.is_completed]
@@ -229,7 +229,7 @@ class HudiHook(BaseHook):
         return tuple(i for i in pending if belongs_to(store, self.storage, i, request_id))
 
     def begins_after(self, instant_time: str) -> bool:
-        """Return whether the active timeline has instants, and all of them are later than the given instant time."""
+        """Return whether the active timeline begins after the given instant time; False if it has no instants."""
         if self.find_table_config() is None:
             return False
         times = [instant.requested_time for instant in self.timeline().instants]
@@ -261,7 +261,7 @@ class HudiHook(BaseHook):
         return report
 
     def incremental_window(self, after: str = "") -> "IncrementalWindow":
-        """Return the window of commits after a position that is safe to read now.
+        """Return the next window: the commits after a position, as far as they can be read safely now.
 
         A commit that is still running will be in a later window.
 
@@ -284,7 +284,7 @@ class HudiHook(BaseHook):
         )
 
     def read_incremental(self, window: "IncrementalWindow", columns: Sequence[str] | None = None) -> "Table":
-        """Read the newest version of the rows that the commits of a window wrote, with hudi-rs.
+        """Read with hudi-rs the newest version of the rows that the commits of a window wrote.
 
         The result does not contain deleted rows. For a window without rows, the result has no columns.
 

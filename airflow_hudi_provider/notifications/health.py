@@ -28,8 +28,8 @@ class HudiHealthNotifier(BaseNotifier):
     :param to: another notifier, such as Slack's, or the dotted name of its class. Templates of that notifier can use
         the payload as ``hudi``, for instance ``text="{{ hudi.text }}"``.
     :param to_arguments: arguments for the class, if ``to`` is a name. Deadline alerts require a name.
-    :param base_path: URI or path of the table. Without base_path and hudi_conn_id, the notifier reads the table of
-        the task. (templated)
+    :param base_path: URI or path of the table. Without ``base_path`` and ``hudi_conn_id``, the notifier reads the table
+        of the task. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     :param warn_above: limits by measure. A measure above its limit is a finding. Default: the limits of the task if it

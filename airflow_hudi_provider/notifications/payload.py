@@ -24,8 +24,8 @@ class TableQuestion:
     Attributes:
         base_path, hudi_conn_id, storage_conn_id: the same arguments as in operators. Without base_path and
             hudi_conn_id, the arguments of the task define the table.
-        warn_above: limits by measure. If empty, use the limits of the task if it is a health task, else the default
-            limits.
+        warn_above: limits by measure. If empty, the default limits apply. If the table comes from a health task, the
+            limits of this task take precedence over the default limits.
         hudi_options: ``hoodie.clean.*`` keys that define the retention.
     """
 
@@ -36,7 +36,10 @@ class TableQuestion:
     hudi_options: Mapping[str, str] = field(default_factory=dict)
 
     def for_task(self, task: Any) -> "TableQuestion":
-        """Return this question. If it names no table, take the table and missing limits from the task's arguments."""
+        """Return this question if it names a table, else a question about the table in the task's arguments.
+
+        If this question has no limits, the other question has the limits of the task.
+        """
         if self.base_path is not None or self.hudi_conn_id is not None:
             return self
         limits: dict[str, float] = {}

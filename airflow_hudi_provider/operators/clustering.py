@@ -159,7 +159,7 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
         return isinstance(self.instant, str) and self.instant.strip().lower() == ALL_PENDING
 
     def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        """Return a result if the argument names no plan, or if an earlier try executed all plans."""
+        """Return a result if the argument ``instant`` names no plan, or if an earlier try executed all plans."""
         if not self._means_all and not _named(request):
             return result_of_nothing(request, _NONE_NAMED)
         return self._executed(run, request)
@@ -171,8 +171,9 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
     def _executed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
         """Return the result if all plans of this request are completed.
 
-        Without named plans, no plan of the table may be pending. The result then describes the plans that this
-        request executed or, if there are none, the plans that another attempt completed while this task waited.
+        If the request names no plans, return None as long as any plan of the table is pending. After that, the result
+        describes the plans that this request executed or, if it executed none, the plans that another attempt completed
+        while this task waited.
         """
         if names := _named(request):
             return _result_of_named(run.table, request, names)
@@ -272,8 +273,8 @@ class CancelClusteringOperator(HudiClusteringOperator):
     :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param instant: requested times of the plans, in the same forms as for `ExecuteClusteringOperator`. (templated)
-    :param older_than_minutes: cancel all plans of at least this age that no job is executing; 0: plans of any age.
-        (templated)
+    :param older_than_minutes: cancel all plans that have at least this age and that no job is executing; 0: plans of
+        any age. (templated)
     :param preview: report which plans would be cancelled, and cancel none.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
     :param run_on: where the job runs: ``worker`` (in the task's process) or ``spark`` (submitted to Spark).
@@ -348,7 +349,7 @@ def _if_completed(request: JobRequest, clusterings: "Sequence[Clustering]") -> J
 def _result_of_named(table: HudiHook, request: JobRequest, names: Sequence[str]) -> JobResult | None:
     """Return the result if each named plan, or its replacement, is completed or was removed from the timeline.
 
-    Return None in all other cases. If the timeline has no plan of a given name, the job reports the wrong name.
+    Return None in all other cases. If a name belongs to no plan of the timeline, the job reports this name as wrong.
     """
     lookup = table.look_up_clusterings()
     if lookup is None:

@@ -204,7 +204,7 @@ class HudiJobOperator(SparkSubmitOperator):
         """Remove an earlier request of this task from the table's writer queue; by default do nothing."""
 
     def release(self, run: TaskRun) -> None:
-        """Release the locks and turns of a killed task, such as its turn in the writer queue; by default nothing."""
+        """Release what a killed task holds, such as its turn in the writer queue; by default nothing."""
 
     def execute(self, context: "Context") -> dict[str, Any]:  # type: ignore[override]  # Airflow's returns None
         """Return the result of the request. If an earlier try completed the request, do not run the job again."""

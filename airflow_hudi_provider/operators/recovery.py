@@ -173,9 +173,10 @@ class RepairOperator(UpkeepOperator):
 
     :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
-    :param preview: report the orphans and the reasons, and delete nothing; ``False`` deletes the orphans.
+    :param preview: report why each orphan is an orphan, and delete nothing; ``False`` deletes the orphans.
     :param older_than_hours: minimum age of the orphans; the operator keeps younger files.
-    :param max_files: if the operator finds more orphans, it deletes none, so that you can check them first.
+    :param max_files: maximum number of orphans to delete. If the operator finds more orphans, it deletes none, so that
+        you can check the orphans first.
     :param backup_path: folder outside of the table to which orphans are copied before their deletion. (templated)
     :param on_nothing: what the task does if there are no orphans: ``skip``, ``succeed`` or ``fail``.
     :param run_on: where the job runs: ``worker`` or ``spark``; see `CleanOperator`.

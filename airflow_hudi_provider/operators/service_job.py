@@ -48,7 +48,7 @@ class HudiServiceOperator(HudiJobOperator):
         self.run_on = run_on
 
     def check_arguments(self) -> None:
-        """Check the arguments, once all are set. Raises ValueError for errors that rendering cannot correct."""
+        """Check the arguments, once all are set. Raises ValueError for errors that no rendered template can correct."""
         self._filled_in_later = names_filled_in_later(self, self._own_fields())
         self.check_when_the_dag_is_read()
         # If `instant` is the return value of another task, it may contain empty texts. `instants_of` checks the instant

@@ -1,6 +1,7 @@
 """Permissions of the pages. Only this module uses Airflow's authentication and its auth managers.
 
-Airflow's official providers import the same names for their pages. FastAPI finds such names at module level only.
+The names imported from Airflow are those that Airflow's official providers import for their pages. FastAPI finds the
+type `User` only at module level.
 """
 
 from airflow.api_fastapi.app import get_auth_manager

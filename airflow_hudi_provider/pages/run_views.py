@@ -117,7 +117,7 @@ def _wanted(
 
 
 def _results(found: Iterable[tuple[str, int, Any]]) -> Iterable[dict[str, Any]]:
-    """Yield the results of this package's operators, which have known keys. Skip other return values."""
+    """Yield the return values that have the keys of this package's results. Skip other return values."""
     for task_id, map_index, value in found:
         if isinstance(value, Mapping) and {"outcome", "operation", "base_path"} <= value.keys():
             shown = {name: value[name] for name in _SHOWN if name in value}

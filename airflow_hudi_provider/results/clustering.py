@@ -23,8 +23,8 @@ SHOWN_REASONS = 20
 def clustering_answer(result: JobResult) -> dict[str, Any]:
     """Build the return value of the task.
 
-    A task that executes the plans uses ``instant`` or ``instants`` as its argument. Figures of the execution are None
-    until the plans are executed. Only a preview contains a ``picture``.
+    A task that executes the plans gets ``instant`` or ``instants`` of this value as an argument. Figures of the
+    execution are None until the plans are executed. Only a preview contains a ``picture``.
     """
     report = result.report_as(ClusteringReport) or ClusteringReport()
     groups = [group for plan in report.plans for group in plan.groups]

@@ -64,7 +64,7 @@ class SparkLogSorter:
 
 
 def log_output(log: Any, lines: list[str]) -> None:
-    """Log the output of a run that another process monitored, in a folded group.
+    """Log, in a folded group, the output of a run that another process monitored.
 
     If the output is long, log only its end.
     """

@@ -154,6 +154,6 @@ class HudiTableSensor(BaseSensorOperator):
             raise HudiTaskError(f"{error.kind}: {error}") from error
 
     def no_table(self, hook: HudiHook) -> PokeReturnValue:
-        """Return the result of a poll if the table does not exist yet and the sensor waits for it."""
+        """Return the result of a poll that found no table, for a sensor that waits for the table."""
         self.log.info("There is no table at %s yet.", hook.storage.uri)
         return PokeReturnValue(is_done=False)

@@ -93,7 +93,7 @@ def yarn_auth(task: SparkSubmitOperator) -> Any:
 
 
 def driver_keys(task: SparkSubmitOperator) -> list[str]:
-    """Return the keys in the task's state store for the driver's id and, second, for the driver's last state."""
+    """Return two keys of the task's state store: first for the driver's id, then for the driver's last state."""
     return [key for name in ("external_id_key", _STATUS_KEY) if (key := getattr(task, name, None))]
 
 

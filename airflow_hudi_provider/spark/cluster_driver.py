@@ -176,7 +176,11 @@ class ClusterDriver:
         )
 
     def _tracking_of(self, application: str) -> airflow_internals.Tracking:
-        """Return the kind of master of a driver; the task's arguments may have changed since the submission."""
+        """Return the kind of master of a driver.
+
+        The arguments of the task may have changed since the submission. If they name no kind of master, the form of
+        the driver's id shows it.
+        """
         by_name: airflow_internals.Tracking = (
             "yarn" if application.startswith("application_") else "kubernetes"
         )

@@ -67,7 +67,8 @@ class DeferredRun:
         """Return whether this try can continue the run of an earlier try.
 
         The run must have the same owner, and it must be active or have ended with exit code 0. If an active run has
-        another owner, or was asked to end, this method ends the run and returns False.
+        another owner, or was asked to end, this method ends the run and returns False. An active run on another machine
+        must also have a fresh heartbeat.
 
         Raises:
             HudiTaskError: the earlier run does not end.

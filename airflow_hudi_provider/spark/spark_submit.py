@@ -103,7 +103,7 @@ class SparkSubmit:
             task.durable = False
 
     def run(self) -> Exception | None:
-        """Run spark-submit to its end. Return an error instead of raising it: the timeline decides the outcome."""
+        """Run spark-submit to its end. Return an error, never raise it, because the timeline decides the outcome."""
         try:
             self._task.run_spark_submit(self._run.context)
         except Exception as error:

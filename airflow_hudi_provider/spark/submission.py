@@ -99,7 +99,7 @@ class Submission:
             self._task.leave_turn(self.run, request_of(owner))
 
     def discard_earlier(self) -> None:
-        """Remove the run and the documents of an earlier try whose worker was killed after it completed the request."""
+        """Remove run and documents of an earlier try that completed the request before its worker was killed."""
         if self._task.deferrable:
             self._deferred.discard()
         self._driver.discard()

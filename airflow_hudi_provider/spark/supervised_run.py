@@ -26,7 +26,7 @@ _ABANDONED_AFTER_S = 24 * 3600.0
 _LONGEST_NAME = 100
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _OUR_NAME = re.compile(r"-[0-9a-f]{20}(\.[0-9a-f]{8})?$")
-"""End of the name of a run's folder, including folders that a process is removing."""
+"""How the name of a run's folder ends. The optional part marks a folder that a process is removing."""
 
 
 class RunState(Enum):
@@ -174,7 +174,7 @@ class SupervisedRun:
         return RunObservation(state=RunState.LOST, owner=owner, launch=launch)
 
     def ask_to_end(self, launch: str = "") -> bool:
-        """Ask the supervisor to end the run; it reads the request within a second.
+        """Ask the supervisor to end the run. The supervisor notices this within a second.
 
         Args:
             launch: end only the run of this name, and no later run; empty: end any run.
@@ -276,7 +276,8 @@ class SupervisedRun:
 def sweep_abandoned(root: Path) -> None:
     """Remove runs that ended at least a day ago and that no task has concluded, including runs of other machines.
 
-    The folder of an active run changes every second. The function ignores folders with names of another form.
+    A run counts as ended since the last change of its folder, because the folder of an active run changes every second.
+    The function ignores folders with names of another form.
     """
     for folder in root.iterdir():
         if not _OUR_NAME.search(folder.name):

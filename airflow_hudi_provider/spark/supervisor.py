@@ -22,10 +22,10 @@ from airflow_hudi_provider.spark import run_files
 from airflow_hudi_provider.spark.processes import end_processes
 
 BEAT_S = 1.0
-"""Seconds between two heartbeats, and between two checks for a request to end."""
+"""Seconds between two heartbeats, and between two checks whether the run is to end."""
 
 END_GRACE_S = 15.0
-"""Seconds that Spark has to shut down; a trigger that ends a run may wait 30 s for the end."""
+"""Seconds that Spark gets for its shutdown; a trigger that ends a run may wait 30 s for the end."""
 
 _LOCK_TIMEOUT_S = 5.0
 _RUNS = b"ok"
@@ -107,14 +107,14 @@ class Supervisor:
             os.write(writer, _RUNS)
             os.close(writer)
             code = self._watch(process)
-            if self._launch_now() == self._launch:  # else the folder now belongs to another run
+            if self._launch_now() == self._launch:  # if not, the folder now belongs to another run
                 (self._folder / run_files.REQUEST).unlink(missing_ok=True)
                 ended = {"exit_code": code, "was_asked": self._is_asked_to_end()}
                 run_files.write_json(self._folder / run_files.END, ended)
         return 0
 
     def _lock(self) -> TextIO:
-        """Take the lock. Retry for some seconds, because a process that observes this run also locks it briefly."""
+        """Lock the lock file. Retry for some seconds, because a process that observes this run also locks the file."""
         lock = open(self._folder / run_files.LOCK, "w")  # noqa: SIM115 - the caller closes it
         deadline = time.monotonic() + _LOCK_TIMEOUT_S
         while True:

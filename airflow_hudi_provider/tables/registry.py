@@ -1,6 +1,6 @@
 """Tables that a deployment names in the setting ``[hudi] tables`` or as assets.
 
-Tasks import this module, too, so it does not use Airflow's database.
+Pages and tasks import this module. Tasks have no access to Airflow's database, so the module does not use the database.
 """
 
 import hashlib

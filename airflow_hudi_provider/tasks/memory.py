@@ -74,7 +74,7 @@ class TaskMemory:
             self._drivers.set(_DRIVER_OWNER, _NO_OWNER)
 
     def forget_driver(self) -> None:
-        """Remove the driver of a job that has ended. Otherwise a cleared task would reuse the driver's success."""
+        """Delete the stored driver of an ended job. Otherwise a cleared task would reuse the driver's success."""
         for key in (*self._driver_keys, _DRIVER_OWNER) if self._drivers is not None else ():
             self._drivers.delete(key)
 
@@ -87,7 +87,7 @@ class TaskMemory:
             self._store.set(_COMMIT, {"request_id": request_id, "instant_time": instant_time})
 
     def commit_of(self, request_id: str) -> str | None:
-        """Return the instant time of this request's commit that an earlier try stored; None: no try stored a commit."""
+        """Return the instant time that an earlier try stored for this request's commit; None: no try stored one."""
         seen: Any = self._store.get(_COMMIT) if self._store is not None else None
         if not isinstance(seen, dict) or seen.get("request_id") != request_id:
             return None

@@ -44,7 +44,7 @@ METRICS = (
 
 
 class MeasuredTask(Protocol):
-    """The part of an operator that metrics read."""
+    """The part of an operator that this module reads."""
 
     last_result: JobResult | None
 
@@ -70,7 +70,7 @@ def service_of(script_name: str) -> str:
 
 @contextmanager
 def measured(task: MeasuredTask, *, earlier_s: float = 0.0) -> Iterator[None]:
-    """Emit the metrics of the task's work in the block. An error while emitting a metric never fails the task.
+    """Emit metrics of the work inside the ``with`` block. An error while emitting a metric never fails the task.
 
     Args:
         earlier_s: seconds for which the task was deferred before this block.

@@ -38,7 +38,7 @@ class PlanWait:
     def defer(self, task: "HudiJobOperator", run: "TaskRun") -> None:
         """Defer the task. Return if there is nothing to wait for, or if the task has waited before.
 
-        Also return if at least one plan in `plans` has no other attempt, because the job can execute that plan.
+        Also return if no other attempt is executing one of `plans`, because the job can execute that plan.
 
         Raises:
             TaskDeferred: attempts of other requests are executing the plans.

@@ -7,7 +7,7 @@ def state_of_request(hook: HudiHook, request_id: str, *, how: str, otherwise: st
     """Describe the writes of a request.
 
     Args:
-        how: first word of the sentence, e.g. ``Killed``: how the job ended.
+        how: how the job ended, as the first word of the sentence, e.g. ``Killed``.
         otherwise: sentence to return if the request has no write on the timeline.
     """
     if (committed := hook.find_request(request_id)) is not None:

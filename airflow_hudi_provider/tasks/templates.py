@@ -22,7 +22,7 @@ def is_filled_in_later(value: object) -> bool:
 
 
 def names_filled_in_later(task: object, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the arguments for which `is_filled_in_later` is true; call this when Airflow parses the DAG."""
+    """Return the arguments for which `is_filled_in_later` is true. Call this function when Airflow parses the DAG."""
     return tuple(name for name in names if is_filled_in_later(getattr(task, name, None)))
 
 

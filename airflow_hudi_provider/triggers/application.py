@@ -33,7 +33,7 @@ The task then decides from the timeline whether the job succeeded.
 _CLOCKS_DIFFER_S = 5.0
 """Maximum number of seconds that the object store's clock may be ahead.
 
-If a request document is newer than its driver by more than this number, the document belongs to the next try.
+If a request document is newer than the driver by more than this number, the document belongs to the next try.
 """
 
 

@@ -1,8 +1,8 @@
 """The thread pool in which triggers read tables: a limited number at a time, first come, first served.
 
 A triggerer runs up to a thousand triggers in one process. Without this pool, the triggers of this package could occupy
-all threads of the event loop, which the triggers of other providers need, too. After a restart of the triggerer, all
-triggers of this package would read from the store at the same time.
+all threads of the event loop, and the triggers of other providers would have to wait. After a restart of the triggerer,
+all triggers of this package would read from the store at the same time.
 """
 
 import asyncio

@@ -96,7 +96,7 @@ class HudiSparkRunTrigger(HudiJobTrigger):
             raise
 
     async def _end(self, deadline: float) -> None:
-        # Request the end first. If many tasks are ended together, the later steps may wait for a thread of the pool.
+        # First ask the run to end. If many tasks are ended together, the later steps may wait for a thread of the pool.
         is_mine = await asyncio.to_thread(self._run.ask_to_end, self.launch)
         self._is_asked_to_end = True
         # A new try has a different run but the same name in the queue. Do not remove its name from the queue.

@@ -57,7 +57,7 @@ class HudiTurnTrigger(HudiTableTrigger):
         return {"owner": self.owner}
 
     def poll(self, hook: HudiHook) -> dict[str, Any] | None:
-        # When the task is ended, a poll may still run in its thread. That poll must not enter the queue again.
+        # When a user clears or ends the task, a poll may still be running. That poll must not enter the queue again.
         with self._guard:
             if self._has_left:
                 return None

@@ -26,8 +26,8 @@ _SETTLING_S = 5.0
 class HudiTableWatcherTrigger(BaseEventTrigger):
     """Fires an event after every ``every_n_commits`` commits. The payload of an event is a `watched_payload`.
 
-    The trigger stores its cursor in the asset's state store (Airflow 3.3 and later), some seconds after an event. At
-    that time, Airflow has stored the event. If the triggerer dies before the cursor is stored, the trigger fires the
+    The trigger stores its cursor in the asset's state store (Airflow 3.3 and later), some seconds after an event. By
+    then, Airflow has stored the event. If the triggerer dies before the cursor is stored, the trigger fires the
     event again after the restart, with the same ``dedupe_key``. No event is lost. Without a state store, the trigger
     begins after each restart at the newest commit, or with ``from_beginning`` at the oldest active commit.
 
@@ -164,5 +164,5 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
             await store.aset(key, value)
 
     def _state_store(self) -> Any:
-        """Return the asset's state store, or None before Airflow 3.3."""
+        """Return the asset's state store, or None if Airflow provides none (versions older than 3.3)."""
         return getattr(self, "asset_state_store", None)

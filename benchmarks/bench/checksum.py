@@ -53,7 +53,7 @@ def content_of_files(files: Iterable[Path], columns: tuple[str, ...]) -> Content
 
 
 def content_of_batch(batch: pa.RecordBatch, columns: tuple[str, ...]) -> Content:
-    """Return the content of one batch. It depends on the order of ``columns``, but not on the order in the batch."""
+    """Return the content of one batch. The order of ``columns`` matters; the order of the batch's columns does not."""
     row_hashes: Hashes = np.zeros(batch.num_rows, dtype=np.uint64)
     for name, weight in zip(columns, _WEIGHTS, strict=False):
         row_hashes += _mixed(_column_words(batch.column(name)) * weight)
@@ -78,14 +78,14 @@ def _column_words(column: pa.Array) -> Hashes:
 
 
 def _unscaled_words(column: pa.Array) -> Hashes:
-    """Return the low word of every decimal, which is enough for prices, after a cast to one common scale."""
+    """Cast the decimals to one common scale and return the low word of each, which is enough for prices."""
     column = column.cast(pa.decimal128(38, _DECIMAL_SCALE))
     words = np.frombuffer(column.buffers()[1], dtype=np.uint64)
     return words[2 * column.offset : 2 * (column.offset + len(column)) : 2]
 
 
 def _text_words(column: pa.LargeStringArray) -> Hashes:
-    """Return, for each text, its length plus the sum of its bytes, each multiplied by the weight of its position."""
+    """Return for each text its length plus the sum of its bytes, each byte multiplied by the weight of its place."""
     buffers = column.buffers()
     offsets = np.frombuffer(buffers[1], dtype=np.int64)[column.offset : column.offset + len(column) + 1]
     data = np.frombuffer(buffers[2], dtype=np.uint8)[offsets[0] : offsets[-1]]

@@ -96,8 +96,8 @@ def rows_read(files: Sequence[Path], columns: Sequence[str]) -> float | None:
     """Return the mean number of rows that a query for one value must read, according to the value ranges of the files.
 
     The mean is taken over columns and values. The values are evenly spaced between the smallest and the largest value,
-    so columns must be numeric. A query reads whole files, because the systems choose different sizes for pages and row
-    groups.
+    so columns must be numeric. The function assumes that a query reads whole files. Smaller units cannot be compared,
+    because the systems choose different sizes for pages and row groups.
     """
     if not columns:
         return None

@@ -19,9 +19,10 @@ ROWS_READ_TARGET = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The result of one system in one scenario. Each tuple has one item per repetition.
+    """The result of one system in one scenario.
 
     Attributes:
+        seconds, peak_memory_bytes: one item per repetition.
         write_seconds: seconds of each write of the repetition nearest to the median.
         rows_read: average number of rows that a query for one value of a sort column must read.
         correct: whether row count and checksum of the table are as expected in every repetition.

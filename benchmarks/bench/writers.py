@@ -43,7 +43,7 @@ class HudiWriter:
 
 
 class DeltaWriter:
-    """Writes with Delta Lake, after a repartition by partition; otherwise Delta would write one file per task."""
+    """Writes with Delta Lake. Rows are repartitioned by partition first, so that Delta writes one file for each."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -57,7 +57,7 @@ class DeltaWriter:
 
 
 class SparkWriter:
-    """Writes with Spark's own parquet writer, without keys or shuffle. No other system can be faster."""
+    """Writes with Spark's own parquet writer, without keys or shuffle, so no other system can be faster."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark

@@ -73,7 +73,8 @@ class AirflowApi:
             **settings,
         }
         # On SQLite, Airflow may find its database locked while it creates the runs, and then removes them. A scheduler
-        # that has already read these runs dies. The scheduler does not read the runs of a paused DAG.
+        # that has already read these runs dies. The scheduler does not read the runs of a paused DAG, so the DAG is
+        # paused until all runs exist.
         self.patch(f"/api/v2/dags/{dag_id}", {"is_paused": True})
         try:
             return self._created_backfill(body)

@@ -29,7 +29,7 @@ _CLAIMS: list[socket.socket] = []
 
 
 class StackError(Exception):
-    """Airflow did not start; the message ends with the log of the process that failed."""
+    """Airflow or a DAG run failed. The message gives the reason and, where possible, the end of the log."""
 
 
 class AirflowStack:
@@ -40,7 +40,7 @@ class AirflowStack:
         dags_folder: folder that the DAG processor reads.
         variables: further environment variables of all processes, such as connections.
         parallelism: maximum number of tasks that run at the same time.
-        components: the processes of `COMPONENTS` to start. Tests of pages need only the first.
+        components: the processes of `COMPONENTS` to start. Tests of pages need only the API server.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ def free_ports(*wanted: int) -> list[int]:
 
 
 def _claim(port: int) -> bool:
-    """Reserve a port by the name of a Linux abstract socket, which is released when the process ends."""
+    """Reserve a port with a Linux abstract socket named after it. The reservation ends with the process."""
     claim = socket.socket(socket.AF_UNIX)
     try:
         claim.bind(f"\0airflow-stack-port-{port}")

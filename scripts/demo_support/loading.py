@@ -147,7 +147,7 @@ def open_session(log: Path) -> SparkSession:
 
 @contextmanager
 def _errors_to(log: Path) -> Iterator[None]:
-    """In this context, redirect the standard error of new processes to ``log``."""
+    """Redirect to ``log`` the standard error of processes that start inside the ``with`` block."""
     kept = os.dup(2)
     try:
         with log.open("w") as file:

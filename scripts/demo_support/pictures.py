@@ -28,7 +28,7 @@ def bar(value: float, full: float, width: int = _BAR_WIDTH) -> str:
 
 
 def load_line(load: Load) -> str:
-    """Format one commit: rows, padded files, opened files."""
+    """Format one commit: rows, padded files, new files."""
     return _commit_line(f"{load.delivery.day:%a %d %b}  {load.delivery.note}", load.result, load.seconds)
 
 
@@ -105,7 +105,7 @@ def file_bars(
 
 
 def layout_lines(loaded: Layout, now: Layout) -> Iterator[str]:
-    """Format files, sizes and the share that a query for one value reads: as loaded, and as clustered."""
+    """Format files, sizes and the share that a query for one value reads, before and after the clustering."""
     yield f"  {'':34}a query for one {loaded.column} reads"
     for name, layout in (("as loaded", loaded), ("clustered", now)):
         share = layout.read_share

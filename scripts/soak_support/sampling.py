@@ -1,4 +1,4 @@
-"""Sample memory, open files, sockets and threads of every process of an Airflow into a CSV."""
+"""Sample memory, open files, sockets and threads of every process of an Airflow. Write the samples to a CSV file."""
 
 import csv
 import os
@@ -19,9 +19,9 @@ class Sample:
 
     Attributes:
         seconds: seconds since sampling began.
-        component: the process of `AirflowStack` whose session contains the process.
+        component: the part of `AirflowStack` to whose session the process belongs.
         role: command line of the process, shortened.
-        uss: MiB that the process shares with no other process. They would become free if the process ended.
+        uss: memory, in MiB, that the process shares with no other process. It would become free if the process ended.
         files: open descriptors, including sockets.
     """
 
@@ -76,7 +76,7 @@ def _role(process: psutil.Process) -> str:
 
 
 class SampleFile:
-    """A CSV of samples, flushed after each sample."""
+    """A CSV file of samples, flushed after each sample."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("w", newline="")

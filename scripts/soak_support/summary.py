@@ -6,7 +6,7 @@ from soak_support.growth import LIMITS, Growth, growths, process_counts
 from soak_support.sampling import Sample
 
 _MAX_PROCESS_GROWTH = 2.0
-"""Allowed growth of the number of processes, because tasks may run at the sampling time."""
+"""Allowed growth of the number of processes. The number varies, because each task that is running has processes."""
 
 
 def summary(

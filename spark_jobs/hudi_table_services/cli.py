@@ -129,7 +129,7 @@ class _ProgressWriter(logging.Handler):
     def __init__(self, document: "_Document") -> None:
         super().__init__()
         self._document = document
-        # A filter skips all other log lines before they wait for the lock of this handler.
+        # The filter skips log lines without progress before they wait for the lock of this handler.
         self.addFilter(lambda record: isinstance(getattr(record, PROGRESS_FIELD, None), JobProgress))
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -241,7 +241,7 @@ def _report(document: _Document | None, result: JobResult, exit_code: int) -> in
     try:
         document.storage.write(document.name, text.encode())
     except HudiTableServiceError as error:
-        # The result describes the table correctly. A new run with the same request id finds the commit.
+        # The outcome stays valid without the document. A new run with the same request id finds the commit.
         where = f"{document.storage.uri}/{document.name}"
         _LOG.error(
             "The outcome of the job is %s, but the result document %s was not written.",

@@ -15,7 +15,7 @@
     │  ├─ InstantExistsError
     │  ├─ TableExistsError
     │  ├─ FileGroupConflictError
-    │  ├─ PendingPlanError                                   a clustering plan does not release the file groups
+    │  ├─ PendingPlanError                                   the write could not release file groups from a plan
     │  ├─ LockNotAcquiredError
     │  ├─ InstantVanishedError                               another writer rolled back the pending instant
     │  └─ InstantHeldError                                   another attempt executes the same plan
@@ -39,8 +39,8 @@ class HudiTableServiceError(Exception):
         hint: what the reader of the message can do next; may be empty.
         path: the file that the error is about, relative to the base path; empty if the error is not about one file.
         evidence: the report that led to the error, such as all findings of a check, or the outcome of every plan if
-            some plans failed. None if there is no report. Only the error that ends a job has a report, because
-            pickling drops it.
+            some plans failed. None if there is no report. Errors from Spark workers have no report, because pickling
+            drops the report.
     """
 
     exit_code = 70

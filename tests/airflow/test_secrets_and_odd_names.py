@@ -126,7 +126,7 @@ def test_secrets_are_not_shown_and_names_are_not_executed(
         (RestoreOperator, "savepoint"),
     ],
 )
-def test_an_instant_that_contains_other_characters_than_digits_is_refused(
+def test_an_instant_with_characters_other_than_digits_is_refused(
     operator: type[HudiServiceOperator], argument: str, instant: str
 ) -> None:
     with pytest.raises(ValueError, match="is not an instant time"):

@@ -8,7 +8,8 @@ control: a test changes the table so that the table breaks only this rule. Hudi 
 rule  the writer must                                                      tested in
 ====  ===================================================================  ===================================
 1     not commit while the metadata table is active                        test_metadata_table
-2     remove its property, then its folder; check again before the commit  test_metadata_table
+2     remove the metadata table's property before its folder, and check    test_metadata_table
+      before the commit that the metadata table is still switched off
 3     remove Hadoop's checksum file of a file that it rewrites             test_acceptance_rules_timeline
 4     hash the last 1 to 3 bytes of a key as Hudi's bloom filter does      here
 5     name list elements ``element``                                       here
@@ -22,7 +23,7 @@ rule  the writer must                                                      teste
 13    name nested Avro records by the chain of their parents               here
 14    give size, id, path and partition of each file in the commit         test_acceptance_rules_timeline
 15    write ``.hoodie_partition_metadata`` into each partition             here
-16    use Avro content, completion times and a merge mode from version 8   test_acceptance_rules_timeline
+16    from version 8 on, use Avro content, completion times, a merge mode  test_acceptance_rules_timeline
 17    write a correct ``hoodie.table.checksum`` or none                    test_acceptance_rules_timeline
 18    use file ids without ``_`` and ``.``                                 here
 19    URL-encode partition values if the table is configured so            here

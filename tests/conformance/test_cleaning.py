@@ -173,7 +173,7 @@ def test_hudi_completes_our_pending_clean(aged: Aged, tmp_path: Path, oracle: Or
         our_clean(base_path, storage=dying, commits_retained=2)
     (pending,) = {name.partition(".")[0] for name in instant_names(base_path, "clean.inflight")}
     finished_by_us = copy_table(base_path, tmp_path / "finished")
-    # With 50 retained commits, Hudi only completes the pending clean and plans no other one.
+    # With 50 retained commits, Hudi only completes the pending clean and plans no other clean.
     their_clean(judge, base_path, oracle, commits_retained=50)
     assert [n for n in instant_names(base_path, ".clean") if n.startswith(pending)]
     assert our_clean(finished_by_us, commits_retained=50).report.finished == (pending,)  # type: ignore[union-attr]

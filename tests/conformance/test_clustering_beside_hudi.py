@@ -1,4 +1,4 @@
-"""Executions of clusterings die, are undone or conflict with writes: no row is lost, and both sides can write then.
+"""Clusterings die, are undone or conflict with writes: no row is lost, and both sides can write afterwards.
 
 Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on versions 6, 8 and 9; hudi-rs 0.5 also reads the tables.
 """
@@ -179,7 +179,7 @@ def test_our_write_releases_a_group_of_a_plan_of_hudi_and_hudi_executes_the_rest
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
     given_up = schedule_theirs(judge, base_path, oracle, "int")
-    updates = some_rows([0], 3)  # of partition "a"
+    updates = some_rows([0], 3)  # in partition "a"
     engine.write(base_path, as_table(updates), version=oracle.table_version)
     ((left, state, groups, partitions),) = shown_clusterings(judge, base_path, oracle)
     assert left != given_up
@@ -198,7 +198,7 @@ def test_after_we_cancel_our_clustering_hudi_writes_cleans_and_clusters(
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
     scheduled = engine.schedule_clustering(base_path, sort_columns=("int",))
-    if oracle is V9:  # in this case an execution has begun; in the other case there is only the plan
+    if oracle is V9:  # with this oracle, an execution has begun; with the other oracle, there is only the plan
         die_before_completion(engine, base_path, tmp_path / "dead")
     engine.cancel_clustering(base_path)
     assert not files_of(base_path, scheduled)

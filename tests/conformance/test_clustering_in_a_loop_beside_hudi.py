@@ -69,8 +69,9 @@ CONFLICTS = (
 )
 """Errors of Hudi after which it wrote nothing and the same write can be repeated.
 
-The last one: Hudi lists the timeline without the lock. Archival may remove a commit before Hudi reads its file, also
-archival by Hudi. The loop archives after each clustering, much more often than a table in production.
+Hudi raises the last error because it lists the timeline without the lock: an archival, by a job or by Hudi itself, may
+remove a listed commit before Hudi reads its file. The loop archives after each clustering, much more often than tables
+in production are archived.
 """
 
 
@@ -102,7 +103,7 @@ class HudiWriter:
 
     @staticmethod
     def _batch(number: int) -> list[Row]:
-        """New rows, and therefore new small files, in two partitions; every second batch also updates a third one.
+        """New rows, which make small files, in two partitions; every second batch also updates rows in a third one.
 
         Hudi refuses the updates while a plan contains their files. Batches without updates do not conflict with a plan.
         """
@@ -246,10 +247,10 @@ def test_no_rows_are_lost_or_duplicated_if_hudi_writes_during_our_table_services
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_hudi_finds_a_conflict_with_a_clustering_that_ran_while_hudi_searched_for_its_keys(
+def test_hudi_finds_a_conflict_with_a_clustering_that_ran_while_hudi_searched_for_keys(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
-    """Until its inflight file exists, no other job knows which files Hudi's write will change.
+    """Until Hudi's write is inflight, no other job knows which files the write will change.
 
     Therefore Hudi must find the conflict.
     """

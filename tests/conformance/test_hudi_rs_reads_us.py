@@ -35,7 +35,7 @@ def test_hudi_rs_reads_the_current_and_every_earlier_state(
 
 
 @pytest.mark.parametrize("version", [6, 8, 9])
-def test_hudi_rs_does_not_read_deleted_rows_and_replaced_file_groups(
+def test_hudi_rs_reads_neither_deleted_rows_nor_replaced_file_groups(
     engine: Engine, tmp_path: Path, version: int
 ) -> None:
     base_path = tmp_path / "t"

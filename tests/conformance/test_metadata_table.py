@@ -70,7 +70,7 @@ def test_the_metadata_table_is_removed_before_our_commit_is_visible(
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_our_write_does_not_commit_if_another_writer_lists_a_metadata_table_meanwhile(
+def test_our_write_does_not_commit_if_another_writer_switches_a_metadata_table_on_meanwhile(
     engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     base_path = tmp_path / "t"
@@ -88,7 +88,7 @@ def _copy(base_path: Path, target: Path) -> None:
 
 
 def _list_metadata_table(base_path: Path) -> None:
-    """List the metadata table in the properties, as a writer with Hudi's default options may do at any time."""
+    """Add the metadata table to the properties, as a writer with Hudi's default options may do at any time."""
     path = base_path / ".hoodie" / "hoodie.properties"
     path.write_text(path.read_text() + f"{PARTITIONS_PROPERTY}=files\n")
 

@@ -1,7 +1,8 @@
 """Real Hudi and the engine write to one table alternately. After each write, Hudi reads the expected rows.
 
-Oracles: Hudi 0.15.0 on table version 6; Hudi 1.2.0 on versions 6, 8 and 9, pinned to that version. A dictionary
-contains the expected rows. In the test with alternating writers, hudi-rs 0.5 also reads the table after each write.
+Oracles: Hudi 0.15.0 on table version 6; Hudi 1.2.0 on versions 6, 8 and 9, with settings that
+prevent upgrades. A dictionary contains the expected rows. In the test with alternating writers, hudi-rs 0.5 also reads
+the table after each write.
 """
 
 import random

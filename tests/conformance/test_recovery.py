@@ -1,4 +1,4 @@
-"""Rollbacks and restores shared with real Hudi: Hudi reads and writes after ours, and each side completes pending ones.
+"""Rollbacks and restores shared with real Hudi: Hudi reads and writes after ours, and completes our pending ones.
 
 Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on version 9; hudi-rs also reads the tables.
 """

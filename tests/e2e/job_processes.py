@@ -23,7 +23,7 @@ SPARK_HOME = Path(pyspark.__file__).parent
 SPARK_SUBMIT = SPARK_HOME / "bin" / "spark-submit"
 SPARK_CLASS = SPARK_HOME / "bin" / "spark-class"
 
-# Short jobs end before generated code and the second JIT compiler save more time than they take.
+# In a short job, generated code and the second JIT compiler cost more time than they save.
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 LONGEST_JOB_S = 150.0
@@ -85,7 +85,7 @@ def environment(settings: Path, **variables: str) -> dict[str, str]:
 
 
 def without_checkout(settings: Path) -> dict[str, str]:
-    """Environment variables with which a process cannot import the engine from the checkout, even if installed."""
+    """Environment variables that hide the checkout's engine from a process, even if the checkout is installed."""
     return environment(settings, PYTHONPATH=str(IN_EVERY_PYTHON), E2E_HIDDEN_FOLDER=str(SOURCES))
 
 

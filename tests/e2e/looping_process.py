@@ -51,12 +51,12 @@ def a_row(key: str, order: int, who: str) -> dict[str, object]:
 
 
 def seed_rows() -> list[dict[str, object]]:
-    """The rows of the table before the first writer starts; all writers change their keys."""
+    """The rows of the table before the first writer starts; all writers update these rows."""
     return [a_row(f"shared-{i}", 0, "seed") for i in range(SHARED_KEYS)]
 
 
 def is_of_new_keys(number: int) -> bool:
-    """Whether the batches with this number contain only new keys, and the same keys for every writer."""
+    """Whether the batches with this number contain only new keys. Then all writers use the same keys."""
     return number % 3 == 2
 
 
@@ -179,7 +179,7 @@ def run_services_in_a_loop(spark: SparkSession, base_path: str, signals: Signals
 
 
 def _cancel(base_path: str, signals: Signals) -> None:
-    """Cancel the pending plan: writers changed all its files, so another execution would fail, too."""
+    """Cancel the pending plan: writers changed all its files, so another execution would fail as well."""
     try:
         cancel_clustering(CancelClusteringRequest(base_path=base_path, older_than_minutes=0))
     except CommitConflictError as error:  # a writer is rolling back the same clustering

@@ -51,7 +51,7 @@ _LOG = logging.getLogger(__name__)
 
 KILLS = int(number_from("KILLS", 1, 8))
 CASES = (("upsert", "6"), ("execute clustering", "9"), ("upsert", "9"), ("execute clustering", "6"))
-"""Job and table version of the kills, in turn."""
+"""Job and table version for each kill, in turn."""
 
 REGIONS = 8
 STORED = (orders(range(160), regions=REGIONS), orders(range(160, 320), regions=REGIONS))
@@ -173,7 +173,7 @@ class Moments:
 
     Attributes:
         changed: time of the first change, when a plan becomes inflight or the job stages rows.
-        announced: time at which the timeline changes.
+        announced: time of the first change of the timeline.
         over: time of the last change.
     """
 

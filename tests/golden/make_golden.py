@@ -37,8 +37,9 @@ COMMON = {
 MERGE_ON_READ = {"hoodie.datasource.write.table.type": "MERGE_ON_READ", "hoodie.compact.inline": "false"}
 PER_COMMIT_CLEANING = {"hoodie.cleaner.commits.retained": "1", "hoodie.clean.commits.retained": "1"}
 
-# Hudi hashes keys in blocks of bytes and then the remaining bytes. These keys have every number of remaining bytes.
-# Some remaining bytes are not palindromes. Some bytes are above 127; Hudi's hash treats them as negative numbers.
+# Hudi hashes a key in blocks of bytes, and then the remaining bytes. These keys have every number of remaining bytes.
+# The remaining bytes of some keys are not palindromes, so their order affects the hash. Some bytes are above 127;
+# Hudi's hash treats these bytes as negative numbers.
 BLOOM_KEYS = [
     f"{stem}{number}" for number in range(60) for stem in ("k", "key", "trip:é", "дж-", "東京", "ab/c=%")
 ]
@@ -151,7 +152,7 @@ def compaction(run: Run) -> None:
 
 
 def bloom_filters(run: Run) -> None:
-    """Make three files: with a dynamic filter of several rows, with one of one row, and with a simple filter."""
+    """Make three files, with different filters: dynamic with several rows, dynamic with one row, and simple."""
     sizes = {
         "many_rows": ("DYNAMIC_V0", "100", "400"),
         "one_row": ("DYNAMIC_V0", "500", "1000"),

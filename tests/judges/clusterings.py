@@ -22,7 +22,7 @@ BLOOM = {"index__type": "BLOOM", "parquet__small__file__limit": "0"}
 
 NEWER = some_rows([0, 1, *range(40, 60)], 2)
 STORED = merged(merged({}, OUR_ROWS), NEWER)
-# One row of each partition, so that Hudi merges files and copies most of their rows as the engine wrote them.
+# An update of one row in each partition: Hudi rewrites files and copies most of their rows as the engine wrote them.
 TOUCHING = some_rows([0, 1], 3)
 
 

@@ -129,7 +129,7 @@ def as_table(rows: Sequence[Row], schema: pa.Schema = ALL_TYPES) -> pa.Table:
 
 
 def merged(model: Mapping[str, Row], rows: Sequence[Row]) -> Model:
-    """Return the model after an upsert of ``rows`` with ordering values not smaller than the stored ones."""
+    """Return the model after an upsert of ``rows``, whose ordering values must not be smaller than the stored ones."""
     return {**model, **{row[KEY]: row for row in rows}}
 
 

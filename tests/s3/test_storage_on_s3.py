@@ -83,6 +83,6 @@ def test_the_error_about_an_unknown_setting_does_not_contain_its_value(s3: S3) -
         with pytest.raises(InvalidRequestError, match="cannot be opened with the settings") as caught:
             open_storage(s3.new_table(), wrong)
         assert "canary-secret" not in str(caught.value)
-    # The store accepts its option names also with the prefix ``aws_``.
+    # The store accepts each option name with or without the prefix ``aws_``.
     prefixed = {f"aws_{key}" if key == "allow_http" else key: value for key, value in s3.options.items()}
     open_storage(s3.new_table(), prefixed).create("a", b"x")

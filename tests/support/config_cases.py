@@ -23,8 +23,8 @@ class Case:
     """Options, facts and a table for the check, and the finding that the rule must report, if any.
 
     Attributes:
-        severity: of the finding; empty if the rule must find nothing.
-        text: part of the reason or of the remedy of the finding.
+        severity: severity of the finding; empty if the rule must find nothing.
+        text: part of the reason or of the cure of the finding.
         names: settings that the finding must name.
     """
 

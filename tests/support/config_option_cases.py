@@ -318,7 +318,7 @@ OTHER_CASES: Cases = {
         ],
         [
             Case(options={f"{WRITE}operation": "delete_partition"}, facts=HUDI),
-            # A more specific rule reports this.
+            # A more specific rule reports the next case.
             Case(options={"hoodie.keep.min.commits": "10"}),
             Case(options={f"{STRATEGY}target.file.max.bytes": "1000"}),
         ],
@@ -327,7 +327,7 @@ OTHER_CASES: Cases = {
         [found("advice", "No effect", options={"hoodie.upsert.shuffle.parallelism": "200"})],
         [
             Case(options={"hoodie.upsert.shuffle.parallelism": "200"}, facts=HUDI),
-            # A more specific rule reports this.
+            # A more specific rule reports the next case.
             Case(options={"hoodie.clean.automatic": "true"}),
         ],
     ),

@@ -73,7 +73,7 @@ def to_cancel(table: SmallTable) -> RunJob:
 
 
 def to_clean(table: SmallTable) -> RunJob:
-    """A clean of a table with an emptied partition, a savepoint and a dead write; it first rolls the write back."""
+    """A clean of a table with an emptied partition, a savepoint and a dead write, which the clean rolls back first."""
     saved = table.commit(A, B)
     for _ in range(2):
         updated(table, A, B)
@@ -272,7 +272,7 @@ def files_after_clean_and_repair(table: SmallTable) -> set[str]:
 def is_old_or_new_state(job: str, state_now: TableState, old: TableState, new: TableState) -> bool:
     """Whether readers see the old or the new state.
 
-    A restore undoes one commit after another, so that during a restore readers may also see the states in between.
+    A restore undoes one commit after another. Therefore, during a restore, readers may also see the states in between.
     """
     if job == "restore":
         return new.writes <= state_now.writes <= old.writes

@@ -52,7 +52,7 @@ def commit_ours(
 
 
 class Comparison:
-    """A comparison of keys that each commit that adds rows concerns."""
+    """A comparison of keys with every commit that adds rows."""
 
     def __init__(self, refuse: Callable[[Sequence[ConcurrentChange]], None]) -> None:
         self.refuse = refuse

@@ -33,7 +33,7 @@ def a_table(
 
 
 def updated(table: SmallTable, *groups: FileGroupId, rows: int = 3) -> Instant:
-    """Commit an update that writes a new version of each of the file groups."""
+    """Commit an update that writes a new version of each given file group."""
     before = {s.file_group_id: s.base_instant_time for s in load_snapshot(table.storage).all_slices}
     return finished(table, table.begin(), *groups, rows=rows, before=before)
 
@@ -45,10 +45,10 @@ def finished(
     rows: int = 3,
     before: Mapping[FileGroupId, str] | None = None,
 ) -> Instant:
-    """Complete a pending commit, after writing a base file for each of the file groups.
+    """Write a base file for each given file group, and complete the pending commit.
 
     Args:
-        before: instant times of the previous versions of the file groups; a file group without one is new.
+        before: instant times of the previous versions of the file groups; all other file groups are new.
     """
     time = pending.requested_time
     stats = {
@@ -69,7 +69,7 @@ def finished(
 
 
 def planned(table: SmallTable, path: str | None = None) -> Instant:
-    """Request a clustering plan for file group f1 of partition a. The base file of f1 is at the path."""
+    """Request a clustering plan for file group f1 of partition a. In the plan, `path` is the path of the base file."""
     is_new = table.version.layout.has_completion_time_in_names
     piece = ClusteringSlice(file_id="f1", partition_path="a", data_file_path=path)
     plan = encode_requested_replace(ClusteringPlan(groups=(ClusteringGroup(slices=(piece,)),)))

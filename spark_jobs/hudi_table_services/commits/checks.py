@@ -47,7 +47,7 @@ class NoSecondWrite:
 
 @dataclass(frozen=True, slots=True)
 class NothingArchivedSince:
-    """No write that was pending in `since` can be archived already, because archived changes cannot be checked."""
+    """No write that was pending in `since` may be archived already. Changes of archived writes cannot be checked."""
 
     since: Timeline
 
@@ -88,7 +88,7 @@ class NoConflict:
 
 
 class RowComparison(Protocol):
-    """Compare the rows that a write adds with rows that others added after its snapshot; see `duplicate_check`."""
+    """Compare the rows that a write adds with rows that other writers added meanwhile; see `duplicate_check`."""
 
     def concerns(self, change: ConcurrentChange) -> bool:
         """Whether the rows of the change must be compared. Called under the lock, so it must read no file."""
@@ -100,7 +100,7 @@ class RowComparison(Protocol):
 
 
 class ComparisonNeeded(Exception):  # noqa: N818 - a request to the caller, not a failure
-    """A check has to read rows. The caller compares these changes without the lock, then tries to complete again."""
+    """A check has to read rows. The caller compares `changes` without the lock, and then tries to complete again."""
 
     def __init__(self, changes: Sequence[ConcurrentChange]) -> None:
         super().__init__(f"{len(changes)} changes are still to be compared")
@@ -189,7 +189,7 @@ def refuse_taken_over(table: TableAccess, instant_time: str, attempt: str) -> No
 
 
 def refuse_cancelled(table: TableAccess, timeline: Timeline, instant: Instant) -> None:
-    """Raises InstantVanishedError if a rollback of the plan is pending. Call it under the table lock."""
+    """Raises InstantVanishedError if a rollback of the plan is pending. Call this function under the table lock."""
     if is_being_rolled_back(table, timeline, instant):
         raise InstantVanishedError(
             f"A cancellation of clustering {instant.requested_time} was begun and has not been finished.",

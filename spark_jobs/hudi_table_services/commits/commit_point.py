@@ -23,8 +23,8 @@ def complete(
     Args:
         pending: the instant, requested and inflight on the timeline.
         content: content of the completed file.
-        lock: the lock to verify right before the completed file is created. None for a rollback: the rollback has
-            already deleted its files, so it must be recorded even if the lock is lost.
+        lock: the lock to verify right before the completed file is created. None for a rollback: the rollback must be
+            recorded even if the lock is lost, because the files of the undone write are already deleted.
         conditions: checks that the change has to pass first.
         before: function that is called after all checks have passed. It deletes files that must not become part of
             the table.
@@ -36,7 +36,7 @@ def complete(
         ComparisonNeeded: a check has to read rows without the lock first; nothing was changed.
         HudiTableServiceError: a check refused the change.
         UnsupportedTableError: see `metadata_table.apply`.
-        LockNotAcquiredError: another writer took the lock over.
+        LockNotAcquiredError: the lock expired, was removed, or was taken over by another writer.
         InstantVanishedError, InstantExistsError, CommitStateUnknownError: see `TimelineStore.complete`.
     """
     if conditions is not None:

@@ -15,7 +15,7 @@ _LOG = logging.getLogger(__name__)
 def request_instant(
     table: TableAccess, action: Action, content: bytes, *, lock: TableLock, requested_time: str | None = None
 ) -> Instant:
-    """Request an instant with its plan. Call it under the table lock, which is verified first.
+    """Request an instant with its plan. Call this function under the table lock, which is verified first.
 
     Raises:
         LockNotAcquiredError: another writer took the lock over; nothing was requested.
@@ -49,7 +49,7 @@ def begin_restore(table: TableAccess, restore: Instant) -> Instant:
 
 
 def begin_savepoint(table: TableAccess, requested_time: str, *, lock: TableLock) -> None:
-    """Make a savepoint inflight, unless a dead attempt has already done so. Call it under the table lock.
+    """Make a savepoint inflight, unless a dead attempt has already done so. Call this function under the table lock.
 
     Raises:
         LockNotAcquiredError: another writer took the lock over; nothing was written.
@@ -60,7 +60,9 @@ def begin_savepoint(table: TableAccess, requested_time: str, *, lock: TableLock)
 
 
 def remove_savepoints(table: TableAccess, savepoints: Sequence[Instant], *, lock: TableLock) -> None:
-    """Delete savepoints: of each savepoint first the completed, then the inflight file. Call it under the table lock.
+    """Delete savepoints: of each savepoint first the completed, then the inflight file.
+
+    Call this function under the table lock.
 
     Raises:
         LockNotAcquiredError: another writer took the lock over; nothing was removed.
@@ -80,7 +82,9 @@ def remove_without_plan(table: TableAccess, instant: Instant) -> None:
 
 
 def remove_archived(table: TableAccess, instants: Sequence[Instant], *, lock: TableLock) -> None:
-    """Delete the instant files of completed instants that the archive contains. Call it under the table lock.
+    """Delete the instant files of completed instants that the archive contains.
+
+    Call this function under the table lock.
 
     Raises:
         LockNotAcquiredError: another writer took the lock over; nothing was removed.

@@ -1,4 +1,4 @@
-"""A table lock that adds the time that a job waits for the lock to the job's stopwatch."""
+"""A table lock that adds to the job's stopwatch the time for which the job waits for the lock."""
 
 import time
 from types import TracebackType

@@ -20,7 +20,10 @@ from hudi_table_services.tables.table import TableAccess, must_disable_metadata_
 _LOG = logging.getLogger(__name__)
 
 _NEEDS_NOTHING = (Action.SAVEPOINT, Action.ROLLBACK)
-"""A savepoint changes no data file. A rollback calls `apply` with `undoes` before its first deletion."""
+"""Actions whose completion needs no change of the metadata table.
+
+A savepoint changes no data file. A rollback calls `apply` with `undoes` before its first deletion.
+"""
 
 
 def apply(table: TableAccess, *, completes: Action | None = None, undoes: str | None = None) -> None:
@@ -41,7 +44,10 @@ def apply(table: TableAccess, *, completes: Action | None = None, undoes: str | 
 
 
 def _switch_off(table: TableAccess) -> None:
-    """Switch the metadata table off, after reading the configuration again: any default Hudi write switches it on."""
+    """Switch the metadata table off.
+
+    The configuration is read again, because any Hudi write with default settings switches the metadata table on.
+    """
     config = read_table_config(table.storage)
     if not must_disable_metadata_table(config):
         remove_unlisted_metadata_table(table.storage, config)
@@ -56,10 +62,10 @@ def _switch_off(table: TableAccess) -> None:
 
 
 def _apply_undo(table: TableAccess, instant_time: str) -> None:
-    """Switch off a metadata table that contains the undone instant: it would list the deleted files forever.
+    """Switch off a metadata table that contains the undone instant, because it would list the deleted files forever.
 
-    The job may do so only if `hoodie.properties` listed the metadata table when the job began: the request allowed the
-    change at that time.
+    The job may do so only if `hoodie.properties` listed the metadata table when the job began. Only then did the job
+    check that the request allows the change.
     """
     config = read_table_config(table.storage)
     if not must_disable_metadata_table(config):

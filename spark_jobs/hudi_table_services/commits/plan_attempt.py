@@ -203,7 +203,7 @@ class ClusteringAttempt:
                 before=lambda: self._delete_unlisted(snapshot, kept),
             )
             self._is_over = True
-            self._traces.stop_heartbeat()  # under the lock, before another attempt writes its own
+            self._traces.stop_heartbeat()  # under the lock, before another attempt writes its heartbeat
         _LOG.info("Completed clustering %s", self.instant_time)
         self._traces.remove_after_completion(keep=kept)
         return completed, dropped_groups
@@ -241,7 +241,7 @@ class ClusteringAttempt:
             self._table.storage.delete(path)
 
     def drop_if_outdated(self, plan: ClusteringPlan) -> bool:
-        """Remove the plan from the timeline if completed writes changed all of its groups: it can never succeed.
+        """Remove the plan from the timeline if it can never succeed: completed writes changed all of its groups.
 
         Changes of pending writes do not count: if a pending write fails, its file groups stay unchanged. Returns
         whether the plan was removed.

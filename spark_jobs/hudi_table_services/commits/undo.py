@@ -217,7 +217,7 @@ def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) ->
 
 
 def _is_built_upon(timeline: Timeline, plan: RollbackPlan) -> bool:
-    """Whether the plan's instant is completed, and another write has completed after it."""
+    """Whether the write that the plan undoes is completed, and another write has completed after it."""
     undone = [i for i in timeline.completed_writes if _undoes(plan, i)]
     return any(later.visible_from > i.visible_from for i in undone for later in timeline.completed_writes)
 
@@ -225,8 +225,8 @@ def _is_built_upon(timeline: Timeline, plan: RollbackPlan) -> bool:
 def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
     """Whether `finish_pending_rollbacks` may carry out a rollback of this write. Clusterings are excluded.
 
-    The job that cancels a pending clustering undoes it. A completed clustering was completed after its rollback was
-    planned, so that rollback no longer applies.
+    A pending clustering is undone by the job that cancels it. If a clustering is completed, it completed after its
+    rollback was planned, so that rollback no longer applies.
     """
     if instant.is_completed:
         return table.timeline_store.commit_metadata(instant).operation_type is not WriteOperation.CLUSTER
@@ -234,7 +234,7 @@ def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
 
 
 def plan_of(table: TableAccess, instant: Instant) -> RollbackPlan:
-    """Plan which files undoing a write deletes. Nothing is changed.
+    """Plan the deletion of the files of a write that is to be undone. Nothing is changed.
 
     The files of a pending write are found by its markers, or by their names. The files of a completed write are found
     in its metadata. Speculative tasks may have left more files in the same partitions; these are found by their names.
@@ -287,8 +287,8 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
     prepare_deletion(table, undoes=_undone_time(plan))
     # Raises an error before the first deletion if the plan names a file that must not be deleted.
     files_to_delete(plan)
-    # Hide the write before the rollback becomes inflight. A requested rollback has deleted nothing, so another job may
-    # remove it.
+    # Hide the write before the rollback becomes inflight. If another write completes first, other jobs remove a
+    # requested rollback, which has deleted nothing. They never remove an inflight rollback with a plan.
     _hide_completed(table, plan)
     if rollback.state is InstantState.REQUESTED:
         # Another job that has lost its lock may be carrying out the same rollback.

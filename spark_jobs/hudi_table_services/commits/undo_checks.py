@@ -1,4 +1,4 @@
-"""Refuse to undo a write while a writer is alive, or after cleaning has deleted the files that the write replaced."""
+"""Refuse to undo a write while its writer is alive, or after cleaning has deleted the files that the write replaced."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -95,7 +95,7 @@ def require_predecessors(table: TableAccess, timeline: Timeline, instant: Instan
 
 
 def _latest_before(table: TableAccess, timeline: Timeline, instant: Instant) -> dict[tuple[str, str], str]:
-    """File group → requested time of the newest write on the active timeline before the instant."""
+    """File group → requested time of the newest active write that changed the group before the instant."""
     found: dict[tuple[str, str], str] = {}
     for older in timeline.completed_writes:
         if older.requested_time < instant.requested_time:

@@ -156,7 +156,7 @@ _READERS: dict[object, Callable[[JsonDocument, str], object]] = {
 
 
 def read_record(document: JsonDocument, record_type: type) -> dict[str, Any]:
-    """Read the arguments of a dataclass. The type of each field decides how its value is read.
+    """Read values for the fields of a dataclass. The type of each field decides how its value is read.
 
     Absent fields keep their defaults.
 

@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 
 PROGRESS_FIELD = "hudi_progress"
-"""Attribute of a log record that contains the `JobProgress` that the log line describes."""
+"""Name of an attribute of log records. Its value is the `JobProgress` that the log line describes."""
 
 _RESULT_SUFFIX = ".json"
 

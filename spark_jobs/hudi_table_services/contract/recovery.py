@@ -208,7 +208,7 @@ class OrphanReport(Report):
         file_count, size_bytes: number and size of the data files that belong to no instant and are old enough to be
             deleted.
         by_reason: reason → number of files.
-        files: the first thousand of these files.
+        files: the first thousand of the files that `file_count` counts.
         folders: folders that contain markers or staged rows of ended jobs.
         heartbeats: requested times of instants whose heartbeats are no longer refreshed.
         too_young: number of orphans whose age is below the minimum age.
@@ -217,8 +217,8 @@ class OrphanReport(Report):
         deleted_count: number of deleted data files.
         backup_path: folder of the copies; empty if the job made no copies.
         folders_listed: number of folders that the job listed.
-        foreign_files: number of files in partition folders that Hudi did not write, without hidden files. The job never
-            changes these files.
+        foreign_files: number of files that are in partition folders but were not written by Hudi; hidden files do not
+            count. The job never changes foreign files.
     """
 
     service: ClassVar[str] = ORPHANS

@@ -32,8 +32,8 @@ class JobRequest:
         base_path: URI or path of the table.
         request_id: identity of the request. The work of one request id is done at most once. Default: a new id for
             each request.
-        table_name: name that an existing table must have. If the field is not given, the name in the options. Empty
-            means that any name is allowed.
+        table_name: name that an existing table must have. Default: the name in the options. Empty means that any
+            name is allowed.
         options: options with Hudi's own keys.
         storage_options: credentials and endpoints of an object store. They are never logged or shown.
         result_path: file or URI to which the job writes the result document. Empty means no result document.

@@ -64,7 +64,7 @@ class RowCounts:
 
     Attributes:
         read: number of rows of the input.
-        superseded: number of rows that another row of the batch with the same key replaced.
+        superseded: number of rows that were replaced by another row of the batch with the same key.
         older_than_stored: number of rows that were not written, because the stored row has a larger ordering value.
         unmatched_deletes: number of deletes whose record key is not in the table.
         dropped_existing: number of inserts that were dropped, because their record key is already in the table.
@@ -181,7 +181,7 @@ class JobResult:
 
     @classmethod
     def failed(cls, request: JobRequest, error: BaseException) -> "JobResult":
-        """Build the result of a failed request. It contains partial work if the error reports any."""
+        """Build the result of a failed request. If the error contains a report of partial work, so does the result."""
         return cls(
             request_id=request.request_id,
             outcome=Outcome.FAILED,

@@ -33,7 +33,9 @@ _OPERATIONS = {
 
 
 def in_version_2(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a document of version 1: replace its fields, one per kind of report, by `service` and `report`.
+    """Convert a document of version 1, which has one field for each kind of report, to version 2.
+
+    `service` and `report` replace these fields.
 
     Raises:
         KeyError: a field of version 1 is missing.

@@ -55,7 +55,7 @@ _ARROW_TYPES: dict[str, pa.DataType] = {
 
 
 def schema_from_spark_json(json_value: Mapping[str, Any]) -> StructType:
-    """Columns of a Spark ``StructType.jsonValue()``, without Hudi's meta columns. Hudi also ignores meta columns here.
+    """Columns of a Spark ``StructType.jsonValue()``. Like Hudi, the function ignores meta columns of the source.
 
     The types byte and short become int, the smallest integer of the format. A column comment becomes the Avro doc.
 

@@ -21,7 +21,7 @@ _MIN_BATCH_ROWS = 256
 
 @contextmanager
 def open_base_file(storage: Storage, path: str, size_bytes: int = -1) -> Iterator[pq.ParquetFile]:
-    """Open a base file. A file that is known to be small is read completely, with one request instead of five."""
+    """Open a base file. A file that is known to be small is read completely, with one HTTP request instead of five."""
     if 0 <= size_bytes <= _SMALL_FILE_BYTES:
         yield pq.ParquetFile(pa.BufferReader(storage.read(path)), pre_buffer=False)
         return

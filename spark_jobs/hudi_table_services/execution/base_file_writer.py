@@ -103,7 +103,7 @@ class BaseFileWriter:
             self._abandon()
 
     def write(self, rows: pa.Table) -> None:
-        """Append rows, which have the user's columns and commit time, sequence number and record key.
+        """Append rows. Their columns are the user's columns, commit time, sequence number and record key.
 
         The writer adds partition path and file name, which are the same for every row.
         """
@@ -193,7 +193,7 @@ def constant_text(value: str, row_count: int) -> pa.DictionaryArray:
 
 
 def utf8_buffers(keys: pa.StringArray) -> tuple[Offsets, Bytes]:
-    """Offsets (one more than rows) and UTF-8 bytes of a string array without nulls; both share the array's memory."""
+    """Offsets (row count + 1) and UTF-8 bytes of a string array without nulls; both share the array's memory."""
     _, offset_buffer, data_buffer = keys.buffers()
     offsets = np.frombuffer(offset_buffer, dtype=np.int32)[keys.offset : keys.offset + len(keys) + 1]
     data = np.frombuffer(data_buffer, dtype=np.uint8) if data_buffer is not None else np.empty(0, np.uint8)

@@ -111,7 +111,7 @@ def collect_results(spark: "SparkSession", frame: "DataFrame", description: str)
     """Run a frame whose cells are results of `_guarded`.
 
     Raises:
-        HudiTableServiceError: a result is this error. The first such result counts.
+        HudiTableServiceError: at least one result is such an error. The function raises the first of these errors.
         ExecutionFailedError: the Spark job failed, or a result is the error of a missing file.
     """
     _describe(spark, description)
@@ -161,7 +161,7 @@ def _is_connect(spark: "SparkSession") -> bool:
 
 
 def _cause_line(error: Exception) -> str:
-    """The last line of the error text that names a Python or Java error; it is usually the cause."""
+    """The last line that names a Python or Java error in the error text. Usually this error is the cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     causes = [line for line in lines if "Error:" in line and not line.startswith("at ")]
     return (causes or lines or [type(error).__name__])[-1]

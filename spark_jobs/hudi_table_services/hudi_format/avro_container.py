@@ -157,7 +157,8 @@ def _reader_schema(schema: AvroSchema, written: AvroSchema) -> Any:
     written_name = _full_name(written)
     if written_name.startswith(f"{schema['namespace']}.") and written_name != _full_name(schema):
         raise ValueError(f"the file contains a {written_name}")
-    # Avro resolution requires equal names. Hudi accepts any name for the top record of a foreign file.
+    # Avro resolution requires equal names. Hudi accepts any name for the top record of a foreign file, so the reader's
+    # schema gets the name from the file.
     namespace, _, name = written_name.rpartition(".")
     return fastavro.parse_schema({**schema, "name": name, "namespace": namespace})
 

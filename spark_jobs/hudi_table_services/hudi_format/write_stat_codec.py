@@ -1,7 +1,7 @@
 """Conversion of `WriteStat` to and from its JSON and Avro forms (HoodieWriteStat, Hudi 0.15 and 1.2).
 
-Both forms have more fields than `WriteStat` has attributes. `WriteStat.extra` keeps such a field only if its value
-differs from the usual value for base files, so decoding an encoded stat gives an equal stat.
+Both forms have fields for which `WriteStat` has no attribute. `WriteStat.extra` keeps such a field only if its value
+differs from the usual value for base files. Therefore decoding an encoded stat gives an equal stat.
 """
 
 from collections.abc import Mapping
@@ -83,7 +83,7 @@ def json_record(stat: WriteStat) -> dict[str, object]:
 
 
 def avro_record(stat: WriteStat) -> dict[str, object]:
-    """The stat with the fields of the Avro schema, without all other extra fields."""
+    """The stat with the fields of the Avro schema, and no others."""
     return _record(stat, _AVRO_FIELDS)
 
 

@@ -95,7 +95,7 @@ def _facts(storage: Storage, config: TableConfig, *, lists_partitions: bool) -> 
     try:
         store = TimelineStore(storage, config, SystemClock())
     except UnsupportedTableError:
-        # Return only the properties, in which the check finds and reports the unknown table version.
+        # Return only the properties. The check finds the unknown table version in the properties and reports it.
         return TableFacts(properties=config.properties)
     timeline = store.load()
     planned = {i.requested_time: _planned_partitions(store, i) for i in timeline.pending}

@@ -118,7 +118,7 @@ class FileSample:
 
     @property
     def data_size_bytes(self) -> int:
-        """Return the bytes that contain rows. If 0 or less, the file is not usable for the estimate."""
+        """Return the number of bytes that contain rows. If 0 or less, the file is not usable for the estimate."""
         return self.file_size_bytes - self.footer_size_bytes
 
 
@@ -231,7 +231,7 @@ class RecordSizeEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteBucket:
-    """One target of incoming rows (BucketInfo). One task writes each bucket.
+    """One target of incoming rows (BucketInfo). Each bucket has its own write task.
 
     Attributes:
         file_id: the file group to rewrite. None for INSERT, because the writer generates the file id.

@@ -173,8 +173,8 @@ class KeyGeneratorConfig:
         url_encode: whether special characters of a value are written as ``%XX``. If not, a ``/`` creates sub-folders.
         encodes_single_key_name: whether a COMPLEX generator with one field writes ``column:value`` (table version 9,
             and Hudi up to 0.14.0) instead of the bare value (0.14.1 to 1.0.2).
-        consistent_logical_timestamp: whether timestamps are formatted as text in `default_time_zone`, instead of
-            as microseconds.
+        consistent_logical_timestamp: whether timestamps are written as text in `default_time_zone`. If not, they are
+            written as microseconds.
         default_time_zone: the zone that Hudi reads from its JVM, ``TimeZone.getDefault()``.
     """
 

@@ -11,7 +11,7 @@ from hudi_table_services.model.table_version import TableType, TableVersion
 class RecordMergeMode(str, Enum):
     """Rule that decides which of two versions of a record stays in the table (HoodieRecordMergeMode).
 
-    EVENT_TIME_ORDERING: the version with the larger ordering value stays; if the values are equal, the later commit.
+    EVENT_TIME_ORDERING: the version with the larger ordering value stays; if equal, the version of the later commit.
     COMMIT_TIME_ORDERING: the version of the later commit stays.
     CUSTOM: a payload class decides; writes refuse such tables.
     """

@@ -26,7 +26,7 @@ _FAMILIES = {option.key.removesuffix("*"): option for option in _ALL if option.k
 KNOWN_OPTIONS: dict[str, AnyOption] = {
     name: option for option in _ALL if not option.key.endswith("*") for name in (option.key, *option.aliases)
 }
-"""Key or alias → declaration. Contains the keys that this release lists individually, without prefixes."""
+"""Key or alias → declaration. Prefixes (keys that end with ``*``) are not included."""
 
 ALIASES: dict[str, str] = {alias: option.key for option in _ALL for alias in option.aliases}
 """Alias → key."""
@@ -42,7 +42,7 @@ _OWN_FAMILIES = {
 }
 """Prefixes whose keys a group of jobs lists individually. The jobs reject other keys with the prefix as unknown.
 
-Jobs of TIMELINE read none of these keys, but reject a misspelt key of cleaning too.
+Jobs of the group TIMELINE read no key with these prefixes. They reject unknown keys with these prefixes nevertheless.
 """
 
 

@@ -71,7 +71,7 @@ def _under_one_name(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def are_equal_values(one: str, other: str) -> bool:
-    """Whether two values are equal. Ignores blanks around commas and, for write operations, upper and lower case."""
+    """Whether two values are equal. Ignores blanks around commas and, for write operations, letter case."""
     normal = [[part.strip() for part in text.split(",")] for text in (one, other)]
     is_operation = all(text.strip().lower() in OPERATIONS for text in (one, other))
     return normal[0] == normal[1] or (is_operation and one.strip().lower() == other.strip().lower())

@@ -87,7 +87,7 @@ def _fields(request: UpsertRequest) -> dict[AnyOption, object]:
         RECORD_KEY: ",".join(request.record_key),
         PARTITION_PATH: ",".join(request.partition_by),
         keys.ORDERING_FIELDS: request.ordering_field,
-        # The default of the field must not contradict an operation in the options.
+        # The default value of `operation` is left out, so that it does not contradict an operation in the options.
         keys.OPERATION: "" if request.operation == keys.OPERATION.default else request.operation,
     }
 
@@ -102,7 +102,7 @@ def _pending_clustering(reader: OptionReader) -> PendingClusteringOptions:
 
 
 def _is_noted(key: str, prefix: str) -> bool:
-    """Whether an option is only stored in the commit's metadata. Some of Hudi's keys also begin with the prefix."""
+    """Whether an option is only stored in the commit's metadata: its key has the prefix and is not a known option."""
     return bool(prefix) and key.startswith(prefix) and key not in KNOWN_OPTIONS
 
 

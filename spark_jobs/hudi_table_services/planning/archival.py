@@ -44,7 +44,7 @@ def plan_archival(timeline: Timeline, options: ArchivalOptions, facts: ArchivalF
 
     - a pending instant, together with the write before the instant and every write completed after the instant began
     - the earliest commit that the last clean retained
-    - a savepoint
+    - the first savepoint, unless `beyond_savepoint` is set
     - the last compaction of the metadata table
     - the barriers of `facts`
     """

@@ -1,4 +1,4 @@
-"""The check of settings and its script."""
+"""The service that checks settings, and its script."""
 
 import argparse
 from typing import TYPE_CHECKING

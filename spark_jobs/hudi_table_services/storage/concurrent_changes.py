@@ -53,7 +53,7 @@ def load_completed_changes(
 
 
 def newer_may_be_archived(store: TimelineStore, before: Timeline, after: Timeline) -> bool:
-    """Whether a write that was not complete in `before` may have completed and been archived after that.
+    """Whether a write that was not complete in `before` may have completed and been archived when `after` was loaded.
 
     Archival moves the oldest writes first. If the first write of `after` is not newer than the newest write of
     `before`, no later write has been archived. Archived writes are not checked for conflicts. If this function returns
@@ -64,7 +64,7 @@ def newer_may_be_archived(store: TimelineStore, before: Timeline, after: Timelin
 
 
 def pending_may_be_archived(store: TimelineStore, before: Timeline, after: Timeline) -> bool:
-    """Whether a write that was pending in `before` may have completed and been archived after that."""
+    """Whether a write that was pending in `before` may have completed and been archived when `after` was loaded."""
     present, first = {i.identity for i in after}, _first_left_by_archival(after)
     pending = [i for i in before.pending if i.action.writes_data and i.identity not in present]
     doubtful = [i for i in pending if i.requested_time < first]

@@ -84,7 +84,7 @@ def latest_slices(
     """Latest visible slice of each file group, sorted by file id.
 
     Args:
-        replaced: ids of the partition's file groups that completed replace commits replaced.
+        replaced: ids of the partition's file groups that were replaced by completed replace commits.
     """
     bases, logs = _by_file_id(files, visibility)
     slices = []
@@ -108,7 +108,10 @@ class _Candidates:
 def _by_file_id(
     files: Iterable[StoredObject], visibility: Visibility
 ) -> tuple[dict[str, _Candidates], dict[str, list[LogFile]]]:
-    """Find the newest visible base files and all log files of each file group. `str.partition` is fast."""
+    """Find the newest visible base files and all log files of each file group.
+
+    For speed, file names are split with `str.partition`.
+    """
     bases: dict[str, _Candidates] = {}
     logs: dict[str, list[LogFile]] = defaultdict(list)
     for stored in files:

@@ -59,7 +59,7 @@ def _text(modified_ms: int, config: TableConfig) -> str:
 def replacements(
     store: TimelineStore, timeline: Timeline, visible_at: Mapping[str, str]
 ) -> dict[FileGroupId, Replacement]:
-    """Map each file group that a completed replace commit of the active timeline replaced to the replacement."""
+    """File group → its replacement, for each completed replace commit of the active timeline."""
     found: dict[FileGroupId, Replacement] = {}
     for instant in timeline.completed_writes:
         if instant.action is Action.REPLACE_COMMIT:

@@ -86,7 +86,7 @@ class _SnapshotLoader:
         }
 
     def _replaced(self, timeline: Timeline) -> Mapping[str, set[str]]:
-        """Map each partition path to the ids of the file groups that completed replace commits replaced."""
+        """Map each partition path to the ids of the file groups that were replaced by completed replace commits."""
         replaces = [i for i in timeline.completed_writes if i.action is Action.REPLACE_COMMIT]
         replaced: dict[str, set[str]] = defaultdict(set)
         for metadata in map_in_parallel(self.metadata_of, replaces):
@@ -118,7 +118,7 @@ class _WrittenFiles:
     def pick(self, partition_path: str, candidates: Collection[BaseFile]) -> BaseFile:
         """Return the candidate that the commit's metadata lists.
 
-        If the commit is archived or lists none of them, return the candidate whose name sorts last.
+        If the commit is archived or lists no candidate, return the candidate whose name sorts last.
         """
         ordered = sorted(candidates, key=lambda base: base.file_name, reverse=True)
         instant = self._writes.get(ordered[0].instant_time)

@@ -120,7 +120,7 @@ def _read_either(storage: Storage) -> tuple[TableConfig | None, list[str]]:
     """Return the main file if it is complete, else the backup, else the problems of both files.
 
     If both files are absent, the list of problems is empty. A main file without a checksum may be truncated, so it is
-    used only if there is no backup.
+    used only if there is no backup with a valid checksum.
     """
     problems: list[str] = []
     unproven: TableConfig | None = None
@@ -234,7 +234,8 @@ def disable_metadata_table(storage: Storage, config: TableConfig, clock: Clock) 
 def remove_unlisted_metadata_table(storage: Storage, config: TableConfig) -> None:
     """Delete the folder of a metadata table that a job switched off before it died.
 
-    The caller holds the table lock, because Hudi fills the folder before the property lists the metadata table.
+    The caller holds the table lock. Without the lock, this function could delete a metadata table that Hudi is
+    building, because Hudi fills the folder before the property lists the metadata table.
     """
     if config.metadata_partitions or config.inflight_metadata_partitions:
         return

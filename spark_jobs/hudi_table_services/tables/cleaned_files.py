@@ -77,8 +77,8 @@ def _conflict(table: TableAccess, before: TableSnapshot, path: str) -> HudiTable
 def _is_removed_by_others(table: TableAccess, before: TableSnapshot, missing: FileSlice, path: str) -> bool:
     """Whether another write on the file group has completed after `before`, or the write of the file was undone.
 
-    If a file was lost, its file group also has only an older slice or no slice. In that case, however, no other write
-    has completed on the file group.
+    A lost file and an undone write both leave the file group with only an older slice or no slice. After a loss,
+    however, the timeline shows no other completed write on the file group and no undo of its write.
     """
     group, written_at = missing.file_group_id, missing.base_instant_time
     try:

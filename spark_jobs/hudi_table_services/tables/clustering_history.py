@@ -63,7 +63,7 @@ class ClusteringHistory:
 
     @classmethod
     def load(cls, store: TimelineStore, timeline: Timeline) -> "ClusteringHistory":
-        """Read the requested file of every replace commit. Only its plan distinguishes clusterings from overwrites.
+        """Read the requested file of every replace commit, as only a plan distinguishes clusterings from overwrites.
 
         Raises:
             MalformedMetadataError: the plan of a pending clustering cannot be read.
@@ -101,7 +101,7 @@ class ClusteringHistory:
         return tuple(each for each in self.clusterings if each.request_id == request_id)
 
     def settled(self, snapshot: TableSnapshot) -> dict[FileGroupId, SettledSlice]:
-        """Map each file group whose latest slice one of these clusterings wrote to the settings of the clustering."""
+        """File groups whose latest slice one of these clusterings wrote → settings of that clustering."""
         by_time = {
             each.instant.requested_time: _settings(each.plan)
             for each in self.clusterings

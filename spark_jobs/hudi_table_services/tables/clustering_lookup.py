@@ -74,7 +74,10 @@ class ClusteringLookup:
         return self._first_that_names(requested_time, self.timeline.completed_writes)
 
     def cancelled_by(self, requested_time: str) -> str | None:
-        """The rollback that removed a plan from the timeline; None without one, or if another plan replaced it."""
+        """The rollback that removed a plan from the timeline.
+
+        None if there is no such rollback, or if another plan replaced the plan.
+        """
         if self._is_present(requested_time):
             return None
         rollbacks = tuple(i for i in self.timeline.completed if i.action is Action.ROLLBACK)

@@ -43,8 +43,8 @@ class Orphans:
     """Result of a search.
 
     Attributes:
-        files: orphan files that are old enough, each with the reason why it is an orphan.
-        too_young: number of orphan files that are not old enough.
+        files: orphan files that are old enough for deletion, each with the reason why it is an orphan.
+        too_young: number of orphan files that are not old enough for deletion.
         folders: folders of markers and staged rows whose jobs have ended.
         heartbeats: requested times of heartbeats whose writes have ended.
         folders_listed: number of folders that were listed.

@@ -89,7 +89,11 @@ def uncommitted_files(table: TableAccess, timeline: Timeline, until: str) -> Map
 
 
 def never_completed(table: TableAccess, times: Set[str]) -> Set[str]:
-    """Return the times that the archive does not contain. Commits after a savepoint may be archived, too."""
+    """Return the times that the archive does not contain.
+
+    The archive can contain commits that are later than the first active commit, because archival passes over a commit
+    with a savepoint.
+    """
     if not times:
         return times
     archived = ArchivedTimeline(table.storage, table.config).writes()

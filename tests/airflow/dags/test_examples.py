@@ -45,7 +45,7 @@ def test_a_clustering_executes_the_plan_of_its_own_run(bag: Any) -> None:
 
 
 def test_a_dag_that_waits_for_commits_has_a_schedule_and_one_run_at_a_time(bag: Any) -> None:
-    """If the n commits need no clustering, the sensor succeeds immediately in every run."""
+    """Only a clustering resets the count. If the table needs none, the sensor succeeds immediately in every run."""
     dag = bag.dags["cluster_what_others_write"]
     assert (dag.schedule, dag.catchup, dag.max_active_runs) == (timedelta(minutes=10), False, 1)
     wait = dag.get_task("wait")
@@ -93,7 +93,7 @@ def test_flights_daily_limits_its_writers_also_in_backfills(bag: Any) -> None:
 
 
 def test_flights_daily_plans_and_clusters_one_run_at_a_time(bag: Any) -> None:
-    """Each run executes its own plan, and the second of two runs finds the plan of the first run."""
+    """The second of two runs finds the plan of the first run, so it does not plan the same files again."""
     dag = bag.dags["flights_daily"]
     assert dag.get_task("cluster").upstream_task_ids == {"plan_clustering"}
     assert [dag.get_task(name).max_active_tis_per_dag for name in ("plan_clustering", "cluster")] == [1, 1]

@@ -53,7 +53,7 @@ def clear_sent() -> None:
 
 @pytest.fixture
 def table(tmp_path: Path) -> SmallTable:
-    """A table with two small files in a partition and a dead write."""
+    """A table with a dead write, and with two small files in one partition."""
     clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=5), step=timedelta(minutes=1))
     made = SmallTable(LocalStorage(str(tmp_path / "flights")), TableVersion.V9, clock)
     made.commit(FileGroupId("city=a", "a-0"), FileGroupId("city=a", "a-1"))

@@ -191,7 +191,10 @@ def test_the_load_also_waits_for_a_plan_scheduled_during_the_wait(
 def test_the_task_waits_in_all_partitions_for_a_plan_that_only_the_job_finds(
     operator: Operator, tmp_path: Path
 ) -> None:
-    """The plan is newer than the check of the task, or in unnamed partitions. The task leaves the writer queue."""
+    """The plan is newer than the check of the task, or is on partitions that the task does not name.
+
+    The task leaves the writer queue.
+    """
     made = operator(REJECTED, on_pending_plan="wait", partitions="city=a", take_turns=True)
     deferred = deferred_of(made)
     assert trigger_of(deferred).partitions == []

@@ -43,7 +43,7 @@ def table(tmp_path: Path, request: pytest.FixtureRequest) -> SmallTable:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Execute an operator on the table; a program with this body replaces spark-submit."""
+    """Execute an operator on the table; a program with the given body replaces spark-submit."""
 
     def execute(operator: type, body: str = "raise SystemExit('submitted')", **arguments: Any) -> Any:
         binary = stand_in(tmp_path, HELPERS + body)

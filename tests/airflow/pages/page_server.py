@@ -43,8 +43,8 @@ with create_session() as session:
         session.add(AssetActive.for_asset(asset))
 """
 
-# This DAG file runs each of its DAGs once if Python runs it as a program. Airflow stores the runs, the results of
-# the tasks and their links.
+# This DAG file runs each of its DAGs once if Python runs it as a program. Airflow stores the runs, and the
+# results and links of the tasks.
 _DAGS = """
 from datetime import datetime, timezone
 from airflow.sdk import DAG

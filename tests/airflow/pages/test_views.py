@@ -45,7 +45,7 @@ def test_the_history_view_includes_archived_instants(server: Server) -> None:
     assert (short["archived_count"], short["end"]) == (0, history["end"])
 
 
-def test_the_link_of_a_task_is_the_page_of_its_table(server: Server) -> None:
+def test_the_link_of_a_task_leads_to_the_page_of_its_table(server: Server) -> None:
     address = f"/api/v2/dags/shown/dagRuns/{server.run_of('shown')}/taskInstances"
     status, body, _ = server.request(f"{address}/health/links", "vera")
     page = f"plugin/hudi-tables?table={server.table_id('orders')}"
@@ -69,7 +69,7 @@ def test_a_missing_table_is_reported(server: Server) -> None:
     assert "There is no Hudi table" in body["detail"]
 
 
-def test_a_run_without_started_hudi_tasks_has_no_tasks(server: Server) -> None:
+def test_the_view_of_a_run_without_started_hudi_tasks_lists_no_tasks(server: Server) -> None:
     run_id = server.run_of("shown")
     status, run, _ = server.request(f"/hudi/api/dags/shown/runs/{run_id}?task_id=t&map_index=3", "vera")
     assert status == 200

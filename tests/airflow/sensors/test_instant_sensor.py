@@ -70,7 +70,7 @@ def test_a_pending_instant_does_not_count(table: SmallTable) -> None:
     assert not poke(table).is_done
 
 
-def test_only_instants_after_the_given_time_count(table: SmallTable) -> None:
+def test_instants_before_the_given_time_do_not_count(table: SmallTable) -> None:
     first = table.commit(FileGroupId("city=a", "a-0"))
     assert not poke(table, after=visible(first)).is_done
     table.commit(FileGroupId("city=a", "a-1"))
@@ -79,7 +79,7 @@ def test_only_instants_after_the_given_time_count(table: SmallTable) -> None:
     assert poke(table, after="2013-01-01 00:00:00+01:00").is_done
 
 
-def test_only_instants_since_the_last_success_count(table: SmallTable) -> None:
+def test_instants_before_the_last_success_do_not_count(table: SmallTable) -> None:
     table.commit(FileGroupId("city=a", "a-0"))
     seen = poke(table).xcom_value
     assert not poke(table, seen).is_done
@@ -187,7 +187,7 @@ def test_deferral_ends_with_the_error_of_the_trigger(table: SmallTable) -> None:
 
 
 def test_a_soft_failure_skips_in_every_mode(table: SmallTable) -> None:
-    """Airflow itself skips only after its own exceptions, and not before a sensor defers."""
+    """Airflow applies `soft_fail` only to its own exceptions, and in a deferrable sensor only after the deferral."""
     no_xcoms = {"ti": TaskInstanceWithXCom()}
     for arguments in ({}, {"deferrable": True}):
         failing = HudiInstantSensor(

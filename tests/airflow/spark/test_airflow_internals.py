@@ -1,4 +1,4 @@
-"""Airflow's Spark provider has all private names that this package uses, and a missing name is a clear error."""
+"""Airflow's Spark provider has all private names that this package uses, and a missing name causes a clear error."""
 
 import re
 from collections.abc import Callable

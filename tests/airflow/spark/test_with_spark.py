@@ -143,7 +143,7 @@ def planned(loaded: tuple[Any, Path], tmp_path: Path) -> tuple[Path, str]:
     return base_path, schedule_clustering(request).instant_time
 
 
-def test_the_job_refuses_a_load_of_unknown_partitions_or_the_task_waits(
+def test_if_only_the_rows_name_the_partitions_the_job_refuses_the_load_or_the_task_waits(
     planned: tuple[Path, str], run_dag: Callable[..., Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     base_path, plan = planned

@@ -34,7 +34,7 @@ def api(stack: AirflowStack) -> AirflowApi:
 
 @pytest.fixture(scope="module")
 def table(api: AirflowApi, folder: Path) -> Path:
-    """The table of the example: six files, each with all destinations."""
+    """The table of the example: six files, each with rows of all destinations."""
     pq.write_table(pa.Table.from_pylist(ROWS), folder / "flights.parquet")
     wait_for_end(api, "six_files", trigger(api, "six_files"))
     return folder / "flights"
@@ -78,8 +78,8 @@ def states(api: AirflowApi, *run_ids: str) -> list[Any]:
 def is_waiting(stack: AirflowStack, run_id: str) -> bool:
     """Whether the scheduler knows that the task is waiting.
 
-    The state of the task changes up to a second earlier. If a test answers between these two moments, Airflow 3.3
-    assumes that the task was killed, and fails the task.
+    The state of the task changes up to a second before the scheduler knows that the task is waiting. If a test
+    answers within this second, Airflow 3.3 assumes that the task was killed, and fails the task.
     """
     return any(
         "TaskInstance Finished" in line and f"task_id=approve, run_id={run_id}," in line
@@ -119,7 +119,7 @@ def test_a_rejected_preview_changes_nothing(
     completed(table)
 
 
-def test_an_approved_preview_is_clustered_as_shown(
+def test_after_an_approval_the_table_is_clustered_as_in_the_preview(
     api: AirflowApi, table: Path, waiting_runs: tuple[str, str]
 ) -> None:
     _, run_id = waiting_runs

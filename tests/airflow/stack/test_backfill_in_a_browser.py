@@ -108,7 +108,7 @@ def wait_for(api: AirflowApi, wanted: list[int]) -> None:
 
 
 def stored(folder: Path) -> dict[tuple[str, int], Any]:
-    """For the day and number of each row, the time of the write. Fails if a row is stored twice."""
+    """Map the day and number of each row to the time of its write. Fails if a row is stored twice."""
     found = [
         ((row["day"], row["id"]), row["written_at"]) for row in read_snapshot(folder / "turns").to_pylist()
     ]

@@ -101,7 +101,7 @@ def driver(runs: Path, dag_id: str) -> psutil.Process:
 
 
 def followed_bytes(runs: Path, dag_id: str) -> int:
-    """Number of bytes of the output of a run that a triggerer has read."""
+    """Number of bytes that a triggerer has read from the output of a run."""
     shown = supervised(runs, dag_id).folder / run_files.SHOWN
     return int(shown.read_text()) if shown.exists() else 0
 

@@ -39,7 +39,7 @@ def api(stack: AirflowStack) -> AirflowApi:
 
 
 def rows(table: Path) -> dict[tuple[str, int], Any]:
-    """For the day and number of each row, the time of the write. Fails if a row is stored twice."""
+    """Map the day and number of each row to the time of its write. Fails if a row is stored twice."""
     found = [((r["day"], r["id"]), r["written_at"]) for r in read_snapshot(table).to_pylist()]
     assert len(found) == len(dict(found)), "a row is stored twice"
     return dict(found)

@@ -13,7 +13,7 @@ from hudi_table_services.model.timeline import Timeline
 
 FIRST = 20260101000000000
 SKEW = 3
-"""Maximum difference of a writer's clock; less than the time between two requests."""
+"""Maximum error of a writer's clock; less than the time between two requests."""
 
 STEPS = st.lists(
     st.one_of(

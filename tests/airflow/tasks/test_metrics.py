@@ -250,7 +250,7 @@ def test_metrics_can_be_sent_with_the_statsd_client_of_airflow(
     assert {"hudi.write.duration", "hudi.write.lock_wait", "hudi.write.bytes_written"} <= set(sent)
 
 
-def test_a_script_that_no_service_has_is_named_after_its_file() -> None:
+def test_the_metrics_of_a_script_without_a_service_are_named_after_its_file() -> None:
     assert [service_of(name) for name in ("upsert_with_sizing.py", "clean.py", "my_own.py")] == [
         "write",
         "clean",

@@ -68,14 +68,14 @@ def test_a_trigger_of_an_older_release_keeps_its_meaning(stored: dict[str, Any])
 
 @pytest.mark.parametrize("class_path", sorted(our_triggers()))
 def test_the_newest_entry_has_every_current_argument(class_path: str) -> None:
-    """Without the newest arguments the file would not guard triggers stored from now on."""
+    """Only with the newest arguments does the file protect the triggers that are stored from now on."""
     newest = [each for each in STORED if each["classpath"] == class_path][-1]
     assert set(read(newest).serialize()[1]) == set(newest["kwargs"])
 
 
 @pytest.mark.parametrize("stored", STORED, ids=lambda each: each["classpath"].split(".")[-1])
 def test_an_argument_of_a_newer_release_is_refused_by_name(stored: dict[str, Any]) -> None:
-    """After a downgrade an unknown argument may be a filter; a trigger that ignored it could fire too early."""
+    """After a downgrade, an unknown argument may be a filter; a trigger that ignored it could fire too early."""
     with pytest.raises(TypeError, match="only_on_sundays"):
         read(stored, only_on_sundays=True)
 

@@ -254,7 +254,7 @@ def test_only_one_of_two_executions_of_a_plan_writes(table: TableUnderTest) -> N
 
 
 def later() -> FixedClock:
-    """A clock ten minutes ahead, for which the lock and the heartbeat of a dead job have expired."""
+    """A clock ten minutes ahead. According to this clock, the lock and the heartbeat of a dead job have expired."""
     return FixedClock(SystemClock().now() + timedelta(minutes=10), step=timedelta(milliseconds=1))
 
 
@@ -317,7 +317,7 @@ def test_an_execution_does_not_commit_if_a_metadata_table_is_listed_meanwhile(
     class Listing(LocalStorage):
         def list_files(self, folder: str = "") -> Iterator[StoredObject]:
             if folder == f".hoodie/.temp/{plan}":
-                # A Hudi writer with default options and without the lock may do so at any time.
+                # A Hudi writer with default options and without the lock may list a metadata table at any time.
                 properties.write_text(f"{unlisted}hoodie.table.metadata.partitions=files\n")
             return super().list_files(folder)
 
@@ -338,7 +338,7 @@ def test_an_execution_without_a_heartbeat_can_be_taken_over_only_when_it_has_exp
     plan = table.schedule().instant_time or ""
     store = table.timeline_store()
     (pending,) = store.load().pending
-    store.start(pending)  # as real Hudi does
+    store.start(pending)  # without a heartbeat, as real Hudi does
     with pytest.raises(InstantHeldError, match="has no heartbeat, like every execution by Hudi"):
         table.execute(plan)
     taken = table.execute(plan, options={"hoodie.clustering.expiration.threshold.mins": "0"})

@@ -1,4 +1,4 @@
-"""The SQL of a request must be one query. It can read the source, but change nothing."""
+"""The SQL of a request must be one query. The query can read the source, but cannot change anything."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,7 +57,7 @@ def test_statements_other_than_one_query_are_refused_and_change_nothing(
     spark: SparkSession, source: str, tmp_path: Path, sql: str
 ) -> None:
     before = spark.conf.get("spark.sql.shuffle.partitions")
-    with pytest.raises(InvalidRequestError, match="one query"):
+    with pytest.raises(InvalidRequestError, match="single query"):
         query(spark, source, sql.format(folder=tmp_path))
     assert [row.x for row in spark.table("victim").collect()] == ["kept"]
     assert not (tmp_path / "out").exists()

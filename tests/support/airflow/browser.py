@@ -48,7 +48,7 @@ def logged_in(url: str, password: str, profile: Path) -> "Iterator[BrowserContex
 
 
 def keep(page: "Page", name: str, *, is_wanted: bool) -> None:
-    """Save a screenshot for the documentation if it is wanted."""
+    """Save a screenshot for the documentation if `is_wanted` is true."""
     if is_wanted:
         folder = REPOSITORY / "docs" / "images"
         folder.mkdir(exist_ok=True)

@@ -31,7 +31,7 @@ def open_table(base_path: str) -> SmallTable:
 def schedule(
     table: SmallTable, *, partition: str = "city=a", request_id: str = "", instead_of: str = ""
 ) -> Instant:
-    """Request a clustering of one file group; ``instead_of`` names the plan that it replaces after a release."""
+    """Request a clustering of one file group; ``instead_of``: the plan that the new plan replaces after a release."""
     piece = ClusteringSlice(
         file_id="a-0", partition_path=partition, data_file_path=f"file:///t/{partition}/a-0"
     )
@@ -49,7 +49,7 @@ def cancel(table: SmallTable, *instants: Instant) -> None:
 
 
 def release(table: SmallTable, plan: Instant, *, request_id: str = "", releases_all: bool = False) -> Instant:
-    """Release file groups of a plan for a write; return the plan that replaces it, or the write if no group is left."""
+    """Release file groups of a plan for a write. Return the new plan, or the write if no group is left."""
     cancel(table, plan)
     if not releases_all:
         successor = schedule(table, request_id=request_id, instead_of=plan.requested_time)

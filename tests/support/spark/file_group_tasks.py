@@ -1,4 +1,4 @@
-"""Write tasks that a test runs without Spark: their job, and staged rows for them."""
+"""Tasks of a write job that a test runs without Spark: the job, and staged rows for the tasks."""
 
 import numpy as np
 import pyarrow as pa

@@ -9,7 +9,7 @@ from support.spark.writing import TableUnderTest
 
 
 def later() -> FixedClock:
-    """A clock ten minutes ahead, when the lock and the heartbeat of a dead job have expired."""
+    """A clock ten minutes ahead. According to this clock, the lock and the heartbeat of a dead job have expired."""
     return FixedClock(SystemClock().now() + timedelta(minutes=10), step=timedelta(milliseconds=1))
 
 

@@ -68,7 +68,7 @@ def is_archived(history: History, instant: Instant) -> bool:
     return instant.requested_time not in history.active()
 
 
-def test_archived_commits_before_the_own_instant_are_compared(history: History) -> None:
+def test_earlier_commits_that_are_archived_during_the_write_are_compared(history: History) -> None:
     snapshot = load_snapshot(history.storage)
     others = history.commits(2, NEW)
     compared: list[Instant] = []
@@ -101,7 +101,7 @@ def test_a_change_of_the_same_file_group_by_an_archived_commit_is_a_conflict(his
 
 
 @pytest.mark.parametrize("is_empty", [False, True], ids=["snapshot with commits", "empty snapshot"])
-def test_an_archival_before_the_own_instant_is_a_conflict(
+def test_an_archival_between_the_snapshot_and_the_start_of_the_write_is_a_conflict(
     history: History, young: History, is_empty: bool
 ) -> None:
     table = young if is_empty else history
@@ -115,7 +115,7 @@ def test_an_archival_before_the_own_instant_is_a_conflict(
 
 
 def archived_by_hudi(history: History, slow: Instant) -> None:
-    """Archive all commits before the newest one, and also a write that was pending a moment ago."""
+    """Archive all commits before the newest one, and a write that was pending until now."""
     history.commits(1, LATER)
     store = history.table.timeline_store
     for instant in store.load().completed_writes[:-1]:
@@ -146,7 +146,7 @@ def undo(history: History, pending: Instant) -> None:
     store.complete(rollback, encode_rollback_metadata(metadata))
 
 
-def test_archival_of_commits_in_the_own_snapshot_is_no_conflict(history: History) -> None:
+def test_archival_of_commits_in_the_snapshot_of_the_writer_is_no_conflict(history: History) -> None:
     """A rollback of another write at the same time is no conflict either."""
     dead = history.table.begin()
 

@@ -93,7 +93,7 @@ def test_a_change_of_the_table_version_is_refused(table: SmallTable) -> None:
         read_table_now(access, planned_with)
 
 
-def test_own_instants_are_not_reported_as_changes(table: SmallTable) -> None:
+def test_instants_of_the_job_itself_are_not_reported_as_changes(table: SmallTable) -> None:
     planned_with = load_snapshot(table.storage)
     own = table.commit(GROUP)
     now = read_table_now(access_to(table), planned_with, own_times={own.requested_time})
@@ -158,7 +158,7 @@ def test_the_check_no_conflict_refuses_a_change_of_the_same_file_group(table: Sm
 
 
 class Comparison:
-    """Records which changes it compared; with `finds_rows` it refuses them."""
+    """Records the changes that it compares; if `finds_rows` is True, it refuses these changes."""
 
     def __init__(self, *, finds_rows: bool = False) -> None:
         self.compared: list[ConcurrentChange] = []
@@ -219,7 +219,7 @@ def test_the_check_not_cancelled_refuses_after_the_request_of_a_rollback(table: 
         NotCancelled(pending).refuse(after(table))
 
 
-def test_a_rollback_without_a_plan_cancels_nothing_and_a_check_leaves_it(table: SmallTable) -> None:
+def test_the_check_not_cancelled_ignores_and_keeps_a_rollback_without_a_plan(table: SmallTable) -> None:
     pending, abandoned = table.begin(), table.begin(Action.ROLLBACK)
     NotCancelled(pending).refuse(after(table))
     assert abandoned in table.timeline_store.load().pending

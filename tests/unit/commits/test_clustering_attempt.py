@@ -218,7 +218,7 @@ def lose_when_dropping_the_plan(planned: Planned, attempt: ClusteringAttempt) ->
 def test_an_attempt_that_lost_its_plan_only_stops_its_heartbeat(
     planned: Planned, lose: Callable[[Planned, ClusteringAttempt], None]
 ) -> None:
-    """It does not wait for the lock a second time: the other attempt may hold the lock for long."""
+    """The attempt does not wait for the lock a second time, because the other attempt may hold the lock for long."""
     lock = CountedLock(planned.table.storage)
 
     def execute() -> None:
@@ -228,7 +228,7 @@ def test_an_attempt_that_lost_its_plan_only_stops_its_heartbeat(
 
     with pytest.raises(InstantVanishedError, match="Another attempt took clustering .* over"):
         execute()
-    assert lock.acquired == 2  # to start the plan, and to find out that it is lost
+    assert lock.acquired == 2  # to start the plan, and to find out that the plan was lost
     assert read_heartbeat_owner(planned.table.storage, planned.plan.requested_time) == "others/1"
     (pending,) = planned.table.timeline_store.load().pending
     assert pending.state is InstantState.INFLIGHT

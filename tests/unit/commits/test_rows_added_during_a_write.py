@@ -1,4 +1,7 @@
-"""Before a commit, the job compares its rows only with rows that others added since its snapshot, without the lock."""
+"""Before its commit, a job compares its rows with the rows that others added since its snapshot.
+
+The job compares the rows without the lock, unless other writers commit during each comparison.
+"""
 
 from collections.abc import Sequence
 from uuid import uuid4

@@ -1,4 +1,7 @@
-"""Undone commits stay undone: in the archive, for running writers, and for clusterings that completed later."""
+"""Undone commits stay undone: the archive does not return them, and running writers notice them.
+
+A restore also undoes clusterings that completed after the savepoint.
+"""
 
 from datetime import datetime, timedelta, timezone
 
@@ -158,7 +161,10 @@ def test_a_restore_also_undoes_writes_that_began_while_it_was_pending(version: T
 def test_a_running_writer_finds_that_a_commit_of_its_snapshot_was_undone(
     version: TableVersion, kind: Action
 ) -> None:
-    """This also applies if all remaining commits have savepoints, so that the active timeline begins after them."""
+    """This also applies if all older commits have savepoints.
+
+    Then the first write without a savepoint is newer than the undone commit, as if that commit were archived.
+    """
     table = a_table(version)
     saved = save_commit(table, table.commit(A))
     undone = updated(table, A)

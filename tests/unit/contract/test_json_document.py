@@ -1,4 +1,4 @@
-"""Documents are read strictly: errors also name faults that JSON or Python would accept."""
+"""Documents are read strictly: faults that JSON or Python would accept are errors."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The pages under test, read by the scripts that build the documentation site."""
+"""The pages under test, as the scripts that build the documentation site read them."""
 
 import sys
 from pathlib import Path

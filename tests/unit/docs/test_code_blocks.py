@@ -23,7 +23,7 @@ MAKE_TARGETS = re.findall(
     r"^([a-z0-9-]+):", (REPOSITORY / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
 )
 
-# Parameters of Airflow's and its Spark provider's own classes that the pages use.
+# Parameters that the pages pass to classes of Airflow and of its Spark provider.
 AIRFLOWS_ARGUMENTS = {
     "conf",
     "inlets",

@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 
 REPOSITORY = Path(__file__).parents[3]
 
-# Split into pieces, because this file is searched too.
+# The hosts are split into pieces, because the test searches this file as well.
 INDEX_HOSTS = [
     "pypi" + ".org",
     "pythonhosted" + ".org",

@@ -17,7 +17,7 @@ WORDS = ("nobody", "somebody", "anybody", "whoever", "whomever", "told", "by and
 REFUSED = re.compile(rf"(?<![a-z])(?:{'|'.join(WORDS)})(?![a-z])", re.IGNORECASE)
 
 QUOTES: tuple[str, ...] = (
-    # A value that is stored in Airflow, so it cannot change (`airflow_hudi_provider.tasks.memory`).
+    # This value is stored in Airflow, so it cannot change (`airflow_hudi_provider.tasks.memory`).
     '_NO_OWNER = "nobody"',
 )
 """Exact phrases that contain a refused word: stored values, and literal quotes of Airflow, Spark or Hudi."""

@@ -93,7 +93,7 @@ def test_the_corpus_has_every_kind_of_filter_from_both_releases() -> None:
 
 
 @pytest.mark.parametrize("path", FILTERS, ids=lambda path: f"{path.parents[1].name}-{path.stem}")
-def test_golden_keys_have_every_tail_and_bytes_above_127(path: Path) -> None:
+def test_golden_keys_have_tails_of_every_length_with_bytes_above_127(path: Path) -> None:
     keys = [key.encode() for key in Golden(path).keys]
     assert {len(key) % 4 for key in keys} == {0, 1, 2, 3}
     assert any(byte > 127 for key in keys for byte in key[len(key) // 4 * 4 :])

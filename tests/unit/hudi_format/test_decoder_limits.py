@@ -1,4 +1,4 @@
-"""Decoders refuse hostile files that would need unbounded time or memory, and need little time and memory for that."""
+"""Decoders refuse hostile files that would need unbounded time or memory. The refusal takes little time and memory."""
 
 import base64
 import io
@@ -64,7 +64,7 @@ def raw_deflate(data: bytes) -> bytes:
 
 @cache
 def deflate_bomb() -> bytes:
-    """A file with one block of 256 MiB of zeros. A decoder may need twice its limit in memory, as its buffer grows."""
+    """A file with one block of 256 MiB of zeros. A decoder may need twice its limit while its buffer grows."""
     return container(record("string"), raw_deflate(bytes(256 * MIB)), codec=b"deflate")
 
 

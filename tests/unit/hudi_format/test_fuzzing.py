@@ -33,7 +33,7 @@ from hudi_table_services.model.table_version import TimelineLayout
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 SCALE = int(os.environ.get("FUZZ_SCALE", "1"))
-"""Factor on the usual number of examples, for long manual runs."""
+"""Factor by which long manual runs multiply the number of examples."""
 ALLOWED = (CorruptTableError, UnsupportedTableError)
 FUZZED = settings(
     max_examples=25 * SCALE,

@@ -150,7 +150,7 @@ def test_commit_metadata_is_unchanged_after_decoding_and_encoding(table: Path) -
         elif "0.15.0" in str(path.relative_to(GOLDEN)):
             assert again == data
         else:
-            # Release 1.2.0 adds three fields to version 6 that have no meaning here.
+            # In table version 6, Hudi 1.2.0 writes three additional fields, which have no meaning in this version.
             assert_same_except_additions(json.loads(again), json.loads(data))
 
 

@@ -58,7 +58,7 @@ def test_writes_are_distinguished_from_other_actions() -> None:
 
 
 @given(st.lists(STATES, max_size=20), st.lists(STATES, max_size=20))
-def test_since_returns_only_new_instants(before: list[Instant], later: list[Instant]) -> None:
+def test_only_new_instants_are_returned_by_since(before: list[Instant], later: list[Instant]) -> None:
     first, second = Timeline.of(before), Timeline.of([*before, *later])
     assert {*second.since(first), *first} >= {*second}
     assert not {*second.since(first)} & {*first}

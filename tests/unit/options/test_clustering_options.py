@@ -84,7 +84,7 @@ def test_a_key_reaches_its_field(key: str, value: str, field: str, expected: obj
     assert [warning for warning in resolved.warnings if "no effect here" in warning] == []
 
 
-def test_fields_of_the_request_are_the_same_as_their_keys() -> None:
+def test_fields_of_the_request_give_the_same_options_as_their_keys() -> None:
     by_field = resolve(sort_columns=("a", "b"), layout="zorder", partitions=("p",), every_n_commits=6)
     by_key = resolve(
         {

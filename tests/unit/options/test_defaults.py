@@ -45,7 +45,7 @@ def plain(value: Any) -> Any:
 
 
 def declared(option: AnyOption) -> dict[str, Any]:
-    # The values were stored before the group for jobs with only a lock existed.
+    # The stored values are older than the group TIMELINE, so they do not contain it.
     services = [each.value for each in option.services if each is not OptionGroup.TIMELINE]
     return {
         "default": option.default,
@@ -65,5 +65,5 @@ def test_without_options_the_settings_of_a_service_equal_the_stored_settings(ser
 
 
 @pytest.mark.parametrize("option", [o for o in OPTIONS if o.effect is Effect.HONOURED], ids=str)
-def test_a_default_is_a_value_of_its_own_option(option: AnyOption) -> None:
+def test_the_default_of_an_option_is_a_valid_text_of_the_option(option: AnyOption) -> None:
     assert option.parse(option.default) == option.default_value

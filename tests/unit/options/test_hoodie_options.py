@@ -1,4 +1,7 @@
-"""Each of Hudi's keys sets a typed option, or gives an error that names the key, or a warning. No key is ignored."""
+"""Each of Hudi's keys sets a typed option, or gives a warning or an error that names the key.
+
+No key is ignored silently.
+"""
 
 import contextlib
 from dataclasses import fields
@@ -108,7 +111,7 @@ def test_the_small_file_limit_follows_a_smaller_max_size() -> None:
     assert in_parity.file_sizing.small_file_limit_bytes == 12000000
 
 
-def test_fields_of_the_request_are_the_same_as_their_keys() -> None:
+def test_fields_of_the_request_give_the_same_options_as_their_keys() -> None:
     keys = {
         f"{WRITE}recordkey.field": "id",
         f"{WRITE}partitionpath.field": "p,q",
@@ -122,7 +125,7 @@ def test_fields_of_the_request_are_the_same_as_their_keys() -> None:
     assert resolve(keys) == by_fields
 
 
-def test_a_field_and_its_key_may_differ_in_blanks_and_letters() -> None:
+def test_a_field_and_its_key_may_differ_in_blanks_and_letter_case() -> None:
     options = {f"{WRITE}partitionpath.field": "p, q", f"{WRITE}operation": "INSERT"}
     assert resolve(options, partition_by=("p", "q"), operation="insert").operation is WriteOperation.INSERT
 
@@ -323,7 +326,7 @@ def test_only_the_option_of_the_chosen_global_index_moves_rows() -> None:
     assert resolve({**simple, "hoodie.index.type": "GLOBAL_BLOOM"}).update_partition_path
 
 
-def test_several_writers_never_clean_eagerly() -> None:
+def test_with_several_writers_the_policy_for_failed_writes_is_lazy() -> None:
     resolved = resolve(OCC)
     assert resolved.concurrency_mode is ConcurrencyMode.OPTIMISTIC_CONCURRENCY_CONTROL
     assert resolved.failed_writes_policy is FailedWritesPolicy.LAZY
@@ -358,7 +361,7 @@ def test_no_key_is_listed_twice() -> None:
 
 def test_the_stated_default_of_every_key_applies_if_the_key_is_missing() -> None:
     compared = [f.name for f in fields(WriteOptions) if f.name not in ("hoodie_options", "warnings")]
-    # Without these keys, the version of the table and the measured record size apply; with them, their values.
+    # If such a key is missing, the job uses the version of the table or the measured record size, not the default.
     explicit = {"hoodie.write.table.version", "hoodie.copyonwrite.record.size.estimate"}
     for option in ALL_OPTIONS:
         if option.default and option.key not in explicit:

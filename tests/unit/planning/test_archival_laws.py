@@ -154,7 +154,7 @@ def test_the_archival_of_a_dead_run_is_finished_even_below_max_commits(
         assert again.writes == plan.writes[deleted:]
 
 
-def test_thirty_one_commits_archive_the_oldest_eleven() -> None:
+def test_of_thirty_one_commits_the_oldest_eleven_are_archived() -> None:
     commits = [
         Instant(requested_time=text(n), action=Action.COMMIT, state=InstantState.COMPLETED) for n in range(31)
     ]

@@ -33,7 +33,7 @@ def times(instants: Timeline | list[Instant]) -> list[str]:
 
 
 def assert_only_grew(before: Timeline, after: Timeline) -> None:
-    """Check that new requested and completion times are later than all times on the timeline before.
+    """Check that new requested and completion times are later than all times that the timeline had before.
 
     A savepoint has the requested time of its commit, and a pending instant keeps its requested time. For these
     instants only the completion time is new.

@@ -188,7 +188,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 
 def kind_of(path: str) -> str:
-    """The path of a file in which ``#`` replaces each number and ``*`` each random id."""
+    """The path with ``#`` in place of each number and ``*`` in place of each random id."""
     return re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "*", re.sub(r"\d+", "#", path))
 
 

@@ -36,7 +36,7 @@ OTHER_GROUP = FileGroupId("a", "f1-0")
 
 
 def test_the_module_of_errors_imports_nothing() -> None:
-    """The module also imports no types, because every layer imports the errors."""
+    """The module does not even import types, because every layer imports this module."""
     tree = ast.parse(Path(errors.__file__).read_text(encoding="utf-8"))
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
 

@@ -63,7 +63,7 @@ def test_a_job_survives_one_failure_of_storage(job: str, after: bool, version: T
             continue
         act(table.storage, later(3))
         assert read_state(table) == new, where
-        # The clean and the repair are necessary only if the failed run left other files than a successful run.
+        # The clean and the repair are necessary only if the failed run left files that a successful run does not leave.
         assert files_outside_the_timeline(table) == done or files_after_clean_and_repair(table) == final, (
             where
         )

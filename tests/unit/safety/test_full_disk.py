@@ -1,8 +1,9 @@
 """Jobs on a small file system that is full at the start, almost full, or becomes full during the job.
 
 The error of a failed job names the path and the full disk. Readers see the old or the new table. When the disk has
-space again, the next run completes the work and leaves no other files than a successful run. ``TEST_DEPTH=all`` fills
-the disk before each change (a minute). By default the disk is filled before every fifth change (``FAIL_EVERY``).
+space again, the next run completes the work and leaves the same files as a successful run, at the latest after a clean
+and a repair. ``TEST_DEPTH=all`` has, for every change, a run in which the disk becomes full before this change (a
+minute). By default, every fifth change has such a run (``FAIL_EVERY``).
 """
 
 import re

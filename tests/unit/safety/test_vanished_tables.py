@@ -38,9 +38,9 @@ VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9]
 START = datetime.now(timezone.utc) - timedelta(hours=3)
 EVERY = int(number_from("FAIL_EVERY", 5, 1))
 FEW_CALLS = 20
-"""If a job makes fewer calls, the table vanishes at each of these calls, once per run of the job.
+"""If a job makes fewer calls than this, the table vanishes at every call, in one run of the job per call.
 
-Only the first calls of a job find out that the table is gone.
+Only the first calls of a job find out that the table is gone, and larger steps could miss all of them.
 """
 JOBS_THAT_NEED_A_TABLE = [job for job in JOBS if job != "check config"]
 

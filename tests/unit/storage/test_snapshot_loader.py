@@ -1,4 +1,4 @@
-"""The snapshot of a table: visible file slices, reserved file groups and schema. Also changes by other writers."""
+"""The snapshot of a table: visible file slices, reserved file groups, schema, and changes by other writers."""
 
 from uuid import uuid4
 
@@ -120,7 +120,7 @@ def test_a_remaining_savepointed_commit_does_not_hide_archived_writes(table: Sma
     assert "city=a/old-0" in base_instants(load_snapshot(table.storage))
 
 
-def test_files_of_a_dead_write_before_every_commit_are_hidden(table: SmallTable) -> None:
+def test_files_of_a_dead_write_older_than_every_commit_are_hidden(table: SmallTable) -> None:
     dead = table.begin()
     table.add_file("city=a", base_file_name("dead-0", dead.requested_time))
     table.commit(A1)

@@ -47,7 +47,7 @@ def test_archival_does_not_change_the_count_of_commits_since_the_last_clustering
 
 
 def cluster(history: History) -> None:
-    """Complete a clustering that replaces a file group without files."""
+    """Complete a clustering that replaces a file group and writes no files."""
     plan = ClusteringPlan(groups=(), strategy=PlanStrategy(class_name="any"))
     layout = history.version.layout
     action = Action.CLUSTERING if layout.has_completion_time_in_names else Action.REPLACE_COMMIT

@@ -1,4 +1,4 @@
-"""The same number of plain Airflow DAGs, tasks and triggers as in the other folder: growth here is Airflow's own."""
+"""As many DAGs, tasks and triggers as in the folder `ours`, without this project: growth here is Airflow's own."""
 
 import os
 import time
@@ -15,7 +15,7 @@ SETTINGS = {
     "catchup": False,
     "max_active_runs": 1,
     "is_paused_upon_creation": True,
-    # On a busy machine Airflow considers a task with a late heartbeat dead.
+    # On a busy machine, heartbeats of tasks may be late. Airflow then considers the task dead and retries it.
     "default_args": {"retries": 3, "retry_delay": timedelta(seconds=10)},
 }
 

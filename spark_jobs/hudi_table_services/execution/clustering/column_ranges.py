@@ -77,7 +77,7 @@ def mean_read_share(by_partition: Iterable[tuple[str, Sequence[RowGroupRange]]],
 
 
 def _mean_rows_hit(ranges: list[tuple[Any, Any, int]]) -> float:
-    """Number of rows in all ranges that contain a value.
+    """Total rows of the ranges that contain a given value, on average.
 
     The result is an average over the smallest and the largest value of every range, weighted by the rows of that range.
     """

@@ -116,7 +116,7 @@ class Buckets:
 
     @classmethod
     def of(cls, job: RewriteJob, samples: Sequence[FileSample]) -> "Buckets":
-        """Choose the bounds of buckets so small that `_BUCKETS_PER_MEMORY` of them fit into a task's memory."""
+        """Choose bounds for which `_BUCKETS_PER_MEMORY` buckets fit into a task's memory together."""
         sample = pa.concat_tables([each.keys for each in samples]).combine_chunks()
         order = RowOrder.of(job.layout, sample)
         keys = order.keys(sample)

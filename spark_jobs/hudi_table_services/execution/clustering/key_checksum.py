@@ -51,7 +51,7 @@ class KeyChecksum:
 
 
 def _hashes(keys: pa.StringArray) -> Words:
-    """One hash per key: the sum of each eight-byte word times a factor for its position, mixed with the length."""
+    """One hash per key, mixed from its length and the sum of its eight-byte words, each times a factor of its place."""
     offsets, data = utf8_buffers(keys)
     starts = (offsets[:-1] - offsets[0]).astype(np.int64)
     lengths = np.diff(offsets).astype(np.int64)

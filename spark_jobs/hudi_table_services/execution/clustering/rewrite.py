@@ -272,7 +272,7 @@ def _peek(rows: Iterable[pa.Table], max_entries: int) -> tuple[deque[pa.Table], 
 
     Args:
         max_entries: number of rows beyond which the filter does not grow. If the first tables do not contain all rows,
-            the function returns at least this number.
+            the returned number of rows is at least `max_entries`.
     """
     iterator = iter(rows)
     head: deque[pa.Table] = deque()

@@ -97,7 +97,7 @@ def _ranks(column: pa.ChunkedArray, boundaries: pa.ChunkedArray, bits: int) -> W
 def count_at_or_below(rows: pa.Table, bounds: pa.Table, excluded: Flags | None = None) -> Integers:
     """Count for each row the bounds that are at or below the row.
 
-    The function supports every sortable type, including nulls, because it sorts rows and bounds together.
+    The function supports nulls and every sortable type, because it sorts rows and bounds together.
 
     Args:
         excluded: for each bound, True if only rows above the bound count the bound, and False if rows equal to the

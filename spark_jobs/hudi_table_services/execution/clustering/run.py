@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 _FILTER_BYTES = 420 << 10
-"""Bytes of the bloom filter for 60,000 keys that Hudi writes into each file; reading them costs almost nothing."""
+"""Bytes of a bloom filter for 60,000 keys, as in each file of Hudi; reading a filter costs almost nothing."""
 
 _BYTES_OF_AN_INPUT = 40 << 10
 """Cost of opening a file and its columns, 2.5 ms, as an equivalent of written bytes."""

@@ -141,7 +141,7 @@ class RecordIndex:
     def _tasks_of(
         self, batches: tuple[StagedBatch, ...], targets: tuple[BaseFileRef, ...], group_size: int
     ) -> Iterator[TagTask]:
-        """Yield tasks that search consecutive files. Divide the keys into hash buckets if one task cannot hold all.
+        """Yield tasks that search consecutive files. Keys that do not fit into one task are divided into hash buckets.
 
         The first task of each bucket also combines rows. This task exists even if there is no file to search.
         """

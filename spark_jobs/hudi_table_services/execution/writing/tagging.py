@@ -297,10 +297,10 @@ def _write_tags(task: TagTask, incoming: _Incoming, tags: _Tags) -> tuple[tuple[
 
 
 def _runs_by_file(batches: Sequence[StagedBatch], pointers: Integers) -> Iterator[tuple[str, int, int, int]]:
-    """Divide sorted positions of rows by batch.
+    """Divide `pointers`, the sorted positions of rows, by batch.
 
-    Each item contains the path of the staged file, the bounds of a range of `pointers`, and the number that turns a
-    position into a row number of the file.
+    Each item contains the path of the staged file, the bounds of a range of `pointers`, and the number to add to a
+    position to get the row number in the file.
     """
     start = 0
     for batch in batches:

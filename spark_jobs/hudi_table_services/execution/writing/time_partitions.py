@@ -70,8 +70,8 @@ class TimePartition:
     def _local_of_null(self) -> pa.Scalar:
         """Local time that Hudi formats for null.
 
-        For numbers and dates this is one time unit after the start of 1970. For text this is the start of 1970 as read
-        with the first input format.
+        For numbers and dates this is one time unit after the start of 1970, or the start of 1970 itself if the unit is
+        shorter than a millisecond. For text this is the start of 1970 as read with the first input format.
         """
         options = self._options
         if options.unit_us is not None:
@@ -105,7 +105,7 @@ class TimePartition:
     def _read(self, texts: pa.Array) -> pa.Array:
         """Local time of each text, in the output time zone or else in the input time zone.
 
-        Without both options, the result is the time as the text states it.
+        If neither option is set, the result is the time as the text states it.
         """
         result = pa.nulls(len(texts), _US)
         for pattern in self._options.input_formats:

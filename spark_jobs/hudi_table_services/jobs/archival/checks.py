@@ -53,10 +53,10 @@ def _metadata_compacted_at(table: TableAccess) -> str:
 
 
 def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant]) -> tuple[ArchivalBound, ...]:
-    """Bounds on archival: without them, readers would see files that they do not see now.
+    """Bounds on archival, without which readers would see files that they do not see now.
 
-    These are files of replaced file groups that no clean has deleted, and files of writes that never completed.
-    Every partition is listed once.
+    The bounds hide two kinds of files: files of replaced file groups that no clean has deleted, and files of writes
+    that never completed. Every partition is listed once.
     """
     leaving_identities = {i.identity for i in leaving}
     staying = Timeline(tuple(i for i in timeline if i.identity not in leaving_identities))

@@ -22,7 +22,7 @@ class ArchiveWriter(Protocol):
     """Writer of one of the two archive formats. Callers of `write` and `maintain` hold the table lock."""
 
     def already_archived(self, timeline: Timeline) -> frozenset[tuple[str, Action]]:
-        """Identities of archived instants, including instants that a dead job archived but did not delete."""
+        """Identities of archived instants, at least of instants that a dead job archived without deleting them."""
 
     def write(self, instants: Sequence[Instant]) -> tuple[str, ...]:
         """Archive completed instants; return the names of the new files."""

@@ -23,7 +23,7 @@ _LOG = logging.getLogger(__name__)
 _MOST_THREADS = 32
 _SECONDS_BETWEEN_LINES = 5.0
 _PORTION = 250
-"""Number of files that a thread deletes at once. Object stores accept up to a thousand files in a request."""
+"""Number of files that a thread deletes with one call. Object stores accept up to a thousand files in a request."""
 
 _File = tuple[str, str]
 """Partition path and file name."""
@@ -59,7 +59,7 @@ def carry_out(
 
     Args:
         protected: names of files that must stay even if the plan contains them.
-        parallelism: number of files to delete at once, at most 32.
+        parallelism: number of threads that delete files. More than 32 threads are never used.
 
     Raises:
         CorruptTableError: the plan names a path that is not a data file; nothing was deleted.

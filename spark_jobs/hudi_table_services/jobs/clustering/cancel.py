@@ -128,8 +128,8 @@ def _is_being_undone(timeline: Timeline) -> bool:
 def drop_plan(table: TableAccess, clustering: Clustering) -> None:
     """Delete the files of a plan and remove the plan. Call it under the table lock, after checking the heartbeat.
 
-    The heartbeat is removed last. Without a heartbeat, other jobs would assume that Hudi executes a plan whose
-    cancellation died.
+    The heartbeat is removed last. If it were removed first and the cancellation died, other jobs would find a plan
+    without a heartbeat and assume that Hudi is executing the plan.
     """
     roll_back_clustering(table, clustering.instant)
     _LOG.info("Cancelled clustering %s", clustering.instant.requested_time)

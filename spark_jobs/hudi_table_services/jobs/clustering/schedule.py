@@ -68,8 +68,8 @@ def schedule_clustering(
         storage, clock: for tests. The defaults are the storage of the base path and the clock of the system.
 
     Raises:
-        HudiTableServiceError: see the module `errors`. Nothing was scheduled, or only the first of several plans; the
-            next attempt of this request reports these plans.
+        HudiTableServiceError: see the module `errors`. Either nothing was scheduled, or only the first few of several
+            plans. The next attempt of this request reports the plans that were scheduled.
     """
     options = resolve_clustering_options(request)
     check_clustering_options(options.plan)
@@ -182,7 +182,10 @@ class _ScheduleJob:
         return base is not None and base.size_bytes < self._options.plan.small_file_limit_bytes
 
     def _reserving(self, snapshot: TableSnapshot) -> TableSnapshot:
-        """Reserve file groups that running writes rewrite. If a plan contained them, the write or plan would fail."""
+        """Reserve file groups that running writes rewrite.
+
+        If a plan contained such a file group, the write or the execution of the plan would fail.
+        """
         written = groups_being_written(self._table.timeline_store, snapshot.timeline)
         return replace(snapshot, reserved_file_groups={**written, **snapshot.reserved_file_groups})
 
@@ -241,7 +244,7 @@ def _portions(groups: Sequence[PlannedGroup], size: int) -> list[Sequence[Planne
 
 
 def _check_sort_columns(snapshot: TableSnapshot, layout: Layout) -> None:
-    """Raise InvalidRequestError if the table lacks a sort column, or if a sort column has no order."""
+    """Raise InvalidRequestError if the table lacks a sort column, or if the type of a sort column has no order."""
     if not layout.is_sorted or not snapshot.schema_json:
         return
     schema = from_avro_json(snapshot.schema_json)

@@ -275,7 +275,10 @@ class _RestoreJob:
         return found
 
     def _replacing(self, timeline: Timeline, kept: Mapping[str, SavepointPartition]) -> frozenset[Instant]:
-        """Replace commits that replaced file groups of the savepoint. They completed after the savepointed commit."""
+        """Return the replace commits that replaced file groups of the savepoint.
+
+        Each of these commits completed after the savepointed commit.
+        """
         saved = {
             (path, name.partition("_")[0])
             for path, partition in kept.items()

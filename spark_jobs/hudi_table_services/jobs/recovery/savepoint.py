@@ -47,8 +47,8 @@ def create_savepoint(
     Raises:
         InvalidRequestError: the instant is not a completed write of the active timeline, or cleaning may have deleted
             files of the write.
-        LockNotAcquiredError: another writer took the lock over. The savepoint may be inflight; a second request
-            completes it.
+        LockNotAcquiredError: another writer held the lock for too long, or the job lost the lock. After a loss, the
+            savepoint may be inflight; a second request completes it.
     """
     table, options = _open(request, storage, clock)
     with table_lock(table.storage, options.lock, table.clock) as lock:
@@ -179,7 +179,8 @@ def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) 
         for pending in pending_cleans(table, timeline).planned
     ]
     if (before := last_clean(table, timeline)) is not None:
-        # A clean by versions kept the state that was the latest when it ran. Files of older states may be deleted.
+        # A clean that counts file versions kept the state that was the latest when the clean ran. Files of older
+        # states may be deleted.
         retained.append(before.earliest_commit_to_retain or before.last_completed_commit_time)
     newest = max(retained, default="")
     if commit.requested_time < newest:

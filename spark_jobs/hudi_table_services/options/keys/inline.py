@@ -1,4 +1,4 @@
-"""Switches of services that Hudi's writer runs itself. In this project, each of them needs a separate task."""
+"""Switches of services that Hudi's writer runs itself. In this project, a separate task replaces each switch."""
 
 INLINE_SWITCHES = {
     "hoodie.clean.automatic": "CleanOperator or clean.py",

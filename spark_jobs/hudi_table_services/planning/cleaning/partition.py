@@ -1,9 +1,9 @@
 """Choose the files of one partition that a clean deletes (CleanPlanner, Hudi 1.2).
 
-This planner differs from Hudi in three points. Under the policies by commits and by hours, the same rule applies to
-replaced file groups: a file group is outdated if it was replaced before the earliest retained commit. Under every
+This planner differs from Hudi in three points. First, the policies by commits and by hours treat replaced file groups
+in the same way: a file group is outdated if it was replaced before the earliest retained commit. Second, under every
 policy, files that became outdated within ``hoodie.airflow.clean.floor.hours`` are kept, because running queries may
-read them. Files that a pending plan will read are kept by name.
+read them. Third, files that a pending plan will read are kept by name.
 """
 
 from collections.abc import Collection
@@ -64,7 +64,8 @@ def _outdated(
     if earliest is None:
         return ()
     older = tuple(s for s in group.slices if s.base_instant_time < earliest)
-    # A query as of the earliest retained commit reads the newest version from before that commit.
+    # The newest of these versions stays: if the earliest retained commit did not change the file group, a query as of
+    # that commit reads this version.
     return older[1:]
 
 

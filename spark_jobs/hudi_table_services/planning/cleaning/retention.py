@@ -1,7 +1,8 @@
 """Choose the earliest commit from which a clean keeps everything (CleanerUtils.getEarliestCommitToRetain, Hudi 1.2).
 
-This module adds four rules to Hudi's. Pending instants also limit cleaning by hours. A floor in hours limits every
-policy. An option limits one clean to a number of commits. The result names the instant that limits the clean.
+This module adds four rules to Hudi's. Pending instants limit not only cleaning by commits but also cleaning by hours.
+A floor in hours limits every policy. An option limits one clean to a number of commits. The result names the instant
+that limits the clean.
 """
 
 from collections.abc import Mapping, Sequence
@@ -69,7 +70,7 @@ def _by_policy(
 
 
 def _first_from(done: Sequence[Instant], cutoff: str, visible_at: Mapping[str, str]) -> int:
-    """Index of the first write that became visible at the cutoff or later, or else of the last write."""
+    """Index of the first write that became visible at the cutoff or later; without such a write, of the last write."""
     times = (visible_at.get(i.requested_time, i.visible_from) for i in done)
     return next((index for index, time in enumerate(times) if time >= cutoff), len(done) - 1)
 

@@ -169,7 +169,7 @@ def clean_metadata(
 
 
 def partitions_to_recheck(metadata: CleanMetadata) -> frozenset[str] | None:
-    """Partitions in which a clean kept outdated files or failed to delete files; None without such a list."""
+    """Partitions in which a clean kept outdated files or failed to delete files; None if no list is stored."""
     text = metadata.extra_metadata.get(RECHECK_KEY)
     if text is None:
         return None

@@ -4,7 +4,8 @@ The strategy considers completed writes requested after ``earliest.commit.to.clu
 replace commits wrote nor file groups that replace commits replaced. This planner plans the latest slice of each file
 group once. Hudi plans one version of the file group for each commit that wrote the file group, even if the version no
 longer exists. Hudi has no size limit here, and its checkpoint skips files that do not fit into the plan. This planner
-applies the small-file limit, and its checkpoint stops before the first file that waits. Parity mode follows Hudi.
+applies the small-file limit, and its checkpoint stops before the first commit with a file that has to wait for a later
+plan. Parity mode follows Hudi.
 """
 
 from collections import Counter
@@ -57,7 +58,7 @@ def written_since(options: ClusteringOptions, given: ClusteringInput) -> Written
 
 
 def checkpoint(written: WrittenSince, waiting: Collection[FileGroupId], options: ClusteringOptions) -> str:
-    """The last commit up to which no file waits; `earliest_commit` if there is no such commit."""
+    """The last commit up to which no file waits for a later plan; `earliest_commit` if there is no such commit."""
     stop = min((written.file_groups[g] for g in waiting if g in written.file_groups), default=None)
     finished = [time for time in written.commits if stop is None or time < stop]
     return finished[-1] if finished else options.earliest_commit

@@ -3,9 +3,9 @@
 Follows SparkSizeBasedClusteringPlanStrategy, SparkSingleFileSortPlanStrategy and PartitionAwareClusteringPlanStrategy
 (Hudi 1.2). The size of the base file alone decides whether a slice is eligible; a missing base file counts as 0 bytes.
 Slices are packed by next fit, where a missing base file counts as 120 MiB. The number of output files is the group's
-size divided by the target, rounded up. Only the last group of a partition may be left out because it has a single
-slice. Sizes are compared as long integers, whereas Hudi narrows their difference to 32 bits and so misorders files that
-differ by 2 GiB. Ties are ordered by file id, whereas Hudi uses the order of its view.
+size divided by the target, rounded up. A group with a single slice may be left out only if it is the last group of its
+partition. Sizes are compared as long integers, whereas Hudi narrows their difference to 32 bits and so misorders files
+that differ by 2 GiB. Ties are ordered by file id, whereas Hudi uses the order of its view.
 """
 
 from collections import Counter
@@ -109,7 +109,7 @@ def _too_large(file_slice: FileSlice, options: ClusteringOptions) -> str | None:
 def _bins(
     candidates: Sequence[Candidate], options: ClusteringOptions
 ) -> tuple[list[list[Candidate]], Sequence[Candidate]]:
-    """Bins, and the slices that are left out because this partition alone fills the plan."""
+    """Bins, and the slices that are left out because this partition alone reaches the maximum number of groups."""
     if options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT:
         return [[c] for c in candidates], ()
     bins: list[list[Candidate]] = []

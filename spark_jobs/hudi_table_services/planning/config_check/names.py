@@ -32,7 +32,7 @@ _KEY = re.compile(r"_?hoodie(?:\.\w+)+")
 
 
 def _named(settings: Settings) -> Iterator[tuple[str, AnyOption | None]]:
-    """Options of Hudi, without options that only add metadata to a commit and options of other data sources."""
+    """Options of Hudi. Options that only add metadata to a commit, and options of other data sources, are left out."""
     prefix = settings.text(METADATA_KEY_PREFIX.key)
     for key in sorted(settings.given):
         if key not in KNOWN_OPTIONS and prefix and key.startswith(prefix):
@@ -210,7 +210,7 @@ def _refused_by_job(settings: Settings) -> Iterator[Problem]:
 
 
 def _without_reported_errors(settings: Settings) -> Mapping[str, str]:
-    """Options without errors that other rules report, so that the jobs' own checks do not stop at those errors."""
+    """Leave out options with errors that other rules report, so that the jobs' checks do not stop at those errors."""
     reported = {
         key
         for rule in (_unknown_option, _two_names, _bad_value, _unsupported_option)
@@ -255,4 +255,4 @@ NAME_RULES = (
     _no_service,
 )
 LAST_RULES = (_refused_by_job, _ignored_option)
-"""Rules that do not report a problem if another finding of at least the same severity names all of its options."""
+"""Rules that do not report a problem if a finding of at least the same severity names all options of the problem."""

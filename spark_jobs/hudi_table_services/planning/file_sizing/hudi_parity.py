@@ -39,7 +39,7 @@ from hudi_table_services.planning.file_sizing.small_files import (
 from hudi_table_services.planning.file_sizing.write_buckets import PartitionRoom, sizes_of, updates_of
 
 _ESTIMATING_ACTIONS = frozenset({Action.COMMIT, Action.DELTA_COMMIT, Action.COMPACTION})
-"""Actions whose totals count. A replacecommit does not, because clustered files compress better than written files."""
+"""Actions whose totals count. Replacecommits do not count, because clustered files compress better than other files."""
 
 
 def commit_totals(instant: Instant, metadata: CommitMetadata) -> tuple[CommitTotals, ...]:

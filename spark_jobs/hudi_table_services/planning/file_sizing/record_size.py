@@ -1,6 +1,6 @@
 """Estimate the bytes of one row in a base file.
 
-Hudi divides the bytes of whole commits by their rows, footers included, and uses one figure for the whole table
+Hudi divides the bytes of whole commits, including footers, by their rows, and uses one figure for the whole table
 (AverageRecordSizeEstimator, Hudi 1.2; see `file_sizing.hudi_parity`). In this module every base file is one sample: its
 bytes without the footer, divided by its rows. Samples are weighted by rows, so large files dominate the estimate.
 Files with unusual row sizes are left out.

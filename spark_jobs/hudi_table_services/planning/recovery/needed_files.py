@@ -48,7 +48,7 @@ def needed_files(
     Args:
         writes: completed writes.
         live_since: file group → instant time of its base file on storage. If none of `writes` names this base file,
-            its writer is an archived write, or a write that completed after `writes` was read.
+            it was written by an archived write, or by a write that completed after `writes` was read.
         has_own_log_instants: whether log files are named after their own delta commit (table version 8 and later).
     """
     groups: dict[FileGroupId, _Group] = {}

@@ -1,7 +1,8 @@
 """Find the base files that belong to no instant. If in doubt, a file counts as belonging to an instant.
 
 A file older than the active timeline counts as a file of an archived instant, unless the timeline shows that the
-file's write was undone. Once that rollback is archived as well, readers treat the file as committed.
+file's write was undone. Once the rollback of the write is archived as well, readers treat the file
+as committed.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -108,7 +109,7 @@ def doubled_times(paths: Iterable[str]) -> frozenset[str]:
 
 
 def named_paths(stats: Collection[WriteStat]) -> frozenset[str]:
-    """Paths of the files that a write names. If a stat's path differs from its partition path, both paths count."""
+    """Paths of the files that a write names. If a stat's path is not in its partition path, both folders count."""
     found: set[str] = set()
     for stat in stats:
         folder, name = stat.partition_path.strip("/"), _name(stat.path)

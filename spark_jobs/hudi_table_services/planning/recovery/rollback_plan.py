@@ -1,7 +1,8 @@
 """Plan the deletions of a rollback (MarkerBasedRollbackStrategy, ListingBasedRollbackStrategy; Hudi 1.2).
 
-Only files with the undone instant in their names are ever planned or deleted. Log blocks that a delta commit of table
-version 6 appended to an older slice would need a rollback block. Such a rollback is refused; the error names the file.
+Only files with the undone instant in their names are ever planned or deleted. In table version 6, a delta commit may
+append blocks to a log file of an older slice. Only a rollback block can undo them, so the rollback of such a delta
+commit is refused; the error names the file.
 """
 
 import re
@@ -28,10 +29,11 @@ def plan_rollback(
     """Plan one request per data file, in order of path.
 
     Args:
-        instant: pending write to undo.
+        instant: write to undo.
         data_files: paths of files that the write may have created, relative to the base path; they need not exist.
         base_path: the base path in the form that Hudi writes into plans.
-        by_listing: whether a listing found the files instead of markers. As in Hudi, the plan then has no file ids.
+        by_listing: whether the files were found by a listing or in commit metadata, and not by markers. As in Hudi, the
+            plan then has no file ids.
 
     Raises:
         UnsupportedTableError: the instant appended to a log file of an older slice.

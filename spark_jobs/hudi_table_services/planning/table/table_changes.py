@@ -7,7 +7,9 @@ from hudi_table_services.model.schema import StructType
 
 
 def refuse_changed_schema(planned_with: StructType | None, found: StructType | None) -> None:
-    """Refuse to commit rows merged with an outdated schema, because they would erase columns that were added since.
+    """Refuse to commit rows that were merged with an outdated schema.
+
+    Such rows would erase the columns that another writer has added in the meantime.
 
     Raises:
         CommitConflictError: the table's schema differs from the schema that the job planned with.

@@ -59,7 +59,7 @@ class ArchiveLogStore:
         return path
 
     def newest_identities(self) -> frozenset[tuple[str, Action]]:
-        """Instants in the newest file. If an archival died, they may be on the active timeline, too."""
+        """Instants in the newest file. If an archival died, these instants may still be on the active timeline."""
         present = self.files()
         return written_states(self._records(present[-1])) if present else frozenset()
 

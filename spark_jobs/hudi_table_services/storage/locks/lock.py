@@ -158,7 +158,7 @@ class FileSystemLock:
             age_ms = self._age_ms(content, self._storage.modified_ms(self._path))
             if age_ms <= self._expires_after_ms(content):
                 return False
-            # Another writer may have replaced the abandoned lock since then; do not delete the new lock.
+            # Another writer may have replaced the abandoned lock since the first read; do not delete the new lock.
             if self._storage.read(self._path) == content:
                 _LOG.warning(
                     "Removing the lock %s, which has not changed for %d s: %s",

@@ -7,7 +7,7 @@ from hudi_table_services.options.locks import LockOptions
 
 
 def acquire_in_rounds(options: LockOptions, try_acquire: Callable[[], bool]) -> bool:
-    """Try to acquire the lock until an attempt succeeds or all rounds have failed. Return whether one succeeded."""
+    """Try to acquire the lock until an attempt succeeds or all rounds have failed. Return whether it was acquired."""
     for round_number in range(options.client_retries + 1):
         if round_number:
             time.sleep(options.client_retry_wait_ms / 1000)

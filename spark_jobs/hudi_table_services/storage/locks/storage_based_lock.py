@@ -3,7 +3,7 @@
 A writer acquires the lock by replacing the latest version of the object. The new version contains the expiry time of
 the lock, and the writer renews the lock before that time. If a writer died before it released the lock, other writers
 can take the lock over only after the expiry time plus a margin for clock differences. No other field of the object
-affects this. See docs/adr/0030.
+affects the time of the takeover. See docs/adr/0030.
 """
 
 import logging

@@ -29,10 +29,10 @@ class ConditionalStorage(Protocol):
         """Content and its version, read in one request. Raises ObjectNotFoundError."""
 
     def put_if(self, path: str, data: bytes, expected: ObjectVersion | None) -> ObjectVersion:
-        """Replace the object if it has the expected version; None creates the object. Return the new version.
+        """Replace the object if it has version `expected`; if `expected` is None, create it. Return the new version.
 
         Raises:
             ObjectExistsError: the object has another version or no longer exists; nothing was changed. A store can
                 also return this error if the response to a successful put was lost and the client repeated the
-                request. In that case the object contains our data.
+                request. In that case the object contains `data`.
         """

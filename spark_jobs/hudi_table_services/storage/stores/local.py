@@ -92,7 +92,7 @@ class LocalStorage:
                     if entry.is_dir():
                         folders.append(entry.name)
                     elif not entry.name.startswith(_TEMPORARY_PREFIX):
-                        with suppress(FileNotFoundError):  # deleted after the folder was read
+                        with suppress(FileNotFoundError):  # the file may be deleted after the folder was read
                             found = entry.stat()
                             modified_ms = found.st_mtime_ns // 1_000_000
                             files.append(StoredObject(prefix + entry.name, found.st_size, modified_ms))

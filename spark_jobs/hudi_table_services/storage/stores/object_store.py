@@ -265,7 +265,10 @@ class _Upload(io.RawIOBase):
 
 
 def _check_endpoint(name: str, url: str) -> None:
-    """Refuse an endpoint that is not a plain URL. Otherwise obstore aborts the process and prints the whole value."""
+    """Refuse an endpoint that is not a plain URL.
+
+    For such an endpoint, obstore would abort the process and print the whole value, with any credentials in it.
+    """
     try:
         parts = urlsplit(url)
         is_plain = parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc

@@ -1,7 +1,7 @@
 """The storage protocol: the operations that the table format needs from a file system or object store.
 
-No operation requires that the storage can rename or append. Only `create` must be atomic and exclusive, because
-instants, locks and new tables depend on it. See docs/adr/0010.
+No operation requires that the storage can rename or append. Only `create` must be both atomic and exclusive,
+because instants, locks and new tables depend on it. See docs/adr/0010.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

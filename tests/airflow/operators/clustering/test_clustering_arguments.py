@@ -183,7 +183,7 @@ def test_an_empty_template_never_selects_all_plans(
 
 @pytest.mark.parametrize("operator", [ExecuteClusteringOperator, CancelClusteringOperator])
 @pytest.mark.parametrize("given", [[], {"instants": [], "reason": "too early"}, "[]"], ids=repr)
-def test_an_answer_without_plans_leaves_nothing_to_do(
+def test_a_schedule_result_without_plans_leaves_nothing_to_do(
     table: SmallTable, run: Run, operator: type, given: Any
 ) -> None:
     plan = schedule(table)

@@ -59,7 +59,7 @@ def test_a_preview_shows_the_plan_and_writes_nothing(
     assert "Planned, nothing written" in logged
 
 
-def test_a_task_with_too_few_commits_is_skipped_succeeds_or_fails(table: SmallTable, run: Run) -> None:
+def test_with_too_few_commits_a_task_is_skipped_or_succeeds_or_fails(table: SmallTable, run: Run) -> None:
     message = "3 of 4 commits on the timeline"
     with pytest.raises(AirflowSkipException, match=message):
         run(ScheduleClusteringOperator, every_n_commits=4)

@@ -41,7 +41,7 @@ def table(tmp_path: Path, request: pytest.FixtureRequest) -> SmallTable:
 
 @pytest.fixture
 def execute(tmp_path: Path, connections: Callable[..., None]) -> Callable[..., Any]:
-    """Create an execution that waits for other attempts; a program with this body replaces spark-submit."""
+    """Create an operator that waits for other attempts; a program with the given body replaces spark-submit."""
     connections("spark_default", conn_type="spark", host="local[2]")
 
     def make(
@@ -81,7 +81,7 @@ def deferred_of(made: Any) -> HudiHeldPlanTrigger:
 
 
 def event_of(trigger: HudiHeldPlanTrigger, action: Callable[[], None] | None = None) -> dict[str, Any]:
-    """Return the event of the trigger; with an action, the event must follow the action."""
+    """Return the event of the trigger; if an action is given, the trigger must not fire before the action."""
 
     async def wait() -> dict[str, Any]:
         async with aclosing(trigger.run()) as events:
@@ -135,7 +135,7 @@ def test_a_free_plan_is_executed_without_waiting(table: SmallTable, execute: Cal
     assert execute(NOTHING).execute(context())["outcome"] == "nothing_to_do"
 
 
-def test_an_inflight_plan_of_hudi_counts_as_executing_until_it_expires(
+def test_an_inflight_plan_of_hudi_counts_as_being_executed_until_it_expires(
     table: SmallTable, execute: Callable[..., Any]
 ) -> None:
     plan = table.timeline_store.start(schedule(table))
@@ -180,7 +180,7 @@ def test_the_task_takes_over_its_own_earlier_attempt(table: SmallTable, execute:
     assert made.execute(context())["outcome"] == "nothing_to_do"
 
 
-def test_the_job_fails_on_an_executing_plan_if_the_task_must_not_wait(
+def test_the_job_fails_if_a_plan_is_being_executed_and_the_task_must_not_wait(
     table: SmallTable, execute: Callable[..., Any]
 ) -> None:
     write_heartbeat(table, schedule(table))
@@ -224,10 +224,10 @@ def test_a_storage_failure_after_the_limit_ends_the_wait(
     assert "The store is unavailable" in event_of(trigger)["error"]
 
 
-def test_a_load_with_named_partitions_waits_for_an_executing_plan(
+def test_a_load_with_named_partitions_waits_for_a_plan_that_is_being_executed(
     table: SmallTable, operator: Callable[..., Any]
 ) -> None:
-    """A plan that is being executed cannot release file groups. Writers behind this load in the queue write first."""
+    """A plan that is being executed cannot release file groups. Meanwhile, the next writers in the queue may write."""
     plan = schedule(table)
     write_heartbeat(table, plan)
     made = operator(on_pending_plan="give_way", partitions="city=a", take_turns=True)
@@ -241,7 +241,7 @@ def test_a_load_with_named_partitions_waits_for_an_executing_plan(
 
 
 def test_a_load_submits_its_job_after_the_limit(table: SmallTable, operator: Callable[..., Any]) -> None:
-    """The job knows whether its files belong to the plan."""
+    """The job may succeed, because only the job knows whether the plan contains files that it changes."""
     write_heartbeat(table, schedule(table))
     options = {"hoodie.airflow.clustering.wait.seconds": "0"}
     made = operator(on_pending_plan="give_way", partitions="city=a", hudi_options=options)

@@ -86,7 +86,10 @@ def test_clearing_the_deferred_task_kills_its_driver(
 def test_a_late_trigger_keeps_the_files_of_the_next_try(
     on_yarn: Operator, manager: ResourceManager, tmp_path: Path
 ) -> None:
-    """If hundreds of tasks are cleared at once, their triggers wait for a thread."""
+    """If hundreds of tasks are cleared at once, their triggers wait for a thread.
+
+    When a trigger gets its thread, the next try of its task may already have written its request.
+    """
     trigger = deferred(on_yarn(SUBMIT, take_turns=True))
     request = tmp_path / "results" / "d" / "run%201" / "load" / "request.json"
     os.utime(request, (time.time() + 60, time.time() + 60))
@@ -120,7 +123,7 @@ def test_the_driver_of_a_task_past_its_timeout_is_killed(
 def test_a_timeout_kills_a_driver_whose_id_airflow_did_not_store(
     on_yarn: Operator, manager: ResourceManager
 ) -> None:
-    """Airflow stores no driver id before 3.3 or with durable=False."""
+    """Airflow stores no driver id if its version is older than 3.3, or with ``durable=False``."""
     from airflow.sdk.exceptions import TaskDeferralTimeout
 
     ti = TaskInstance()

@@ -1,4 +1,4 @@
-"""Drivers on a cluster that an earlier try submitted, and the cleanup at the end of a task."""
+"""Drivers that an earlier try submitted to a cluster, and the cleanup at the end of a task."""
 
 import threading
 import time
@@ -245,7 +245,7 @@ def test_a_storage_failure_does_not_keep_spark_running(
     task_in_worker: UpsertWithSizingOperator, stall_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(self: WriterQueue, owner: str) -> None:
-        # Only the thread `release` waits. A call from the main thread of the task fails without a delay.
+        # Only a call from the thread named `release` takes time. A call from the main thread of the task fails at once.
         if threading.current_thread().name == "release":
             time.sleep(stall_s)
         raise StorageError("The store is unavailable.")

@@ -1,4 +1,4 @@
-"""A server that answers as YARN's resource manager does (``/ws/v1/cluster/apps``), and tasks with a driver there."""
+"""A server that answers as YARN's resource manager does (``/ws/v1/cluster/apps``), and tasks with a driver on YARN."""
 
 import asyncio
 import json

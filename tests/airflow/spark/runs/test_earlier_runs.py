@@ -131,7 +131,7 @@ def test_a_late_trigger_does_not_end_the_run_and_the_turn_of_the_next_try(
 
 
 def test_a_run_whose_folder_is_removed_ends(operator: Operator, tmp_path: Path, runs: Path) -> None:
-    """Without its folder, the run could not receive a request to end."""
+    """Without its folder, the run could not be asked to end."""
     deferred(operator(waiting_program(tmp_path) + SUCCEED, deferrable=True))
     wait_until(lambda: count_starts(tmp_path) == 1)
     folder = only_run(runs).folder
@@ -140,7 +140,7 @@ def test_a_run_whose_folder_is_removed_ends(operator: Operator, tmp_path: Path, 
 
 
 def test_abandoned_runs_are_deleted(operator: Operator, tmp_path: Path, runs: Path) -> None:
-    """The task deletes runs of lost machines and unfinished removals, and keeps folders with other names."""
+    """Runs of lost machines and partly removed runs are deleted; young runs and folders with other names are kept."""
     (tmp_path / "go").touch()
     deferred(operator(waiting_program(tmp_path) + "sys.exit(1)", deferrable=True))
     move_to_a_lost_machine(only_run(runs))

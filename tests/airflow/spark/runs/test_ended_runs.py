@@ -91,7 +91,7 @@ def test_the_run_of_a_task_past_its_timeout_ends(operator: Operator, tmp_path: P
     assert (seen.state, seen.was_asked) == (RunState.ENDED, True)
 
 
-def test_a_task_keeps_its_turn_as_long_as_its_run(operator: Operator, tmp_path: Path) -> None:
+def test_a_deferred_task_keeps_its_turn_until_it_completes(operator: Operator, tmp_path: Path) -> None:
     storage = LocalStorage(str(tmp_path / "table"))
     queue = WriterQueue(storage, SystemClock())
     body = waiting_program(tmp_path) + SUCCEED

@@ -289,7 +289,7 @@ def test_a_plan_with_a_file_that_is_no_data_file_of_its_partition_is_refused(pat
     assert history.data_files() == before
 
 
-def test_a_clean_plans_again_if_commits_were_undone_since_its_plan() -> None:
+def test_a_clean_plans_again_if_commits_were_undone_after_its_first_plan() -> None:
     """Two commits are undone before the clean takes the lock: readers see the previous files again."""
     history = History()
     done = history.commits(4, A)

@@ -107,7 +107,7 @@ def test_a_plan_is_cancelled_with_a_reason_if_all_its_groups_were_changed(versio
 
 
 def test_an_execution_of_a_cancelled_plan_has_nothing_to_do() -> None:
-    """A retry executes a cancelled plan if the first attempt cancelled the plan and died before it wrote its result."""
+    """A retry finds its plan cancelled if the first attempt cancelled the plan and died before it wrote its result."""
     table, plan = planned_table()
     table.commit(*PLANNED, schema=SCHEMA)
     assert execute(table, plan).outcome is Outcome.NOTHING_TO_DO
@@ -117,7 +117,9 @@ def test_an_execution_of_a_cancelled_plan_has_nothing_to_do() -> None:
 
 
 @pytest.mark.parametrize("changed", [[], IN_A])
-def test_a_plan_is_kept_if_only_a_pending_write_changes_its_last_groups(changed: list[FileGroupId]) -> None:
+def test_a_plan_is_kept_if_a_pending_write_changes_the_groups_that_no_commit_changed(
+    changed: list[FileGroupId],
+) -> None:
     table, plan = planned_table()
     if changed:
         table.commit(*changed, schema=SCHEMA)

@@ -159,7 +159,10 @@ class AliveLater(FaultyStorage):
 @VERSIONS
 @pytest.mark.parametrize("action", ["commit", "replacecommit"])
 def test_files_of_old_commits_that_were_rolled_back_are_orphans(version: TableVersion, action: str) -> None:
-    """After the archival of the rollback, readers would see the file. A clustering may have been executed again."""
+    """A file of a rolled-back commit is an orphan: once the rollback is archived, readers would see the file.
+
+    A file of a rolled-back clustering is kept, because the clustering may have been executed again.
+    """
     table = a_table(version)
     time = "20200101000000000"
     path = table.add_file("a", base_file_name("f9", time))

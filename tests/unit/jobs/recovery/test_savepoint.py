@@ -81,7 +81,7 @@ def test_a_savepoint_keeps_the_latest_versions_as_of_its_commit(version: TableVe
 
 
 @VERSIONS
-def test_a_savepoint_keeps_no_file_group_that_was_replaced_before(version: TableVersion) -> None:
+def test_a_savepoint_keeps_no_file_group_that_its_commit_replaced(version: TableVersion) -> None:
     table = a_table(version)
     table.commit(A, B)
     replacing = table.commit(FileGroupId("a", "new"), replaces={"a": ("f1",)})

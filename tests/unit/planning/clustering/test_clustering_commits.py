@@ -109,7 +109,7 @@ def test_pending_commits_are_ignored(parity: bool) -> None:
 
 
 @BOTH
-def test_files_that_replace_commits_wrote_or_replaced_are_left_out(parity: bool) -> None:
+def test_files_written_or_replaced_by_a_replace_commit_are_left_out(parity: bool) -> None:
     table = a_table({"p/a": 10, "p/b": 10, "p/c": 10, "p/new": 10})
     replace_commit = a_commit(3, "p/new", action=Action.REPLACE_COMMIT, replaced=("p/a",))
     proposal = plan(table, a_commit(2, "p/a", "p/b", "p/c"), replace_commit, parity=parity)

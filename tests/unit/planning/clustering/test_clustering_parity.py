@@ -81,7 +81,7 @@ def test_parity_plans_the_groups_of_hudis_worked_example() -> None:
     assert [g.reason for g in proposal.groups] == ["1 file into 2", "2 files into 2", "2 files into 1"]
 
 
-def test_a_single_small_file_is_rewritten_unless_switched_off() -> None:
+def test_a_single_small_file_is_rewritten_unless_an_option_prevents_it() -> None:
     assert groups(plan(a_table_of(10 * MB))) == [([10], 1)]
     off = plan(a_table_of(10 * MB), single_group_enabled=False)
     assert (off.groups, [(s.reason, s.slices) for s in off.skipped]) == ((), [(ALONE, 1)])
@@ -163,7 +163,7 @@ def test_single_file_sort_rewrites_every_small_file_into_one_file() -> None:
     assert groups(proposal) == [([250], 1), ([10], 1)]
 
 
-def test_parity_plans_files_again_that_a_clustering_wrote() -> None:
+def test_parity_plans_files_even_if_a_clustering_wrote_them() -> None:
     options = clustering_options(parity=True)
     table = a_table_of(10, 20)
     first = plan_clustering(table, options, ClusteringInput())

@@ -133,7 +133,7 @@ def test_a_single_small_file_is_not_rewritten(single_group: bool) -> None:
     assert proposal.reason == "none of the table's 1 files can be clustered: 1 would not become fewer files"
 
 
-def test_a_single_unsorted_file_is_a_group_unless_switched_off() -> None:
+def test_a_single_unsorted_file_is_a_group_unless_an_option_forbids_it() -> None:
     proposal = plan(a_table_of(10), layout=Layout(columns=("a", "b")))
     assert [g.reason for g in proposal.groups] == ["1 file not in order LINEAR(a, b)"]
     off = plan(a_table_of(10), layout=LINEAR_A, single_group_enabled=False)
@@ -241,7 +241,7 @@ def test_partitions_that_have_waited_precede_all_others() -> None:
     assert proposal.overdue_partitions == ("a", "b")
 
 
-def test_groups_that_only_sort_rows_are_last_in_descending_order_of_size() -> None:
+def test_groups_that_only_sort_rows_come_last_with_the_largest_first() -> None:
     table = a_table(a_slice("f", 10, "a"), a_slice("f", 90, "b"), a_slice("f", 9, "c"), a_slice("g", 90, "c"))
     assert [g.partition_path for g in plan(table, layout=LINEAR_A).groups] == ["c", "b", "a"]
 

@@ -1,4 +1,4 @@
-"""File sizing by example: the founding worked example, and each decision separately."""
+"""File sizing by example: the founding example, with which this project began, and each decision separately."""
 
 import pytest
 
@@ -278,7 +278,7 @@ def test_a_split_size_never_results_in_a_file_above_the_max_size() -> None:
     assert new_files(plan_file_sizing(a_table_of({}), a_batch(240_000), [], options)) == [120_000] * 2
 
 
-def test_each_record_larger_than_a_file_gets_one_file() -> None:
+def test_each_record_that_is_larger_than_a_file_gets_its_own_file() -> None:
     options = sizing(record_size=1000, max_file_size_bytes=500, small_file_limit_bytes=100)
     assert new_files(plan_file_sizing(a_table_of({}), a_batch(3), [], options)) == [1, 1, 1]
 

@@ -1,4 +1,4 @@
-"""Parity mode compared with a naive second implementation of Hudi 1.x's rules, and its record size."""
+"""Parity mode compared with a naive second implementation of Hudi 1.x's rules, and the record size in this mode."""
 
 import math
 

@@ -78,7 +78,7 @@ def test_logs_that_completed_after_the_base_file_was_requested_are_needed() -> N
 
 
 def test_logs_that_name_the_newest_base_file_are_needed() -> None:
-    """Table version 6 names log files after their base file."""
+    """In table version 6, the name of a log file contains the instant time of its base file."""
     writes = [write(T[1], base(T[1])), write(T[2], log(T[1])), write(T[4], log(T[1], 2))]
     assert needed(*writes, own=False) == {base(T[1]).path, log(T[1]).path, log(T[1], 2).path}
     assert needed(*writes, write(T[3], base(T[3])), own=False) == {base(T[3]).path}

@@ -126,7 +126,7 @@ def test_members_may_be_added_and_narrower_values_written_inside_structs_lists_a
         (ArrayType(DecimalType(10, 2)), ArrayType(DecimalType(12, 2))),
     ],
 )
-def test_a_type_inside_another_cannot_grow_because_spark_could_not_read_old_files(
+def test_a_nested_type_cannot_grow_because_spark_could_not_read_old_files(
     table: DataType, incoming: DataType
 ) -> None:
     with pytest.raises(InvalidRequestError, match="cannot grow"):

@@ -94,7 +94,7 @@ def test_a_writer_that_lost_its_turn_does_not_take_it_back(storage: Storage) -> 
         assert storage.read(f"{turns.FOLDER}/writing") == b"b"
 
 
-def test_a_turn_is_refreshed_while_writing(storage: Storage) -> None:
+def test_a_turn_is_refreshed_during_the_write(storage: Storage) -> None:
     queue = WriterQueue(storage, SystemClock(), refresh_s=0.01)
     assert queue.begin("a")
     holder = f"{turns.FOLDER}/writing"

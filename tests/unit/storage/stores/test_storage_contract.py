@@ -252,7 +252,7 @@ class TestLocalStorage(StorageContract):
     def test_local_storage_has_no_conditional_puts(self, storage: Storage) -> None:
         assert not isinstance(storage, ConditionalStorage)
 
-    def test_survives_pickling(self, storage: Storage) -> None:
+    def test_the_storage_survives_pickling(self, storage: Storage) -> None:
         storage.create("a", b"one")
         assert pickle.loads(pickle.dumps(storage)).read("a") == b"one"
 
@@ -262,7 +262,7 @@ class TestMemoryStorage(StorageContract, ConditionalContract):
     def storage(self) -> Storage:
         return MemoryStorage(uuid4().hex)
 
-    def test_survives_pickling_within_the_process(self, storage: Storage) -> None:
+    def test_the_storage_survives_pickling_within_the_process(self, storage: Storage) -> None:
         storage.create("a", b"one")
         assert pickle.loads(pickle.dumps(storage)).read("a") == b"one"
 
@@ -285,7 +285,7 @@ class TestObjectStoreStorage(StorageContract, ConditionalContract):
         with pytest.raises(StorageError, match="no conditional puts"):
             storage.put_if("lock", b"two", version)
 
-    def test_streams_also_work_on_a_local_store(self, tmp_path: Path) -> None:
+    def test_streams_work_on_a_local_store(self, tmp_path: Path) -> None:
         storage = ObjectStoreStorage("file:///x", LocalStore(str(tmp_path)))
         with storage.open_writer("a/b") as sink:
             sink.write(b"abc")
