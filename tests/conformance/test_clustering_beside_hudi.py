@@ -198,7 +198,9 @@ def test_after_we_cancel_our_clustering_hudi_writes_cleans_and_clusters(
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
     scheduled = engine.schedule_clustering(base_path, sort_columns=("int",))
-    if oracle is V9:  # with this oracle, an execution has begun; with the other oracle, there is only the plan
+    if (
+        oracle is V9
+    ):  # with this oracle, an execution has begun; with the other oracle, there is only the plan
         die_before_completion(engine, base_path, tmp_path / "dead")
     engine.cancel_clustering(base_path)
     assert not files_of(base_path, scheduled)

@@ -225,8 +225,8 @@ def _is_built_upon(timeline: Timeline, plan: RollbackPlan) -> bool:
 def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
     """Whether `finish_pending_rollbacks` may carry out a rollback of this write. Clusterings are excluded.
 
-    A pending clustering is undone by the job that cancels it. If a clustering is completed, it completed after its
-    rollback was planned, so that rollback no longer applies.
+    A pending clustering is undone by the job that cancels it. A completed clustering completed after its rollback
+    was planned. Therefore the rollback no longer applies.
     """
     if instant.is_completed:
         return table.timeline_store.commit_metadata(instant).operation_type is not WriteOperation.CLUSTER
@@ -287,8 +287,9 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
     prepare_deletion(table, undoes=_undone_time(plan))
     # Raises an error before the first deletion if the plan names a file that must not be deleted.
     files_to_delete(plan)
-    # Hide the write before the rollback becomes inflight. If another write completes first, other jobs remove a
-    # requested rollback, which has deleted nothing. They never remove an inflight rollback with a plan.
+    # Hide the write before the rollback becomes inflight. If this job dies before it hides the write, another write
+    # may complete after it. Other jobs then remove the rollback if it is only requested, because it has deleted
+    # nothing. They would carry out an inflight rollback.
     _hide_completed(table, plan)
     if rollback.state is InstantState.REQUESTED:
         # Another job that has lost its lock may be carrying out the same rollback.

@@ -142,7 +142,7 @@ class Instant:
         if wants_completion != (completed is not None):
             raise MalformedFileNameError(
                 f"{name!r} does not belong to timeline layout {layout.value}: "
-                f"completed names {'contain' if wants_completion else 'never contain'} a completion time there."
+                f"the completion time is {'missing' if wants_completion else 'not allowed in this name'}."
             )
         return cls(requested_time=requested, action=action, state=state, completion_time=completed)
 

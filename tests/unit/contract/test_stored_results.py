@@ -1,6 +1,6 @@
 """Documents of contract version 1, as the last code with that version wrote them: this release reads them.
 
-The task logs beside the documents (`.log`) have the texts of this release. Whoever changes a text updates them.
+The task logs beside the documents (`.log`) have the texts of this release. A change of a text has to change these logs, too.
 """
 
 import dataclasses

@@ -256,7 +256,7 @@ def test_a_clustering_plan_without_strategy_is_read_with_the_default_strategy() 
     assert plan == plans.ClusteringPlan(groups=(), preserve_hoodie_metadata=None)
 
 
-def test_a_null_without_a_default_is_refused() -> None:
+def test_a_null_is_refused_if_the_attribute_has_no_default_and_cannot_be_none() -> None:
     data = encode_container(
         schemas.COMPACTION_PLAN, {"operations": [{"baseInstantTime": "1", "fileId": None}]}
     )

@@ -22,7 +22,10 @@ class ArchiveWriter(Protocol):
     """Writer of one of the two archive formats. Callers of `write` and `maintain` hold the table lock."""
 
     def already_archived(self, timeline: Timeline) -> frozenset[tuple[str, Action]]:
-        """Identities of archived instants, at least of instants that a dead job archived without deleting them."""
+        """Identities of instants that are in the archive.
+
+        Older ones may be missing, but none that a dead job archived and left on the active timeline.
+        """
 
     def write(self, instants: Sequence[Instant]) -> tuple[str, ...]:
         """Archive completed instants; return the names of the new files."""

@@ -233,7 +233,7 @@ def _flag(table: TableConfig | None, options: Mapping[str, str], key: str) -> bo
 
 
 def depends_on_existing_key(table: TableConfig, hoodie_options: Mapping[str, str]) -> bool:
-    """Whether only a row of the table shows the form of its record keys.
+    """Whether the form of the record keys can be found only by reading a row of the table.
 
     Raises:
         InvalidRequestError, UnsupportedTableError: for the same reasons as in `key_generator_config`.
@@ -264,7 +264,7 @@ def _encodes_single_key_name(
             hint=f"Read one _hoodie_record_key of the table. If it is a bare value, set {NEW_ENCODING_OPTION} to true; "
             "otherwise set it to false.",
         )
-    # In a table without rows, keys get the form of the releases that write these table versions (0.14.1 to 1.0.2).
+    # In a table without rows, keys are bare values, as in Hudi 0.14.1 to 1.0.2, which write these table versions.
     return (existing_key or "").startswith(f"{record_key[0]}:")
 
 
