@@ -1,6 +1,6 @@
 """Documents of contract version 1, as the last code with that version wrote them: this release reads them.
 
-The task logs beside the documents (`.log`) have the texts of this release. A change of a text has to change these logs, too.
+The task logs beside the documents (`.log`) have the texts of this release. Change these logs when you change a text.
 """
 
 import dataclasses
