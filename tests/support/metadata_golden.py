@@ -51,10 +51,11 @@ class GoldenTable:
 def golden_table(version: TableVersion) -> GoldenTable:
     """The golden table of a version."""
     path = GOLDEN / f"hudi-{RELEASES[version]}" / f"v{version.value}" / "metadata_table.tar.xz"
-    contents = {}
+    return GoldenTable(version, archive_contents(path))
+
+
+def archive_contents(path: Path) -> dict[str, bytes]:
+    """Name and content of each file in a tar archive."""
     with tarfile.open(path) as archive:
-        for member in archive.getmembers():
-            file = archive.extractfile(member)
-            assert file is not None
-            contents[member.name] = file.read()
-    return GoldenTable(version, contents)
+        files = ((member.name, archive.extractfile(member)) for member in archive.getmembers())
+        return {name: file.read() for name, file in files if file is not None}

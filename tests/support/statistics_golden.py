@@ -2,7 +2,6 @@
 
 import functools
 import io
-import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from hudi_table_services.hudi_format.metadata_table.records import RecordFormat
 from hudi_table_services.model.metadata_table import IndexDefinition, MetadataRecord
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata
-from support.metadata_golden import GOLDEN, RELEASES
+from support.metadata_golden import GOLDEN, RELEASES, archive_contents
 
 METADATA_TABLE, TIMELINE = "metadata_table/", "timeline/"
 
@@ -64,10 +63,4 @@ class StatisticsTable:
 def statistics_table(version: TableVersion) -> StatisticsTable:
     """The golden table of a version."""
     path = GOLDEN / f"hudi-{RELEASES[version]}" / f"v{version.value}" / "column_statistics.tar.xz"
-    contents = {}
-    with tarfile.open(path) as archive:
-        for member in archive.getmembers():
-            file = archive.extractfile(member)
-            assert file is not None
-            contents[member.name] = file.read()
-    return StatisticsTable(contents)
+    return StatisticsTable(archive_contents(path))

@@ -2,7 +2,6 @@
 
 import functools
 import json
-import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE, read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from support.fixed_clock import FixedClock
-from support.metadata_golden import GOLDEN, RELEASES
+from support.metadata_golden import GOLDEN, RELEASES, archive_contents
 
 VERSIONS = (TableVersion.V6, TableVersion.V8, TableVersion.V9)
 NAMES = ("copy_on_write", "merge_on_read", "restored")
@@ -76,6 +75,4 @@ def whole_table(version: TableVersion, name: str, storage: Storage | None = None
 @functools.cache
 def _contents(version: TableVersion, name: str) -> Mapping[str, bytes]:
     path = GOLDEN / f"hudi-{RELEASES[version]}" / f"v{version.value}" / f"{name}.tar.xz"
-    with tarfile.open(path) as archive:
-        files = ((member.name, archive.extractfile(member)) for member in archive.getmembers())
-        return {member: file.read() for member, file in files if file is not None}
+    return archive_contents(path)

@@ -19,7 +19,7 @@ from hudi_table_services.commits.checks import (
     NothingArchivedSince,
     RowComparison,
     SameSchema,
-    archived_meanwhile,
+    archived_during_the_write,
 )
 from hudi_table_services.commits.commit_point import complete
 from hudi_table_services.commits.table_now import Check, Conditions, read_table_now
@@ -137,7 +137,7 @@ class CommitAttempt:
         """
         now, planned_with = self._store.load(), self._snapshot.timeline
         if ArchivedTimeline(self._table.storage, self._table.config).may_have_newer(planned_with, now):
-            raise archived_meanwhile()
+            raise archived_during_the_write()
         refuse_second_write(self._table, planned_with, now, self._request_id)
         self._requested_among = now
         self._changes_before = load_completed_changes(self._store, planned_with, now)

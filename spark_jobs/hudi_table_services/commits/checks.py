@@ -55,7 +55,7 @@ class NothingArchivedSince:
         """Raises FileGroupConflictError."""
         archived = ArchivedTimeline(now.table.storage, now.table.config)
         if archived.may_have_pending(self.since, now.timeline):
-            raise archived_meanwhile()
+            raise archived_during_the_write()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class NoConflict:
 
 
 class RowComparison(Protocol):
-    """Compare the rows that a write adds with rows that other writers added meanwhile; see `duplicate_check`."""
+    """Compare the rows that a write adds with rows that other writers added during the write; see `duplicate_check`."""
 
     def concerns(self, change: ConcurrentChange) -> bool:
         """Whether the rows of the change must be compared. Called under the lock, so it must read no file."""
@@ -197,7 +197,7 @@ def refuse_cancelled(table: TableAccess, timeline: Timeline, instant: Instant) -
         )
 
 
-def archived_meanwhile() -> FileGroupConflictError:
+def archived_during_the_write() -> FileGroupConflictError:
     """Error of a job that cannot find out what other writers changed."""
     return FileGroupConflictError(
         "Commits that other writers completed during this job may be archived already, so this job cannot check "

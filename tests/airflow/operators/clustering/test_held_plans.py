@@ -227,7 +227,7 @@ def test_a_storage_failure_after_the_limit_ends_the_wait(
 def test_a_load_with_named_partitions_waits_for_a_plan_that_is_being_executed(
     table: SmallTable, operator: Callable[..., Any]
 ) -> None:
-    """A plan that is being executed cannot release file groups. Meanwhile, the next writers in the queue may write."""
+    """A plan that is being executed cannot release file groups. The next writers may write during the execution."""
     plan = schedule(table)
     write_heartbeat(table, plan)
     made = operator(on_pending_plan="give_way", partitions="city=a", take_turns=True)

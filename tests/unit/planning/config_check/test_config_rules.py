@@ -1,6 +1,7 @@
 """Every rule of the configuration check finds the settings that it describes, and does not report similar settings."""
 
 import pytest
+from writer_cases import WRITER_CASES
 
 from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.cleaning import CleanRequest
@@ -22,7 +23,7 @@ from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.planning.config_check.check import CONFIG_RULES, check_config
 from support.config_cases import Case
 from support.config_option_cases import NAME_AND_UPKEEP_CASES, OTHER_CASES
-from support.config_table_cases import TABLE_CASES, WRITER_CASES
+from support.config_table_cases import TABLE_CASES
 
 CASES = {**NAME_AND_UPKEEP_CASES, **WRITER_CASES, **TABLE_CASES, **OTHER_CASES}
 FOUND = [(rule, case) for rule, (cases, _) in CASES.items() for case in cases]
