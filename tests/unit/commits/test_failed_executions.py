@@ -101,7 +101,7 @@ def test_a_retryable_failure_is_raised_and_the_result_reports_every_plan() -> No
     plans.block()
     error, result = failure(plans.table, plans.unsortable, plans.blocked, plans.outdated, plans.completed)
     assert isinstance(error, FileGroupConflictError)
-    assert error.hint == "Nothing was committed; run the job again when the other writers have ended."
+    assert error.hint == "The plan committed nothing; run the job again when the other writers have ended."
     assert (
         f"Clustering {plans.unsortable} failed: Clustering {plans.unsortable} sorts by 'x'" in error.message
     )

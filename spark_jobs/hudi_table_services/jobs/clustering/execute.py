@@ -278,7 +278,7 @@ class _ExecuteJob:
         if not kept:
             raise FileGroupConflictError(
                 f"Other writers changed or are changing every group of clustering {time}.",
-                hint="Nothing was committed; run the job again when the other writers have ended.",
+                hint="The plan committed nothing; run the job again when the other writers have ended.",
             )
         return kept
 

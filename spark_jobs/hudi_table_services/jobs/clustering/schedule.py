@@ -97,6 +97,7 @@ class _ScheduleJob:
 
     def run(self) -> JobResult:
         if self._options.cancels_expired and not self._request.preview:
+            refuse_unfinished_restore(self._table.load_timeline())
             cancel_expired(self._table, self._options)
         for attempt in range(_ATTEMPTS):
             with self._watch.phase("load table"):

@@ -109,7 +109,7 @@ class FileSystemLock:
             raise LockNotAcquiredError(
                 f"The lock {self._path} was taken over by another writer, or removed, while this writer held it.",
                 path=self._path,
-                hint="Nothing was committed; run the request again.",
+                hint="The job changed nothing after it lost the lock; run the request again.",
             )
 
     def _is_ours(self) -> bool:

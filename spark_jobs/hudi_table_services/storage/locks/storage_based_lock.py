@@ -95,7 +95,7 @@ class StorageBasedLock:
                 raise LockNotAcquiredError(
                     f"The lock {LOCK_PATH} expired or was taken over by another writer while this writer held it.",
                     path=LOCK_PATH,
-                    hint="Nothing was committed; run the request again.",
+                    hint="The job changed nothing after it lost the lock; run the request again.",
                 )
 
     def _try_acquire(self) -> bool:

@@ -233,6 +233,17 @@ def test_expired_plans_are_cancelled_before_scheduling_if_the_option_is_set() ->
     assert renewed.instant_time != first
 
 
+def test_no_expired_plan_is_cancelled_on_a_table_with_an_unfinished_restore() -> None:
+    table = a_table()
+    schedule(table)
+    table.clock = FixedClock(table.clock.now() + timedelta(minutes=61))
+    table.begin(Action.RESTORE, b"x")
+    pending = table.timeline_store.load().pending
+    with pytest.raises(UnsupportedTableError, match="has not been finished"):
+        schedule(table, {"hoodie.clustering.enable.expirations": "true"})
+    assert table.timeline_store.load().pending == pending
+
+
 def test_a_refused_metadata_table_leaves_no_pending_plan() -> None:
     table = a_table()
     with pytest.raises(HudiTableServiceError):

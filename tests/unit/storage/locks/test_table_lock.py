@@ -121,7 +121,7 @@ def test_a_damaged_lock_expires_by_its_age(storage: Storage, content: bytes) -> 
 def test_a_holder_loses_a_damaged_lock(storage: Storage) -> None:
     with FileSystemLock(storage) as lock:
         storage.write(LOCK, b"")
-        with pytest.raises(LockNotAcquiredError, match="Nothing was committed"):
+        with pytest.raises(LockNotAcquiredError, match="changed nothing after it lost the lock"):
             lock.verify()
 
 
