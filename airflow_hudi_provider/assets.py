@@ -15,14 +15,15 @@ STORAGE_CONN_ID = "storage_conn_id"
 def asset_uri(base_path: str) -> str:
     """Return the asset URI of a base path.
 
-    Examples: ``s3a://lake/flights/`` → ``hudi://s3/lake/flights``; ``/data/flights`` → ``hudi://file/data/flights``.
+    For example, ``s3a://lake/flights/`` becomes ``hudi://s3/lake/flights``, and ``/data/flights`` becomes
+    ``hudi://file/data/flights``.
 
     Raises:
         ValueError: the path is relative or contains a template.
     """
     if "{{" in base_path or "{%" in base_path:
         raise ValueError(
-            f"An asset needs a base path that is known when Airflow parses the DAG, not {base_path!r}."
+            f"An asset needs a base path that is known when Airflow parses the DAG, but {base_path!r} has a template."
         )
     if base_path.startswith("/"):
         return f"hudi://file{quote(base_path.rstrip('/'))}"
@@ -36,7 +37,8 @@ def asset_uri(base_path: str) -> str:
 def base_path_of(uri: str) -> str:
     """Return the base path of an asset URI.
 
-    Examples: ``hudi://s3/lake/flights`` → ``s3://lake/flights``; ``hudi://file/data/flights`` → ``/data/flights``.
+    For example, ``hudi://s3/lake/flights`` becomes ``s3://lake/flights``, and ``hudi://file/data/flights`` becomes
+    ``/data/flights``.
     """
     scheme, _, path = uri.removeprefix("hudi://").partition("?")[0].partition("/")
     return f"/{unquote(path)}" if scheme == "file" else f"{scheme}://{unquote(path)}"
@@ -48,11 +50,12 @@ class HudiAsset(Asset):
     If a task has this asset as an outlet, the UI's page "Hudi tables" shows the table.
 
     :param base_path: URI or absolute path of the table, without a template.
-    :param view: name of an additional asset for the same table. The additional asset has its own events, and its own
-        URI, because Airflow has one asset for each URI. The name may contain letters, digits, ``-``, ``_`` and ``.``.
+    :param view: name of an additional asset for the table. The additional asset has its own events and its own URI,
+        because Airflow has one asset for each URI. The name may contain letters, digits, ``-``, ``_`` and ``.``.
         An empty name means the main asset.
     :param hudi_conn_id: connection of type ``hudi`` that the UI's pages use to read the table.
-    :param storage_conn_id: connection with the credentials of the object store. The UI's pages use it, too.
+    :param storage_conn_id: connection with the credentials of the object store. The UI's pages also use this
+        connection.
     :param extra: additional values that Airflow stores with the asset.
     :param arguments: further arguments of Airflow's ``Asset``, such as ``name`` or ``watchers``.
 
@@ -99,7 +102,7 @@ def create_asset(*, base_path: str, extra: dict[str, Any] | None = None) -> "Ass
 
 
 def to_openlineage_dataset(asset: "Asset", lineage_context: Any) -> Any:
-    """Return the OpenLineage dataset of an asset. Tasks on the asset's table report the same dataset.
+    """Return the OpenLineage dataset of an asset. Tasks also report this dataset for the asset's table.
 
     Airflow's OpenLineage provider calls this function.
     """

@@ -7,7 +7,7 @@ class HudiTaskError(AirflowException):
     """The task failed; another try may succeed.
 
     Attributes:
-        kind: name of the engine's error class. Empty if the task itself raised the error.
+        kind: name of the engine's error class, or an empty text if the task itself raised the error.
         hint: advice for the user. It may be empty.
     """
 

@@ -10,12 +10,13 @@ from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.tables.registry import configured_tables
 from hudi_table_services.contract.health import HealthReport
+from hudi_table_services.contract.text import counted
 from hudi_table_services.planning.fleet import FleetService, TableNeed, benefit, rank
 
 _LOG = logging.getLogger(__name__)
 _PLACES = ("base_path", HUDI_CONN_ID, STORAGE_CONN_ID)
 _LEAST = {FleetService.CLUSTERING: 2, FleetService.CLEANING: 1}
-_UNITS = {FleetService.CLUSTERING: "small files", FleetService.CLEANING: "bytes"}
+_UNITS = {FleetService.CLUSTERING: "small file", FleetService.CLEANING: "byte"}
 _BY_VERSIONS = "KEEP_LATEST_FILE_VERSIONS"
 
 Arguments = dict[str, Any]
@@ -30,25 +31,26 @@ def rank_tables(
     threads: int = 4,
     hudi_options: Mapping[str, str] | None = None,
 ) -> list[Arguments]:
-    """Read the health of tables, and return the tables that benefit most as arguments for ``expand_kwargs``.
+    """Read the health of tables. Select the tables that benefit most, and return arguments for ``expand_kwargs``.
 
-    The function logs an error for each table that cannot be read, has a damaged timeline or lacks files. It ranks the
-    other tables.
+    The function logs a warning for each table that cannot be read, has a damaged timeline or lacks files. It ranks the
+    remaining tables.
 
     Args:
         tables: `HudiAsset`s, base paths, or dictionaries with ``base_path``, ``hudi_conn_id`` and
             ``storage_conn_id``. The result also contains any other keys of a dictionary. If None, rank the tables
             of the setting ``[hudi] tables``.
         service: ``clustering`` ranks by the number of small files. ``cleaning`` ranks by the bytes of the files that
-            the retention no longer keeps.
+            the retention policy no longer keeps.
         quota: maximum number of tables to return.
-        at_least: minimum number of small files, or of bytes. Tables below the minimum are left out. The default
-            (None) is 2 files or 1 byte.
+        at_least: minimum number of small files for ``clustering``, or of bytes for ``cleaning``. The result contains
+            no table below the minimum. With None, the minimum is 2 files or 1 byte.
         threads: number of tables that are read at the same time.
-        hudi_options: ``hoodie.clean.*`` keys that define the retention.
+        hudi_options: ``hoodie.clean.*`` keys that define which files cleaning keeps.
 
     Returns:
-        One dictionary for each table, with the key ``table_name``. The table with the largest benefit is first.
+        One dictionary for each selected table. Each dictionary has the key ``table_name``. The table with the largest
+        benefit is first.
 
     Raises:
         HudiTaskRefusedError: the service is unknown, or there is no table to rank.
@@ -64,12 +66,12 @@ def rank_tables(
     for problem in reports.problems:
         _LOG.warning("%s", problem)
     if reports.problems and not reports.needs:
-        raise HudiTaskError(f"None of the {len(entries)} tables could be read. {reports.problems[0]}")
+        raise HudiTaskError(f"None of the tables could be read. {reports.problems[0]}")
     least = _LEAST[wanted] if at_least is None else at_least
     ranked = rank(reports.needs, wanted, quota=quota, at_least=least)
     for need in ranked:
-        _LOG.info("%s: %d %s", need.key, benefit(need, wanted), _UNITS[wanted])
-    _LOG.info("%d of %d tables for %s", len(ranked), len(entries), wanted.value)
+        _LOG.info("%s: %s", need.key, counted(benefit(need, wanted), _UNITS[wanted]))
+    _LOG.info("Selected %d of %s for %s", len(ranked), counted(len(entries), "table"), wanted.value)
     return [reports.arguments[need.key] for need in ranked]
 
 
@@ -89,7 +91,7 @@ def _read_all(entries: list[Arguments], threads: int, hudi_options: dict[str, st
     reports = _Reports()
     hooks: dict[str, tuple[HudiHook, Arguments]] = {}
     for entry in entries:
-        # Read connections in this thread, because a task has only one channel to Airflow for connections.
+        # Only this thread reads connections: a task has a single channel to Airflow, which threads must not share.
         try:
             hook = HudiHook(**{name: entry.get(name) for name in _PLACES})
             hooks.setdefault(hook.location.base_path.rstrip("/"), (hook, entry))
@@ -116,7 +118,7 @@ def _read_all(entries: list[Arguments], threads: int, hudi_options: dict[str, st
 
 
 def need_of(key: str, report: HealthReport, hudi_options: Mapping[str, str]) -> TableNeed:
-    """Return the measures by which tables are ranked, from a health report."""
+    """Extract from a health report the measures by which tables are ranked."""
     measures = report.measures
     return TableNeed(
         key=key,
@@ -124,7 +126,7 @@ def need_of(key: str, report: HealthReport, hudi_options: Mapping[str, str]) -> 
         small_file_ratio=measures.get("small_file_ratio", 0.0),
         outdated_files=int(measures.get("outdated_files", 0)),
         outdated_bytes=int(measures.get("outdated_bytes", 0)),
-        # A retention by file versions has no earliest commit to retain, so the report counts no commits to clean.
+        # A policy that keeps file versions retains no commits, so the report counts no commits to clean.
         is_cleanable=bool(measures.get("commits_to_clean")) or _BY_VERSIONS in hudi_options.values(),
         is_trusted=not report.damage,
     )

@@ -9,7 +9,7 @@ _BASES_AND_HELPERS = {
     "sensors": {"table"},
     "triggers": {"ending", "job", "pool", "table"},
 }
-"""Modules that define no operator, sensor or trigger for users. A test compares this list with the classes."""
+"""Modules that define no operator, sensor or trigger for users. A test checks these names."""
 
 
 def get_provider_info() -> dict[str, Any]:
@@ -64,7 +64,7 @@ def get_provider_info() -> dict[str, Any]:
                     },
                     "storage_conn_id": {
                         "label": "Storage connection",
-                        "description": "Connection to the object store; empty: credentials of the environment.",
+                        "description": "Connection to the object store. Default: credentials of the environment.",
                         "schema": _TEXT,
                     },
                     "result_base_path": {
@@ -92,7 +92,7 @@ def get_provider_info() -> dict[str, Any]:
                     "run_folder": {
                         "description": (
                             "Folder for requests, output and exit codes of the Spark runs of deferred tasks. Workers "
-                            "and triggerers must share it. Empty: a folder in the temporary folder of the machine."
+                            "and triggerers must share it. Default: a folder in the machine's temporary folder."
                         ),
                         "version_added": "0.1.0",
                         "type": "string",

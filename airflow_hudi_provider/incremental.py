@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.instant_query import DESCRIBED_INSTANTS, SeenInstant, describe, oldest_visible
 from airflow_hudi_provider.tables.connection import TableLocation
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.keys.archival import MIN_COMMITS
@@ -27,8 +28,8 @@ class IncrementalWindow:
 
     Attributes:
         after: start of the window, exclusive. If empty, the window starts at the beginning of the active timeline.
-        until: end of the window, inclusive. Use it as ``after`` of the next window. It equals ``after`` if there are
-            no new commits.
+        until: end of the window, inclusive. Use this time as ``after`` of the next window. ``until`` equals ``after``
+            if there are no new commits.
         count: number of commits.
         instants: descriptions of the latest commits, oldest first.
     """
@@ -85,10 +86,11 @@ def _refuse_archived(
     missed = [each.instant for each in archived() if each.instant.visible_from > after]
     if missed:
         raise InvalidRequestError(
-            f"{len(missed)} commits after {after} are archived, the last of them {missed[-1].requested_time}. The rows "
-            "that these commits wrote cannot be distinguished from older rows.",
-            hint="Read the whole table once, continue from its newest commit, and archive later "
-            f"({MIN_COMMITS}).",
+            f"The archive contains {counted(len(missed), 'commit')} after {after}; the latest is "
+            f"{missed[-1].requested_time}. The rows that archived commits wrote cannot be distinguished from older "
+            "rows.",
+            hint="Read the whole table once, and continue from its newest commit. To keep commits longer on the "
+            f"active timeline, raise {MIN_COMMITS}.",
         )
 
 

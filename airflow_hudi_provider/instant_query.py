@@ -23,11 +23,11 @@ DESCRIBED_PARTITIONS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstantQuery:
-    """Conditions that an instant must meet to count.
+    """The conditions under which an instant counts.
 
     Attributes:
-        after: an instant time. Only instants that became visible later count. If empty, all instants of the active
-            timeline count.
+        after: an instant time. Only instants that became visible after this time count. If empty, all instants of the
+            active timeline count.
         actions: names of Hudi's actions (``commit``, ``replacecommit``, ``clean``, …). If empty, actions that write
             rows count.
         operations: names of write operations (``upsert``, ``cluster``, …). If empty, all operations count.
@@ -35,7 +35,7 @@ class InstantQuery:
         min_count: number of instants that must have completed.
 
     Raises:
-        InvalidRequestError: Hudi has no such action or write operation, or `min_count` is below 1.
+        InvalidRequestError: Hudi has no action or write operation of a given name, or `min_count` is below 1.
     """
 
     after: str = ""
@@ -81,7 +81,7 @@ class SeenInstant:
     """A completed instant, as it appears in an XCom.
 
     Attributes:
-        partitions: partitions that a write changed, at most `DESCRIBED_PARTITIONS`.
+        partitions: partition paths that the write changed, but not more than `DESCRIBED_PARTITIONS` of them.
     """
 
     requested_time: str
@@ -98,8 +98,8 @@ class QueryAnswer:
 
     Attributes:
         count: number of matching instants.
-        until: the time at which the latest matching instant became visible. Use it as ``after`` of the next query.
-            Empty if no instant matches.
+        until: the time at which the latest matching instant became visible. Use this time as ``after`` of the
+            next query. ``until`` is empty if no instant matches.
         instants: the latest matching instants, oldest first.
     """
 
@@ -160,7 +160,9 @@ def _older(
 
 
 def oldest_visible(timeline: "Timeline") -> str:
-    """Return the time from which the active timeline is complete: writes visible at or after it are not archived.
+    """Return the start of the period in which no write was archived.
+
+    All writes that became visible at or after the returned time are on the active timeline.
 
     Savepoints may keep some older writes on the active timeline.
     """
@@ -184,7 +186,7 @@ def _metadata(store: "TimelineStore", instant: Instant) -> CommitMetadata | None
 def describe(store: "TimelineStore", instant: Instant) -> SeenInstant:
     """Describe a completed instant of the active timeline.
 
-    Details are missing if the instant was archived after the timeline was read.
+    The description has no details if the instant was archived after the timeline was read.
     """
     return _seen(instant, _metadata(store, instant))
 
@@ -211,7 +213,8 @@ def parse_moment(text: str) -> datetime | str:
     """Parse an instant time or an ISO date and time.
 
     Returns:
-        For an instant time, the same text. For an ISO date and time, a datetime with a time zone, by default UTC.
+        The text itself if it is an instant time, else a datetime. If the text contains no time zone, the time zone is
+        UTC.
 
     Raises:
         InvalidRequestError: the text is neither an instant time nor an ISO date and time.

@@ -26,7 +26,7 @@ _PAGE = "plugin/hudi-tables"
 
 
 class HudiTableLink(BaseOperatorLink):
-    """Link to the table's page. It is empty unless the task's DAG or the configuration names the table."""
+    """Link to the table's page. The link is empty unless the task's DAG or the configuration names the table."""
 
     name = "Hudi table"
 
@@ -49,7 +49,7 @@ TABLE_LINK, SPARK_UI_LINK = HudiTableLink(), HudiSparkUiLink()
 
 
 def push_table_link(task: Any, context: "Context") -> None:
-    """Push the link to the task's table, so that users can open it at once.
+    """Push the link to the task's table, so that users can open it immediately.
 
     Call this function after the arguments are rendered. The task does not fail if the link cannot be pushed.
     """
@@ -66,7 +66,7 @@ def _push(context: "Context", link: BaseOperatorLink, address: str) -> None:
     try:
         context["ti"].xcom_push(key=link.xcom_key, value=address)
     except Exception as error:
-        _LOG.debug("No link %r: %s", link.name, error)
+        _LOG.debug("The link %r was not pushed: %s", link.name, error)
 
 
 def table_address(task: Any) -> str:
@@ -77,7 +77,7 @@ def table_address(task: Any) -> str:
     try:
         found = _named(task)
     except Exception as error:
-        _LOG.debug("No link to a table: %s", error)
+        _LOG.debug("There is no link to a table: %s", error)
         return ""
     return f"{_PAGE}?{urlencode({'table': found.table_id})}" if found is not None else ""
 

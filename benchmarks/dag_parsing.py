@@ -53,8 +53,8 @@ class Parsing:
 
     Attributes:
         airflow: seconds to import Airflow and its Spark provider.
-        examples: file name → seconds to parse the file; the first file also imports the shared modules of this
-            provider.
+        examples: maps each file name to the seconds for parsing the file. The first file also imports the shared
+            modules of this provider.
     """
 
     airflow: float

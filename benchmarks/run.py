@@ -83,7 +83,7 @@ def _save(options: argparse.Namespace, results: Sequence[Result]) -> None:
 
 
 def _measure_repeatedly(bench: Bench, scenario: Scenario, system: System) -> Result:
-    """Measure ``repeat`` times, each time from the same start. The last run of `FIRST_INSERT` leaves the base table."""
+    """Measure ``repeat`` times with the same initial table. The last run of `FIRST_INSERT` leaves the base table."""
     runs = [_measure_once(bench, scenario, system) for _ in range(bench.repeat)]
     measurements = [measurement for measurement, _ in runs]
     state = runs[-1][1]
@@ -220,7 +220,7 @@ def _parser() -> argparse.ArgumentParser:
         "--merge",
         type=Path,
         default=None,
-        help="JSON file of an earlier run; its results of other scenarios are kept",
+        help="JSON file of an earlier run; results of scenarios that this run does not measure are kept",
     )
     add("--tpchgen", default=str(Path(sys.executable).parent / "tpchgen-cli"), help="the tpchgen-cli command")
     add("--keep", action="store_true", help="keep the base tables and logs at the end")

@@ -36,7 +36,7 @@ with DAG(
             type="string",
             enum=["refuse", "wait", "give_way"],
             title="If a plan is pending",
-            description="What the load does if a clustering is planned for the same files.",
+            description="What the load does if a clustering is planned for files that the load changes.",
         ),
     },
     tags=["hudi", "example"],

@@ -1,7 +1,8 @@
 """How do I maintain many tables with few worker slots, starting with the tables that benefit most?
 
 A task measures and ranks all tables, and mapped tasks process the first few. The remaining tables rank higher in later
-runs, because their need grows. If a table cannot be read, the ranking task logs it and continues with the others.
+runs, because their need grows. If a table cannot be read, the ranking task logs the error and continues with the other
+tables.
 """
 
 import json

@@ -17,7 +17,7 @@ SETTINGS = {
     "project": "airflow-provider-hudi",
     "extensions": ["myst_parser"],
     "root_doc": "index",
-    # Anchors are the same as on code hosts.
+    # Headings get the anchors that code hosts give them.
     "myst_heading_anchors": 4,
     "suppress_warnings": ["myst.header"],
     "html_theme": "furo",

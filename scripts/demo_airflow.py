@@ -1,8 +1,8 @@
-"""Backfill two weeks of flights in a real Airflow: one upsert per day, a clustering every 4 commits; ``make demo``.
+"""Backfill two weeks of flights in a real Airflow, with one upsert per day and a clustering every 4 commits.
 
-The program starts a separate Airflow, starts a backfill as the UI's dialog does, and checks the table with hudi-rs.
-The exit code is 1 if the table does not contain exactly the rows of the source, or was not clustered as the DAG
-requires.
+Run it with ``make demo``. The program starts a separate Airflow, starts a backfill as the UI's dialog does, and checks
+the table with hudi-rs. The exit code is 1 if the table does not contain exactly the rows of the source, or was not
+clustered as the DAG requires.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _backfill(stack: AirflowStack, last: date) -> list[Day]:
     print(pictures.heading(f"Backfill of DAG {DAG_ID}, {FIRST_DAY} to {last}, through Airflow's API"))
     print(
-        "  one run per day: + inserted rows, padded files, opened files (from the tasks' XComs)", flush=True
+        "  one run per day, from the tasks' XComs: + inserted rows, padded small files, new files", flush=True
     )
     days = []
     for day in follow_backfill(stack, FIRST_DAY, last):

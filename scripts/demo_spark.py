@@ -47,7 +47,9 @@ def _load_all(loader: Loader, arriving: Sequence[Delivery]) -> list[Load]:
     print(f"  python {command.replace(' --', chr(10) + '      --').replace(str(ROOT) + '/', '')}", flush=True)
     loads = [loader.load_by_script(arriving[0])]
     print(pictures.load_line(loads[0]), flush=True)
-    print(pictures.heading("One upsert per day: + inserted and ~ updated rows, padded files, opened files"))
+    print(
+        pictures.heading("One upsert per day: + inserted and ~ updated rows, padded small files, new files")
+    )
     for delivery in arriving[1:]:
         loads.append(loader.load(delivery))
         print(pictures.load_line(loads[-1]), flush=True)

@@ -25,14 +25,14 @@ A job of this release treats a key in one of these ways:
 - **default only**: jobs reject any other value, because this release supports only the default;
 - **refused**: the job ends with an error, because ignoring the key would change the result of the job;
 - **no effect**: Hudi knows the key, and this release ignores it with a warning in the result document. The
-  same applies to an honoured key of another service, and to a key that has no effect because of another option,
-  e.g. the split size if auto split is on;
+  same applies to a key that only a different service honours, and to a key that has no effect because of a different
+  option, e.g. the split size if auto split is on;
 - any other key is an error that names the most similar known key.
 
-A key with `*` stands for all keys with the prefix that are not listed individually. A request may contain a field and
-its key, or two names of one key, if their values agree. Options that begin with
-`hoodie.datasource.write.commitmeta.key.prefix` (default `_`) are stored in the metadata of the commit and have no
-other effect.
+A key with `*` stands for all keys with this prefix that are not listed individually. Some settings have several names:
+a field of the request and a key, or two keys. A request may use more than one of these names if all of them have the
+same value. The key `hoodie.datasource.write.commitmeta.key.prefix` (default `_`) sets a prefix. Options whose names
+begin with this prefix are stored in the metadata of the commit and have no further effect.
 """
 
 CONTRADICTIONS = """\
@@ -51,8 +51,8 @@ Jobs reject the following combinations. The error names both settings.
 | `hoodie.keep.min.commits` | a `hoodie.keep.max.commits` that is not larger, or a `hoodie.clean.commits.retained` that is not smaller |
 | `hoodie.write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL` | `hoodie.cleaner.policy.failed.writes=EAGER` (with this mode, the default of the key is `LAZY`) |
 | `hoodie.airflow.parquet.compression.level` | a codec without levels |
-| a field of the request | the key of the field with another value |
-| a key | another name of the same key with another value |
+| a field of the request | the key of this field, with a different value |
+| a key | a different name of this key, with a different value |
 """  # noqa: E501 - a row of a table is one line
 
 

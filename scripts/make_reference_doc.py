@@ -1,4 +1,4 @@
-"""Generate docs/reference.md from the docstrings of operators, sensors, assets and hook. --check: only compare."""
+"""Generate docs/reference.md from docstrings of operators, sensors, assets and hook. With --check, only compare."""
 
 import sys
 from collections.abc import Iterator
@@ -15,14 +15,14 @@ HEAD = """\
 
 # Operators, sensors, assets, hook
 
-This page lists every public class with all its parameters. "Templated" parameters accept Jinja and XCom references. A
-parameter without a default is required. Operators that can run on Spark also accept the parameters of
+This page lists every public class with all its parameters. "Templated" parameters accept Jinja templates and XCom
+references. A parameter without a default is required. Operators that can run on Spark also accept the parameters of
 `SparkSubmitOperator`, and all operators accept the parameters of Airflow's `BaseOperator`.
 
 For the behaviour of tasks that are retried, cleared or killed, see [In Airflow](airflow.md). For the keys of
 `hudi_options`, see [Options](options.md).
 """
-# Heading, modules below the package, and whether methods are listed.
+# Each entry contains a heading, modules below the package, and whether methods are listed.
 SECTIONS = (
     ("Operators", ("operators.",), False),
     ("Sensors", ("sensors.",), False),

@@ -14,7 +14,7 @@ from demo_support.backfill import EXAMPLES, demo_stack  # noqa: E402
 
 
 def _folder(text: str) -> Path:
-    """Return an absolute path, because Airflow's processes have another working folder."""
+    """Return an absolute path, because Airflow's processes have a different working folder."""
     return Path(text).resolve()
 
 

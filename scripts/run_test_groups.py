@@ -1,8 +1,8 @@
 """Run groups of tests in two lanes at the same time: ``make test``, ``make test-all``.
 
 Most groups wait for a JVM or for Airflow's processes half of the time, so two groups can share two cores. The output of
-the first lane is printed at once, and the output of the second lane is printed when that lane ends. The first failure
-ends both lanes.
+the first lane is printed immediately, and the output of the second lane is printed when that lane ends. The first
+failure ends both lanes.
 
 ``build/test-times.json`` contains the seconds and the number of tests of each group. ``scripts/make_testing_doc.py``
 writes these numbers into ``docs/testing.md``.
@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "build" / "test-reports"
 TIMES = ROOT / "build" / "test-times.json"
 LANES = (
-    ("test-unit", "test-docs", "test-s3", "test-e2e", "test-conformance", "test-spark35", "test-spark"),
-    ("test-airflow-stack", "test-airflow", "test-airflow31"),
+    ("test-unit", "test-docs", "test-s3", "test-conformance", "test-spark35", "test-spark"),
+    ("test-airflow-stack", "test-airflow", "test-airflow31", "test-e2e"),
 )
 ONLY_IN_ALL = ((), ("test-conformance42",))
 """Further groups of each lane with ``TEST_DEPTH=all``."""
@@ -66,7 +66,7 @@ class Lane:
                 return
 
     def end(self) -> None:
-        """End the running group. After SIGINT pytest ends what its fixtures started, such as Airflow's processes."""
+        """End the running group. After SIGINT, pytest ends what its fixtures started, such as Airflow's processes."""
         self.is_ended = True
         if self.running is None or self.running.poll() is not None:
             return
@@ -119,7 +119,7 @@ def _pytest_arguments(group: str) -> str:
 
 
 def _print_summary(lanes: list[Lane]) -> bool:
-    """Print a line for each group. Returns whether all groups passed."""
+    """Print a line for each group. Return whether all groups passed."""
     for lane in lanes:
         for group in lane.groups:
             if group in lane.seconds:
@@ -149,7 +149,7 @@ def _write_times(lanes: list[Lane], seconds: float) -> None:
 
 
 def _counts(group: str) -> dict[str, int]:
-    """Numbers of run and skipped tests; empty if the group does not use pytest or was ended early."""
+    """Return the numbers of executed and skipped tests, or an empty dictionary if there is no report."""
     report = REPORTS / f"{group}.xml"
     if not report.exists():
         return {}

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 class HudiHook(BaseHook):
     """Read access to one Hudi table: properties, timeline, file slices, health and settings.
 
-    Every call reads storage again. Read failures raise the errors of `hudi_table_services.errors`.
+    Every call reads the storage again. If a read fails, the call raises an error of `hudi_table_services.errors`.
 
-    :param base_path: URI or absolute path of the table; a relative path is below the connection's base path.
-    :param hudi_conn_id: connection of type ``hudi``; None: ``base_path`` alone locates the table.
-    :param storage_conn_id: connection with credentials of the object store; None: the hudi connection names it.
+    :param base_path: URI or path of the table. A relative path starts at the connection's base path.
+    :param hudi_conn_id: connection of type ``hudi``. If None, ``base_path`` alone locates the table.
+    :param storage_conn_id: connection with credentials of the object store. If None, the hudi connection decides.
     """
 
     conn_name_attr = "hudi_conn_id"
@@ -93,7 +93,7 @@ class HudiHook(BaseHook):
         return self.timeline_store().load()
 
     def snapshot(self, *partitions: str) -> "TableSnapshot":
-        """Read the timeline and the live file slices, of all partition paths or only of the given ones."""
+        """Read the timeline and the live file slices. If partition paths are given, read only their file slices."""
         from hudi_table_services.storage.snapshot_loader import load_snapshot
 
         return load_snapshot(self.storage, partitions or None)
@@ -103,16 +103,18 @@ class HudiHook(BaseHook):
         return find_instants(self.timeline_store(), query, self.archived_writes)
 
     def archived_writes(self) -> "Sequence[ArchivedWrite]":
-        """Read the archived writes, oldest first; empty if the archive needs pyarrow, but pyarrow is not installed."""
+        """Read the archived writes, oldest first. If reading them needs pyarrow, which is missing, return none."""
         from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 
         return ArchivedTimeline(self.storage, self.table_config()).readable_writes()
 
     def commit_count(self, operations: Sequence[str] = ()) -> "CommitCount":
-        """Count completed writes since the last completed or pending clustering: ``.count``, ``.since``, ``.instants``.
+        """Count the writes that have completed since the last completed or pending clustering.
+
+        The result has the attributes ``count``, ``since`` and ``instants``.
 
         Args:
-            operations: count only these write operations, such as ``upsert``; empty: count all writes that change rows.
+            operations: write operations to count, such as ``upsert``. If empty, count all writes that change rows.
 
         Raises:
             TableNotFoundError: there is no table.
@@ -125,7 +127,7 @@ class HudiHook(BaseHook):
         return count_commits_of(store, store.load(), wanted, archived=self.archived_writes)
 
     def clusterings(self) -> "ClusteringHistory":
-        """Read the clusterings on the active timeline: ``.pending``, ``.find(instant)``; empty if there is no table."""
+        """Read the clusterings on the active timeline (``.pending``, ``.find(instant)``), or none without a table."""
         from hudi_table_services.tables.clustering_history import ClusteringHistory
 
         if self.find_table_config() is None:
@@ -150,13 +152,15 @@ class HudiHook(BaseHook):
         request_id: str = "",
         expires_after_minutes: int = 60,
     ) -> "tuple[Instant, ...]":
-        """Find the pending clusterings that another attempt is executing, oldest first; empty if there is no table.
+        """Find the pending clusterings that an attempt is executing, oldest first.
+
+        The result is empty if there is no table.
 
         Args:
-            names: requested times of the plans to check; empty: all plans.
-            partitions: check only plans with file groups in these partition paths; empty: all plans.
+            names: requested times of the plans to check. If empty, check all plans.
+            partitions: check only plans with file groups in these partition paths. If empty, check all plans.
             request_id: ignore attempts of this request.
-            expires_after_minutes: age at which an execution without heartbeats, such as Hudi's, counts as dead.
+            expires_after_minutes: age at which an execution without heartbeats, for example by Hudi, counts as dead.
         """
         from hudi_table_services.storage.clock import SystemClock
         from hudi_table_services.tables.executions import is_executed_by_others
@@ -178,7 +182,7 @@ class HudiHook(BaseHook):
         )
 
     def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
-        """Find the clusterings on the active timeline that this request completed, even if others made their plans."""
+        """Find the clusterings on the active timeline that this request completed, even if others planned them."""
         from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 
         completed = [each for each in self.clusterings().clusterings if each.instant.is_completed]
@@ -200,7 +204,7 @@ class HudiHook(BaseHook):
         return parsed if isinstance(parsed, str) else instant_text(parsed, self.table_config())
 
     def find_request(self, request_id: str) -> "tuple[Instant, CommitMetadata] | None":
-        """Find the completed write of a request on the active or archived timeline; return None if there is none.
+        """Find the completed write of a request on the active or archived timeline. Return None if no write is found.
 
         Without pyarrow, the method does not search the archived timeline of table versions 8 and 9.
         """
@@ -229,7 +233,7 @@ class HudiHook(BaseHook):
         return tuple(i for i in pending if belongs_to(store, self.storage, i, request_id))
 
     def begins_after(self, instant_time: str) -> bool:
-        """Return whether the active timeline begins after the given instant time; False if it has no instants."""
+        """Return whether the active timeline begins after the given instant time; False if the timeline is empty."""
         if self.find_table_config() is None:
             return False
         times = [instant.requested_time for instant in self.timeline().instants]
@@ -241,8 +245,8 @@ class HudiHook(BaseHook):
         """Return the table's health: measures, findings, pending instants, and what each pending instant blocks.
 
         Args:
-            warn_above: map from measures to limits; see docs/health.md.
-            hudi_options: ``hoodie.clean.*`` keys that define the retention.
+            warn_above: maps each measure to its limit; see docs/health.md.
+            hudi_options: ``hoodie.clean.*`` keys that define which files cleaning keeps.
 
         Raises:
             TableNotFoundError: there is no table.
@@ -266,7 +270,7 @@ class HudiHook(BaseHook):
         A commit that is still running will be in a later window.
 
         Args:
-            after: ``until`` of the previous window; empty: all commits of the active timeline.
+            after: ``until`` of the previous window. If empty, the window starts with the active timeline.
 
         Raises:
             TableNotFoundError: there is no table.
@@ -284,12 +288,12 @@ class HudiHook(BaseHook):
         )
 
     def read_incremental(self, window: "IncrementalWindow", columns: Sequence[str] | None = None) -> "Table":
-        """Read with hudi-rs the newest version of the rows that the commits of a window wrote.
+        """Read, with hudi-rs, the newest version of each row that the commits of a window wrote.
 
         The result does not contain deleted rows. For a window without rows, the result has no columns.
 
         Args:
-            columns: columns to read; None: all columns, including Hudi's meta columns.
+            columns: columns to read. None means all columns, including Hudi's meta columns.
 
         Raises:
             HudiTaskRefusedError: the package ``hudi`` is not installed.
@@ -301,7 +305,8 @@ class HudiHook(BaseHook):
     def recent_writes(self, latest: int = 100) -> "TableHistory":
         """Describe the latest writes, active or archived, and the file sizes after each of these writes.
 
-        ``.end`` contains the reason why the history contains no older writes. An unreadable archive raises no error.
+        The attribute ``end`` of the result is the reason why the history contains no older writes. The method raises no
+        error if the archive cannot be read.
 
         Args:
             latest: maximum number of writes to return.
@@ -314,7 +319,7 @@ class HudiHook(BaseHook):
         return recent_writes(self.storage, self.timeline_store(), self.snapshot(), latest=latest)
 
     def preview_clustering(self, hudi_options: Mapping[str, str] | None = None) -> "JobResult":
-        """Preview the plan of a clustering and write nothing. If there is no plan, ``.reason`` contains the reason.
+        """Preview the plan of a clustering and write nothing. If there is no plan, ``reason`` explains why.
 
         Args:
             hudi_options: ``hoodie.clustering.*`` keys, as for a clustering task.
@@ -339,7 +344,7 @@ class HudiHook(BaseHook):
         Args:
             hudi_options: ``hoodie.*`` keys of writes and of all table services.
             facts: facts about the environment; see docs/config-check.md.
-            accepted_rules: ids of rules whose findings are intended.
+            accepted_rules: ids of rules whose findings the user accepts.
 
         Raises:
             InvalidRequestError: a fact or rule of this name does not exist.

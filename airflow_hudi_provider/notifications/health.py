@@ -17,7 +17,7 @@ Send = Callable[[dict[str, Any]], Any]
 
 
 class HudiHealthNotifier(BaseNotifier):
-    """Read the health of the table, and send it with the outcome of the task.
+    """Read the health of the table, and send the health together with the outcome of the task.
 
     Use this notifier as ``on_success_callback``, ``on_failure_callback`` or ``on_retry_callback``, or in deadline
     alerts. `airflow_hudi_provider.notifications.payload.health_payload` describes the payload.
@@ -25,16 +25,16 @@ class HudiHealthNotifier(BaseNotifier):
     .. seealso:: docs/notifications.md
 
     :param send: a function that is called with the payload, or the dotted name of the function.
-    :param to: another notifier, such as Slack's, or the dotted name of its class. Templates of that notifier can use
-        the payload as ``hudi``, for instance ``text="{{ hudi.text }}"``.
-    :param to_arguments: arguments for the class, if ``to`` is a name. Deadline alerts require a name.
+    :param to: the notifier that sends the message, such as Slack's, or the dotted name of its class. Templates of that
+        notifier can use the payload as ``hudi``, for instance ``text="{{ hudi.text }}"``.
+    :param to_arguments: arguments for the class, if ``to`` is a name. In deadline alerts, ``to`` must be a name.
     :param base_path: URI or path of the table. Without ``base_path`` and ``hudi_conn_id``, the notifier reads the table
         of the task. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param warn_above: limits by measure. A measure above its limit is a finding. Default: the limits of the task if it
-        is a health task, else the default limits of health tasks.
-    :param hudi_options: ``hoodie.clean.*`` keys that define the retention.
+    :param warn_above: maps each measure to its limit. A measure above its limit is a finding. By default, the limits of
+        the task apply if the task is a health task; if not, the default limits of health tasks apply.
+    :param hudi_options: ``hoodie.clean.*`` keys that define which files cleaning keeps.
     :param when: ``always`` sends every message. ``attention`` sends a message only if the task failed, or if the table
         is not healthy or cannot be read.
     """
@@ -73,7 +73,7 @@ class HudiHealthNotifier(BaseNotifier):
         self.when = when
 
     def notify(self, context: "Context") -> None:
-        """Send the payload to all receivers. If a receiver failed, raise the first error afterwards."""
+        """Send the payload to all receivers. Raise the first error after all receivers were tried."""
         question = TableQuestion(
             base_path=self.base_path,
             hudi_conn_id=self.hudi_conn_id,

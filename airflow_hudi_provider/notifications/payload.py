@@ -24,9 +24,9 @@ class TableQuestion:
     Attributes:
         base_path, hudi_conn_id, storage_conn_id: the same arguments as in operators. Without base_path and
             hudi_conn_id, the arguments of the task define the table.
-        warn_above: limits by measure. If empty, the default limits apply. If the table comes from a health task, the
-            limits of this task take precedence over the default limits.
-        hudi_options: ``hoodie.clean.*`` keys that define the retention.
+        warn_above: maps each measure to its limit. If the mapping is empty, and the arguments of a health task define
+            the table, the limits of that task apply. In all other cases, an empty mapping means the default limits.
+        hudi_options: ``hoodie.clean.*`` keys that define which files cleaning keeps.
     """
 
     base_path: str | None = None
@@ -36,9 +36,9 @@ class TableQuestion:
     hudi_options: Mapping[str, str] = field(default_factory=dict)
 
     def for_task(self, task: Any) -> "TableQuestion":
-        """Return this question if it names a table, else a question about the table in the task's arguments.
+        """Return this question if it names a table. If not, return a new question about the table of the task.
 
-        If this question has no limits, the other question has the limits of the task.
+        If this question has no limits, the new question has the limits of the task.
         """
         if self.base_path is not None or self.hudi_conn_id is not None:
             return self
@@ -57,13 +57,13 @@ class TableQuestion:
 def health_payload(context: Mapping[str, Any], question: TableQuestion | None = None) -> dict[str, Any]:
     """Describe the outcome of a task or run, and the current health of its table.
 
-    If the table cannot be read, the payload contains the error, and this function does not raise.
+    If the table cannot be read, the payload contains the error, and this function raises no error.
 
     Returns:
         A dictionary with the keys ``table``, ``run``, ``outcome``, ``error``, ``health``, ``health_error``, ``links``
-        and ``text``. ``error`` has kind, message and hint; it is None without an error. ``health`` has status,
-        findings, pending, measures and damage; it is None if the table could not be read. ``health_error`` is the
-        reason why the table could not be read. ``text`` contains the other values as text.
+        and ``text``. ``error`` contains kind, message and hint, or is None if there was no error. ``health`` contains
+        status, findings, pending, measures, damage and metadata_table, or is None if the table could not be read.
+        ``health_error`` is the reason why the table could not be read. ``text`` contains the other values as text.
 
     Args:
         context: context of a callback of a task or DAG, or of a deadline alert.
@@ -108,6 +108,11 @@ def text_of(payload: Mapping[str, Any]) -> str:
         f"- {each['measure']} is {each['value']:g}, above {each['limit']:g}. {each['advice']}"
         for each in health["findings"]
     ]
+    state = health["metadata_table"]
+    if state["unusable"] or state["problem"]:
+        lines.append(
+            f"- metadata table: {' '.join(filter(None, [state['unusable'], state['problem'], state['path']]))}"
+        )
     lines += [
         f"- pending {each['action']} {each['instant_time']}: {each['meaning']}. {each['next_step']}"
         for each in health["pending"]
@@ -117,7 +122,7 @@ def text_of(payload: Mapping[str, Any]) -> str:
 
 
 def _read_health(question: TableQuestion) -> tuple[str, HealthReport | None, str]:
-    """Return the base path, the health report, and the reason if there is no report."""
+    """Return the base path, the health report or None, and the reason why there is no report."""
     path = question.base_path or ""
     try:
         hook = HudiHook(
@@ -147,6 +152,10 @@ def _health(report: HealthReport) -> dict[str, Any]:
             for each in report.pending[:_SHOWN_PENDING]
         ],
         "pending_count": len(report.pending),
+        "metadata_table": {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(report.metadata_table_state).items()
+        },
     }
 
 

@@ -15,24 +15,25 @@ _NUMBERS = ("min_commits", "max_commits")
 class ArchiveOperator(UpkeepOperator):
     """Move old instants from the active timeline into the archived timeline, in Hudi's own format.
 
-    Every job and reader lists the active timeline, so a short timeline makes them faster. Hudi can read the archived
-    timeline and append to it. Run this operator after cleaning: instants that are not yet cleaned stay on the active
-    timeline. Returns ``{"archived_commits", "archived_services", "retention", "held_back_by", …}``.
+    Every job and reader lists the active timeline, so a short timeline makes jobs and readers faster. Hudi can
+    read the archived timeline and append to it. Run this operator after cleaning, because instants that are not
+    cleaned yet stay on the active timeline. Returns ``{"archived_commits", "archived_services", "retention",
+    "held_back_by", …}``.
 
     .. seealso:: docs/archival.md
 
-    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
-    :param min_commits: number of completed writes that stay on the active timeline; 0: the value of
-        ``hoodie.keep.min.commits``. (templated)
-    :param max_commits: archive only if the active timeline has more completed writes than this number; 0: the value of
-        ``hoodie.keep.max.commits``. (templated)
-    :param preview: report the instants that would be archived and what limits archival, and write nothing.
+    :param min_commits: number of completed writes that stay on the active timeline. With 0, the value of
+        ``hoodie.keep.min.commits`` applies. (templated)
+    :param max_commits: archive only if the active timeline has more completed writes than this number. With 0, the
+        value of ``hoodie.keep.max.commits`` applies. (templated)
+    :param preview: report which instants would be archived and what limits archival, and write nothing.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
     :param run_on: where the job runs: ``worker`` (in the task's process; needs pyarrow for table versions 8 and 9) or
         ``spark`` (submitted to Spark).
     :param on_nothing: what the task does if there is nothing to archive: ``skip``, ``succeed`` or ``fail``.
-    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
+    :param table_name: expected name of the table; the task fails if the table's actual name differs. (templated)
     """
 
     script: ClassVar[str] = "archive.py"

@@ -16,38 +16,41 @@ _NUMBERS = ("commits_retained", "hours_retained", "file_versions_retained", "max
 
 
 class CleanOperator(UpkeepOperator):
-    """Delete file versions that the retention does not keep, and record a clean that Hudi's own tools can read.
+    """Delete file versions that the retention policy does not keep, and record a clean that Hudi's own tools can read.
 
-    The job first finishes cleans that other jobs left pending, and rolls back dead writes, because both block
-    cleaning. You can end a clean at any time; the next clean completes its work. The job reads only metadata, so by
-    default it runs in the worker. Returns ``{"instant", "files", "bytes", "earliest_commit_to_retain", "retention",
-    "blocker", …}``.
+    The job first finishes cleans that other jobs left pending, and rolls back dead writes, because pending
+    cleans and dead writes block cleaning. You can end a clean at any time; the next clean completes its work. The job
+    reads only metadata, so by default it runs in the worker. Returns ``{"instant", "files", "bytes",
+    "earliest_commit_to_retain", "retention", "blocker", …}``.
 
     .. seealso:: docs/airflow.md
 
-    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
-    :param policy: ``KEEP_LATEST_COMMITS``, ``KEEP_LATEST_BY_HOURS`` or ``KEEP_LATEST_FILE_VERSIONS``; empty: the
-        policy of the only given retention argument. (templated)
-    :param commits_retained: number of commits whose state stays readable; 0: the value of
-        ``hoodie.clean.commits.retained``. (templated)
-    :param hours_retained: number of past hours whose commits stay readable; 0: the value of
-        ``hoodie.clean.hours.retained``. (templated)
-    :param file_versions_retained: number of file slices to keep in each file group; 0: the value of
-        ``hoodie.clean.fileversions.retained``. (templated)
-    :param max_commits_per_run: maximum number of commits that one run cleans, to divide a large first clean; 0: the
-        value of ``hoodie.clean.max.commits.to.clean``. (templated)
+    :param policy: ``KEEP_LATEST_COMMITS``, ``KEEP_LATEST_BY_HOURS`` or ``KEEP_LATEST_FILE_VERSIONS``. If empty,
+        and exactly one of the three retention arguments below is given, the policy of that argument applies.
+        (templated)
+    :param commits_retained: number of commits whose state stays readable. With 0, the value of
+        ``hoodie.clean.commits.retained`` applies. (templated)
+    :param hours_retained: number of past hours whose commits stay readable. With 0, the value of
+        ``hoodie.clean.hours.retained`` applies. (templated)
+    :param file_versions_retained: number of file slices to keep in each file group. With 0, the value of
+        ``hoodie.clean.fileversions.retained`` applies. (templated)
+    :param max_commits_per_run: maximum number of commits that one run cleans, so that several runs can share the work
+        of a large first clean. With 0, the value of ``hoodie.clean.max.commits.to.clean`` applies. (templated)
     :param preview: report the names and sizes of the files that would be deleted, and delete nothing.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
     :param run_on: where the job runs: ``worker`` (in the task's process), or ``spark`` (submitted to Spark) for tables
         with a lot of metadata.
     :param on_nothing: what the task does if there is nothing to clean: ``skip``, ``succeed`` or ``fail``.
-    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
+    :param table_name: expected name of the table; the task fails if the table's actual name differs. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     """
 
     script: ClassVar[str] = "clean.py"
-    left_behind = "Files that the clean has already deleted cannot be recovered; the next clean continues."
+    left_behind = (
+        "Files that the clean has already deleted cannot be recovered; the next clean deletes the rest."
+    )
     template_fields: Sequence[str] = (*UpkeepOperator.template_fields, "policy", *_NUMBERS)
 
     def __init__(
@@ -92,7 +95,7 @@ class CleanOperator(UpkeepOperator):
             if pending
             else "no clean is pending"
         )
-        self.log.warning("Killed; %s.", what)
+        self.log.warning("The task was killed; %s.", what)
 
     def answer_of(self, result: JobResult) -> dict[str, Any]:
         return clean_answer(result)

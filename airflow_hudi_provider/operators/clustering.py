@@ -29,7 +29,7 @@ ALL_PENDING = "all"
 Instants = str | Sequence[str] | Mapping[str, Any]
 
 _PLAN_FIELDS = ("sort_columns", "layout", "partitions", "every_n_commits")
-_NONE_NAMED = "the previous task named no plan: it had nothing to plan, or only made a preview"
+_NONE_NAMED = "the previous task named no plan, because it had nothing to plan or only made a preview"
 
 
 class ScheduleClusteringOperator(HudiClusteringOperator):
@@ -41,23 +41,23 @@ class ScheduleClusteringOperator(HudiClusteringOperator):
 
     .. seealso:: docs/airflow.md
 
-    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param sort_columns: columns by which the rows of the new files are sorted. (templated)
     :param layout: how to combine the sort columns: ``linear``, ``zorder`` or ``hilbert``. (templated)
     :param partitions: cluster only these partition paths. (templated)
-    :param every_n_commits: plan only if at least this many commits followed the last completed or pending clustering;
-        0: no minimum. (templated)
+    :param every_n_commits: plan only if at least this many commits followed the last completed or pending clustering.
+        With 0, there is no minimum. (templated)
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
-    :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning; an unknown key fails when Airflow parses the DAG.
-        (templated)
+    :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. An unknown key is an error when Airflow parses the
+        DAG. (templated)
     :param run_on: where the job runs: ``worker`` (in the task's process), or ``spark`` (submitted to Spark) for tables
         with a lot of metadata.
     :param on_nothing: what the task does if there is nothing to plan: ``skip``, ``succeed`` or ``fail``.
-    :param on_rerun: what a cleared task does: ``reuse`` its earlier plan, or ``write_again`` to make another plan.
-    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
+    :param on_rerun: what a cleared task does: ``reuse`` reports the earlier plan, and ``write_again`` makes a new plan.
+    :param table_name: expected name of the table; the task fails if the table's actual name differs. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param kwargs: with ``run_on="spark"``, the same Spark arguments as `UpsertWithSizingOperator`.
+    :param kwargs: Spark arguments of `UpsertWithSizingOperator`. They have an effect only with ``run_on="spark"``.
     """
 
     script: ClassVar[str] = "schedule_clustering.py"
@@ -90,7 +90,7 @@ class ScheduleClusteringOperator(HudiClusteringOperator):
         return self.checked(ScheduleClusteringRequest(**common, **_plan_fields(self)))
 
     def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """Return the plan, even if Spark failed: if the timeline has the plan, run the job here to report the plan."""
+        """Return the plan, even if Spark failed. If the timeline has the plan, run the job here to describe it."""
         found = super().confirm(run, request, result)
         if found is None and not self.preview and run.table.clusterings().of_request(request.request_id):
             return self.run_here(request)
@@ -105,19 +105,19 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
 
     .. seealso:: docs/airflow.md
 
-    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
-    :param instant: requested times of the plans: one time, a list of times, a string that contains one of these, or
+    :param instant: requested times of the plans: one time, a list of times, a text that contains a time or a list, or
         the return value of `ScheduleClusteringOperator`, as in ``instant=schedule.output``. ``all`` selects all
         pending plans, oldest first. The task fails if the argument renders to an empty text. If the return value
         contains no plans, there is nothing to do. (templated)
-    :param when_held: what the task does if another attempt is executing a plan: ``fail``, so that Airflow retries the
-        task, or ``wait`` in the triggerer.
+    :param when_held: what the task does if another attempt is executing a plan: ``fail`` lets Airflow retry the task,
+        and ``wait`` makes the task wait in the triggerer.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
     :param on_nothing: what the task does if no plan is pending: ``skip``, ``succeed`` or ``fail``.
-    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
-    :param spark_conn_id: Spark connection; default: the Spark connection of the hudi connection, else
-        ``spark_default``. (templated)
+    :param table_name: expected name of the table; the task fails if the table's actual name differs. (templated)
+    :param spark_conn_id: Spark connection. By default, the task uses the Spark connection that the hudi connection
+        names, else ``spark_default``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     :param result_base_path: folder for the request and result documents, required with ``deploy_mode="cluster"``.
         (templated)
@@ -165,15 +165,15 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
         return self._executed(run, request)
 
     def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """Return a result, even if Spark failed, if each named plan is completed or was removed from the timeline."""
+        """Return a result if each named plan is completed or was removed from the timeline, even if Spark failed."""
         return super().confirm(run, request, result) or self._executed(run, request)
 
     def _executed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
         """Return the result if all plans of this request are completed.
 
-        If the request names no plans, return None as long as any plan of the table is pending. After that, the result
-        describes the plans that this request executed or, if it executed none, the plans that another attempt completed
-        while this task waited.
+        If the request names no plans, return None as long as any plan of the table is pending. If no plan is pending,
+        the result describes the plans that this request executed. If this request executed none, the result describes
+        the plans for which this task waited.
         """
         if names := _named(request):
             return _result_of_named(run.table, request, names)
@@ -191,24 +191,24 @@ class ClusteringOperator(HudiClusteringOperator):
 
     .. seealso:: docs/airflow.md
 
-    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param sort_columns: columns by which the rows of the new files are sorted. (templated)
     :param layout: how to combine the sort columns: ``linear``, ``zorder`` or ``hilbert``. (templated)
     :param partitions: cluster only these partition paths. (templated)
     :param every_n_commits: cluster only if at least this many commits followed the last completed or pending
-        clustering; 0: no minimum. (templated)
+        clustering. With 0, there is no minimum. (templated)
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
-    :param when_held: what the task does if another attempt is executing the plan: ``fail``, so that Airflow retries the
-        task, or ``wait`` in the triggerer.
-    :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning; an unknown key fails when Airflow parses the DAG.
-        (templated)
+    :param when_held: what the task does if another attempt is executing the plan: ``fail`` lets Airflow retry the task,
+        and ``wait`` makes the task wait in the triggerer.
+    :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. An unknown key is an error when Airflow parses the
+        DAG. (templated)
     :param on_nothing: what the task does if there is nothing to do: ``skip``, ``succeed`` or ``fail``.
-    :param on_rerun: what a cleared task does: ``reuse`` its earlier clustering, or ``write_again`` to make another
+    :param on_rerun: what a cleared task does: ``reuse`` reports the earlier clustering, and ``write_again`` makes a new
         clustering.
-    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
-    :param spark_conn_id: Spark connection; default: the Spark connection of the hudi connection, else
-        ``spark_default``. (templated)
+    :param table_name: expected name of the table; the task fails if the table's actual name differs. (templated)
+    :param spark_conn_id: Spark connection. By default, the task uses the Spark connection that the hudi connection
+        names, else ``spark_default``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     :param result_base_path: folder for the request and result documents, required with ``deploy_mode="cluster"``.
         (templated)
@@ -256,7 +256,7 @@ class ClusteringOperator(HudiClusteringOperator):
         return super().confirm(run, request, result) or self._executed(run, request)
 
     def _executed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        """Return the result if this request made plans and all of them are completed."""
+        """Return the result if this request made at least one plan and all its plans are completed."""
         if self.preview:
             return None
         return _if_completed(request, run.table.clusterings().of_request(request.request_id))
@@ -270,16 +270,16 @@ class CancelClusteringOperator(HudiClusteringOperator):
 
     .. seealso:: docs/airflow.md
 
-    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param instant: requested times of the plans, in the same forms as for `ExecuteClusteringOperator`. (templated)
-    :param older_than_minutes: cancel all plans that have at least this age and that no job is executing; 0: plans of
-        any age. (templated)
+    :param older_than_minutes: cancel all plans that have at least this age and that no job is executing. With 0, the
+        age does not matter. (templated)
     :param preview: report which plans would be cancelled, and cancel none.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
     :param run_on: where the job runs: ``worker`` (in the task's process) or ``spark`` (submitted to Spark).
     :param on_nothing: what the task does if there is nothing to cancel: ``skip``, ``succeed`` or ``fail``.
-    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
+    :param table_name: expected name of the table; the task fails if the table's actual name differs. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     """
 
@@ -349,7 +349,7 @@ def _if_completed(request: JobRequest, clusterings: "Sequence[Clustering]") -> J
 def _result_of_named(table: HudiHook, request: JobRequest, names: Sequence[str]) -> JobResult | None:
     """Return the result if each named plan, or its replacement, is completed or was removed from the timeline.
 
-    Return None in all other cases. If a name belongs to no plan of the timeline, the job reports this name as wrong.
+    Return None in all other cases. If the timeline has no trace of a named plan, the job reports the name as wrong.
     """
     lookup = table.look_up_clusterings()
     if lookup is None:

@@ -41,7 +41,7 @@ class HudiClusteringOperator(HudiServiceOperator):
         "pending."
     )
     needs_engine_for = (
-        "planning needs for this table to read the footers of files whose write is not on the active timeline"
+        "planning needs, because it must read footers of files whose writes are not on the active timeline"
     )
     when_held: WhenHeld = "fail"
     """What the task does if another attempt is executing its plan. Some operators set this value from an argument."""
@@ -76,7 +76,7 @@ class HudiClusteringOperator(HudiServiceOperator):
             wait.defer(self, run)
 
     def execute_when_free(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Run the task after the wait for other attempts, without a second wait. Called with the trigger's event.
+        """Run the task after the wait for other attempts, without a second wait. Airflow passes the trigger's event.
 
         Raises:
             HudiTaskError: another attempt is still executing all plans, or the triggerer could not read the table.
@@ -93,12 +93,12 @@ class HudiClusteringOperator(HudiServiceOperator):
             )
         if end.held:
             self.log.warning(
-                "Continuing, although another attempt is still executing %s.", ", ".join(end.held)
+                "The task continues, although another attempt is still executing %s.", ", ".join(end.held)
             )
         return self.execute(context)
 
     def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """Return the job's own result, if the timeline confirms it.
+        """Return the result that the job reported, if the timeline confirms the result.
 
         Raises:
             HudiTaskError: the timeline contradicts the result.
@@ -123,12 +123,12 @@ class HudiClusteringOperator(HudiServiceOperator):
         pending = ", ".join(each.instant.requested_time for each in run.table.clusterings().pending)
         if pending:
             self.log.warning(
-                "Killed; these clusterings are pending: %s. Readers see the table as it was before. Clear the task to "
-                "continue, or cancel the clusterings with CancelClusteringOperator.",
+                "The task was killed; these clusterings are pending: %s. Readers see the table as it was "
+                "before. Clear the task to continue, or cancel the clusterings with CancelClusteringOperator.",
                 pending,
             )
         else:
-            self.log.warning("Killed; no clustering is pending.")
+            self.log.warning("The task was killed; no clustering is pending.")
 
     def answer_of(self, result: JobResult) -> dict[str, Any]:
         return clustering_answer(result)
@@ -141,6 +141,7 @@ def _is_confirmed(lookup: "ClusteringLookup", plan: ClusteringPlanReport) -> boo
     """Return whether the timeline is consistent with the job's report on a plan.
 
     After the report, a write may have released file groups of a requested plan, or a user may have cancelled the plan.
+    Both changes are consistent with the report.
     """
     time = plan.instant_time
     found = lookup.history.find(time)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class HudiConfigCheckOperator(BaseOperator):
     """Check Hudi's options for settings that would harm a table.
 
-    The check runs in the worker without Spark and writes nothing. Returns ``{"status", "findings", …}``; if a finding
-    fails the task, the task stores the same value under the XCom key ``config``.
+    The check runs in the worker without Spark and writes nothing. Returns ``{"status", "findings", …}``. If a finding
+    fails the task, the task stores this value under the XCom key ``config`` instead of returning it.
 
     .. seealso:: docs/config-check.md
 
@@ -36,19 +36,19 @@ class HudiConfigCheckOperator(BaseOperator):
         only the options. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path and storage connection. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
+    :param table_name: expected name of the table; the task fails if the table's actual name differs. (templated)
     :param facts: facts about the environment, such as ``{"engine": "hudi", "writers": 2}``. (templated)
     :param knows_dag: read the facts ``max_active_runs``, ``catchup`` and ``takes_turns`` from the task's own DAG;
         values in ``facts`` take precedence.
     :param fail_on: lowest severity that fails the task without a retry: ``error``, ``warning`` or ``advice``. With
         ``never`` the task only logs findings as warnings.
-    :param accepted_rules: ids of rules whose findings are intended.
+    :param accepted_rules: ids of rules whose findings the user accepts.
     """
 
     script: ClassVar[str] = "check_config.py"
     changes_table = False
     last_result: JobResult | None = None
-    """Result of the check, even if its findings fail the task; None: the check did not run or did not finish."""
+    """Result of the check, even if the findings fail the task. None if the check did not run or did not finish."""
 
     operator_extra_links: Collection[BaseOperatorLink] = (TABLE_LINK,)
     template_fields: Sequence[str] = (
@@ -140,11 +140,11 @@ class HudiConfigCheckOperator(BaseOperator):
         return self.base_path is not None or self.hudi_conn_id is not None
 
     def find_table(self) -> HudiHook:
-        """Return the table's hook. If the arguments name no table, its ``location`` raises HudiTaskRefusedError."""
+        """Return the table's hook. Its ``location`` raises HudiTaskRefusedError if the arguments name no table."""
         return HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
 
     def table_label(self) -> str:
-        """Return the table's name if it is known, else the name of its folder; empty: the task has no table."""
+        """Return the table's name if it is known, else the name of its folder, or an empty text without a table."""
         report = self.last_result.report_as(ConfigReport) if self.last_result is not None else None
         name = (report.table if report is not None else "") or self.table_name
         return str(name or (self.base_path or "").rstrip("/").rpartition("/")[2])
@@ -181,7 +181,7 @@ class HudiConfigCheckOperator(BaseOperator):
         return {name: text_of(value) for name, value in found.items() if value is not None}
 
     def _check_when_the_dag_is_read(self) -> None:
-        """Refuse errors that rendering cannot correct. Raises ValueError; the message begins with the task's id."""
+        """Refuse invalid values that rendering cannot correct. Raises ValueError with the task's id."""
         from hudi_table_services.planning.config_check.check import check_rule_names
 
         templated = set(self._filled_in_later)
@@ -201,7 +201,7 @@ class HudiConfigCheckOperator(BaseOperator):
 
 
 def _takes_turns(task: Any) -> bool | None:
-    """Return whether a write task, mapped or not, has ``take_turns=True``; None: the task is not a write task."""
+    """Return whether a write task, mapped or not, has ``take_turns=True``; for other tasks, return None."""
     from airflow_hudi_provider.operators.write import HudiWriteOperator
 
     if isinstance(task, HudiWriteOperator):

@@ -19,21 +19,23 @@ if TYPE_CHECKING:
 class HudiTableHealthOperator(HudiServiceOperator):
     """Measure a table: file sizes, pending instants and what they block, overdue table services, and leftover files.
 
-    The job writes nothing. Returns ``{"status", "measures", "findings", "pending", "partitions", …}``; if a measure
-    fails the task, the task stores the same value under the XCom key ``health``.
+    The job writes nothing. Returns ``{"status", "measures", "findings", "pending", "partitions", …}``. If a measure
+    above its limit fails the task, the task stores this value under the XCom key ``health`` instead of returning it.
 
     .. seealso:: docs/health.md
 
-    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
-    :param warn_above: map from measures to limits; above a limit the log and the return value warn. (templated)
-    :param fail_above: map from measures to limits; above a limit the task fails without a retry. (templated)
-    :param small_file_limit_bytes: size below which a file counts as small; 0: the default of
-        ``hoodie.parquet.small.file.limit``.
-    :param hudi_options: ``hoodie.clean.*`` keys that define the retention. (templated)
+    :param warn_above: maps each measure to its limit. The log and the return value contain a warning for each measure
+        above its limit. (templated)
+    :param fail_above: maps each measure to its limit. If a measure is above its limit, the task fails without a retry.
+        (templated)
+    :param small_file_limit_bytes: size below which a file counts as small. With 0, the default of
+        ``hoodie.parquet.small.file.limit`` applies.
+    :param hudi_options: ``hoodie.clean.*`` keys that define which files cleaning keeps. (templated)
     :param run_on: where the job runs: ``worker`` (in the task's process), or ``spark`` (submitted to Spark) for tables
         with a lot of metadata.
-    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
+    :param table_name: expected name of the table; the task fails if the table's actual name differs. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     """
 
@@ -87,7 +89,7 @@ class HudiTableHealthOperator(HudiServiceOperator):
             context["ti"].xcom_push(key="health", value=health_answer(result))
 
     def log_state_after_kill(self, run: TaskRun) -> None:
-        self.log.warning("Killed; nothing was written.")
+        self.log.warning("The task was killed; it had written nothing.")
 
     def answer_of(self, result: JobResult) -> dict[str, Any]:
         return health_answer(result)

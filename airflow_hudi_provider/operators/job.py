@@ -42,14 +42,14 @@ class HudiJobOperator(SparkSubmitOperator):
 
     It has two direct subclasses: `HudiWriteOperator` for writes, and `HudiServiceOperator` for table services.
 
-    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
-    :param on_rerun: what a cleared task does with a request that is already completed: ``reuse`` its result, or
-        ``write_again``.
-    :param spark_conn_id: Spark connection; default: the Spark connection of the hudi connection, else
-        ``spark_default``. (templated)
+    :param on_rerun: what a cleared task does with a request that is already completed: ``reuse`` reports the earlier
+        result, and ``write_again`` runs the job again.
+    :param spark_conn_id: Spark connection. By default, the task uses the Spark connection that the hudi connection
+        names, else ``spark_default``. (templated)
     :param result_base_path: folder for request and result documents, needed with ``deploy_mode="cluster"``. (templated)
     :param conn_id: the same as ``spark_conn_id``, under the name that ``SparkSubmitOperator`` uses.
     :param deferrable: wait for Spark in the triggerer, without a worker slot. The Spark run outlives the process that
@@ -62,13 +62,13 @@ class HudiJobOperator(SparkSubmitOperator):
     """File name of the job script."""
 
     last_result: JobResult | None = None
-    """Result of this try; None until the result is known. After a failure, the result that the job reported."""
+    """Result of this try, or None until the result is known. A failed try has the result that the job reported."""
 
     left_behind: ClassVar[str] = "Nothing was committed."
     """Sentence for error messages: the state of the table after a job that did not complete its request."""
 
     changes_table = True
-    """Whether the job can change the table; False: the job only reads the table."""
+    """Whether the job can change the table. If False, the job only reads the table."""
 
     take_turns = False
     """Whether the task waits for its turn in the table's writer queue."""
@@ -148,14 +148,14 @@ class HudiJobOperator(SparkSubmitOperator):
 
     @abstractmethod
     def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        """Return the result of an earlier try that completed the request; None: the job must run."""
+        """Return the result of an earlier try that completed the request, or None if the job must run."""
 
     @abstractmethod
     def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """Read the timeline after the job and return the confirmed result; None: the request is not completed.
+        """Read the timeline after the job. Return the confirmed result, or None if the request is not completed.
 
         Args:
-            result: the result that the job reported; None: the job reported no result, or an invalid result.
+            result: the result that the job reported, or None if the job reported no result or an invalid result.
         """
 
     @abstractmethod
@@ -163,7 +163,7 @@ class HudiJobOperator(SparkSubmitOperator):
         """Log the state of the timeline after the job was killed."""
 
     def run_job(self, run: TaskRun, submission: Submission) -> JobResult:
-        """Run the job; by default on Spark. Raises TaskDeferred if the triggerer waits for the job."""
+        """Run the job, by default on Spark. Raises TaskDeferred if the triggerer waits for the job."""
         with submission.submit() as end:
             return self._outcome_of(run, end)
 
@@ -179,7 +179,7 @@ class HudiJobOperator(SparkSubmitOperator):
             log_result(self.log, result)
 
     def remember(self, run: TaskRun, result: JobResult) -> None:
-        """Store the facts about this try that later tries need; by default nothing."""
+        """Store the facts about this try that later tries need. By default, store nothing."""
 
     def answer_of(self, result: JobResult) -> dict[str, Any]:
         """Build the task's return value from small, plain JSON values."""
@@ -190,7 +190,7 @@ class HudiJobOperator(SparkSubmitOperator):
         return event_of(result)
 
     def add_partitions(self, event: Any, result: JobResult) -> None:
-        """Add partition keys to an asset event; by default add none."""
+        """Add partition keys to an asset event. By default, add none."""
 
     def lineage_inputs(self) -> list[str]:
         """Return the paths that the job reads besides the table."""
@@ -201,10 +201,10 @@ class HudiJobOperator(SparkSubmitOperator):
         return bool(getattr(self, "preview", False))
 
     def leave_turn(self, run: TaskRun, request_id: str) -> None:
-        """Remove an earlier request of this task from the table's writer queue; by default do nothing."""
+        """Remove an earlier request of this task from the table's writer queue. By default, do nothing."""
 
     def release(self, run: TaskRun) -> None:
-        """Release what a killed task holds, such as its turn in the writer queue; by default nothing."""
+        """Release the resources of a killed task, such as its turn in the writer queue. By default, do nothing."""
 
     def execute(self, context: "Context") -> dict[str, Any]:  # type: ignore[override]  # Airflow's returns None
         """Return the result of the request. If an earlier try completed the request, do not run the job again."""
@@ -212,7 +212,7 @@ class HudiJobOperator(SparkSubmitOperator):
             return self._execute(context, None)
 
     def execute_when_over(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Conclude the Spark run for which this task was deferred. Airflow calls this with the trigger's event."""
+        """Conclude the Spark run for which this task was deferred. Airflow passes the trigger's event."""
         event = event or {}
         with measured(self, earlier_s=float(event.get("seconds") or 0)):
             return self._execute(context, event)
@@ -220,7 +220,7 @@ class HudiJobOperator(SparkSubmitOperator):
     def resume_execution(
         self, next_method: str, next_kwargs: dict[str, Any] | None, context: "Context"
     ) -> Any:
-        """Resume a deferred task; end its Spark run first if ``execution_timeout`` has passed. Called by Airflow."""
+        """Resume a deferred task for Airflow. If ``execution_timeout`` has passed, first end the Spark run."""
         error = str((next_kwargs or {}).get("error", ""))
         if next_method == _FAILED_WHILE_DEFERRED and "timeout" in error.lower():
             self.end_late_run(self._begin(context))
@@ -266,7 +266,7 @@ class HudiJobOperator(SparkSubmitOperator):
         push_table_link(self, context)
         submission = self._begin(context)
         run = submission.run
-        self.log.info("Request %s on %s", run.request_id, run.location.base_path)
+        self.log.info("This task handles request %s for table %s", run.request_id, run.location.base_path)
         try:
             result = self.find_result(run, submission, event)
         except HudiTableServiceError as error:
@@ -292,7 +292,7 @@ class HudiJobOperator(SparkSubmitOperator):
         """Return the result of this execution. Raises TaskDeferred if the triggerer waits for the job.
 
         Args:
-            event: event of the trigger that waited for the job; None: no trigger waited for the job.
+            event: event of the trigger that waited for the job, or None if no trigger waited for the job.
         """
         if event is not None:
             return self.conclude_job(run, submission, event)
@@ -391,7 +391,7 @@ class HudiJobOperator(SparkSubmitOperator):
     def _log_state_after_kill(self, submission: Submission) -> None:
         if submission.is_on_cluster:
             self.log.warning(
-                "The driver on the cluster may still run; the next line describes the table now."
+                "The driver on the cluster may still run; the next log line describes the current state of the table."
             )
         try:
             self.log_state_after_kill(submission.run)

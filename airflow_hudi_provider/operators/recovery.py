@@ -25,9 +25,9 @@ class SavepointOperator(UpkeepOperator):
 
     .. seealso:: docs/recovery.md
 
-    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
-    :param instant: requested time of a completed commit; empty: the newest completed commit. (templated)
+    :param instant: requested time of a completed commit. If empty, the newest completed commit is used. (templated)
     :param saved_by: name stored in the savepoint. (templated)
     :param comments: reason stored in the savepoint. (templated)
     :param preview: report what the savepoint would keep, and write nothing.
@@ -63,7 +63,7 @@ class DeleteSavepointOperator(UpkeepOperator):
 
     .. seealso:: docs/recovery.md
 
-    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param instant: requested times of the savepointed commits: one time, a list, or the return value of a
         `SavepointOperator`. (templated)
@@ -104,7 +104,7 @@ class RollbackOperator(UpkeepOperator):
 
     .. seealso:: docs/recovery.md
 
-    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param instant: requested times of the writes: one time, a list, or the return value of a task. (templated)
     :param all_failed: roll back every pending write without a fresh heartbeat, instead of the writes in ``instant``.
@@ -134,14 +134,14 @@ class RollbackOperator(UpkeepOperator):
 
 
 class RestoreOperator(UpkeepOperator):
-    """Restore a table to a savepoint: undo all later changes, newest first.
+    """Restore a table to a savepoint: undo all changes after the savepoint, newest first.
 
     No writer may run during the restore. If a restore was interrupted, run it again; until it completes, no write is
     possible. If you clear a completed restore task, the task does not undo writes that followed the restore.
 
     .. seealso:: docs/recovery.md
 
-    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param savepoint: requested time of the savepointed commit. (templated)
     :param preview: report which commits, files and rows the restore would remove, and undo nothing.
@@ -171,7 +171,7 @@ class RepairOperator(UpkeepOperator):
 
     .. seealso:: docs/recovery.md
 
-    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param preview: report why each orphan is an orphan, and delete nothing; ``False`` deletes the orphans.
     :param older_than_hours: minimum age of the orphans; the operator keeps younger files.

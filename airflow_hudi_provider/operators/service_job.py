@@ -20,7 +20,7 @@ RunOn = Literal["worker", "spark"]
 class HudiServiceOperator(HudiJobOperator):
     """Base of the operators of table services.
 
-    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
+    :param table_name: expected name of the table; the task fails if the table's actual name differs. (templated)
     :param on_nothing: what the task does if there is nothing to do: ``skip``, ``succeed`` or ``fail``.
     """
 
@@ -28,7 +28,7 @@ class HudiServiceOperator(HudiJobOperator):
     """Where the job runs: ``worker`` is the task's process. Operators whose job needs no Spark have this argument."""
 
     needs_engine_for: ClassVar[str] = "this task needs for this table"
-    """Part of the error for a missing package of the engine: the purpose of the package."""
+    """Part of the error about a missing package of the engine: why the job needs the package."""
 
     template_fields: Sequence[str] = (*HudiJobOperator.template_fields, "table_name")
 
@@ -48,7 +48,7 @@ class HudiServiceOperator(HudiJobOperator):
         self.run_on = run_on
 
     def check_arguments(self) -> None:
-        """Check the arguments, once all are set. Raises ValueError for errors that no rendered template can correct."""
+        """Check the arguments after all are set. Raises ValueError for errors that no template can correct."""
         self._filled_in_later = names_filled_in_later(self, self._own_fields())
         self.check_when_the_dag_is_read()
         # If `instant` is the return value of another task, it may contain empty texts. `instants_of` checks the instant

@@ -14,7 +14,7 @@ from hudi_table_services.options.timeline_only import resolve_service_options
 class UpkeepOperator(HudiServiceOperator):
     """Base of the operators for cleaning, archival and recovery. All of them have a preview.
 
-    You can end each of their jobs at any moment. If you run the job again, it continues where it stopped.
+    You can end the job of each operator at any time. If you run the job again, it continues where it stopped.
 
     :param preview: report what would happen, and write nothing.
     :param run_on: where the job runs: ``worker`` (in the task's process), or ``spark`` (submitted to Spark) for tables
@@ -32,7 +32,7 @@ class UpkeepOperator(HudiServiceOperator):
         resolve_service_options(JobRequest(base_path="/", options={key: ""}))
 
     def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """Return the job's own result, if the timeline confirms it.
+        """Return the result that the job reported, if the timeline confirms the result.
 
         Raises:
             HudiTaskError: the timeline contradicts the result.
@@ -54,7 +54,7 @@ class UpkeepOperator(HudiServiceOperator):
     def log_state_after_kill(self, run: TaskRun) -> None:
         pending = [f"{i.action.value} {i.requested_time}" for i in run.table.timeline().pending]
         self.log.warning(
-            "Killed; pending instants: %s. Run the task again to complete its work.",
+            "The task was killed; these instants are pending: %s. Run the task again to complete its work.",
             ", ".join(pending) or "none",
         )
 

@@ -30,10 +30,10 @@ class UpsertWithSizingOperator(HudiWriteOperator):
 
     .. seealso:: docs/airflow.md
 
-    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param table_name: name of the table, required if the write creates the table. The task fails if an existing table
-        has another name. (templated)
+        has a different name. (templated)
     :param operation: ``upsert``, ``insert``, ``bulk_insert``, ``delete``, ``insert_overwrite``,
         ``insert_overwrite_table`` or ``delete_partition``. (templated)
     :param source_path: file, folder or glob that Spark reads. (templated)
@@ -41,7 +41,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param source_options: options for Spark's reader. (templated)
     :param source_sql: a single SQL query on the view ``source``, which contains the source rows. (templated)
     :param record_key: columns that identify a record. (templated)
-    :param partition_by: partition columns; empty: the table is not partitioned. (templated)
+    :param partition_by: partition columns. If empty, the table is not partitioned. (templated)
     :param partitions: partition paths of the rows, if known in advance; ``on_pending_plan`` checks these partitions
         before Spark starts. (templated)
     :param ordering_field: column that decides which of two versions of a record wins: the version with the larger
@@ -54,12 +54,13 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param on_empty: what the task does if the source has no rows to write: ``succeed``, ``skip`` or ``fail``.
     :param on_pending_plan: what the task does if a clustering or compaction is pending on file groups that this write
         changes: ``refuse`` fails the task, ``wait`` defers the task until the plan is no longer pending, and
-        ``give_way`` releases these file groups from the plan. Default: ``hoodie.clustering.updates.strategy`` decides.
-        (templated)
-    :param on_rerun: what a cleared task does: ``reuse`` its earlier commit, or ``write_again``.
+        ``give_way`` releases these file groups from the plan. By default, the key
+        ``hoodie.clustering.updates.strategy`` decides. (templated)
+    :param on_rerun: what a cleared task does: ``reuse`` reports the earlier commit, and ``write_again`` writes the rows
+        again.
     :param dry_run: plan the write, report the plan, and write nothing.
-    :param spark_conn_id: Spark connection; default: the Spark connection of the hudi connection, else
-        ``spark_default``. (templated)
+    :param spark_conn_id: Spark connection. By default, the task uses the Spark connection that the hudi connection
+        names, else ``spark_default``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     :param result_base_path: folder for the request and result documents, required with ``deploy_mode="cluster"``.
         (templated)
@@ -197,6 +198,6 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         return options_of(self.hudi_options, {**sizes, STRATEGY_KEY: strategy_of(self.on_pending_plan)})
 
     def refuse_unknown_key(self, key: str) -> None:
-        # The commit stores keys with the prefix "_", and any such name is allowed.
+        # Every key with the prefix "_" is allowed, because the commit stores such keys.
         if not key.startswith("_"):
             resolve_options(UpsertRequest(base_path="/", options={key: ""}))

@@ -36,8 +36,10 @@ class HudiWriteOperator(HudiJobOperator):
         table, across all DAGs, runs and backfills. Waiting tasks are deferred and occupy no worker.
     :param on_pending_plan: what the task does if a clustering or compaction is pending on file groups that this write
         changes: ``refuse`` fails the task, ``wait`` defers the task until no such plan is pending, and ``give_way``
-        releases these file groups from the plan. Default: ``hoodie.clustering.updates.strategy`` decides. (templated)
-    :param pending_plan_timeout: maximum seconds of one wait with ``on_pending_plan="wait"``; then the task fails.
+        releases these file groups from the plan. By default, the key
+        ``hoodie.clustering.updates.strategy`` decides. (templated)
+    :param pending_plan_timeout: maximum duration, in seconds, of one wait with ``on_pending_plan="wait"``. If plans are
+        still pending after this time, the task fails.
     :param emit_partitions: add the written partition paths to the asset events of the outlets as partition keys
         (Airflow 3.3 and later). A DAG with ``PartitionedAssetTimetable`` then runs once for each partition path.
     """
@@ -70,7 +72,7 @@ class HudiWriteOperator(HudiJobOperator):
 
     @abstractmethod
     def files_at_stake(self, run: TaskRun) -> FilesAtStake | None:
-        """Return where the write may change existing files; None: nowhere. Raises InvalidRequestError."""
+        """Return where the write may change existing files, or None if it changes none. Raises InvalidRequestError."""
 
     def is_preview(self) -> bool:
         return self.dry_run_only
@@ -121,7 +123,7 @@ class HudiWriteOperator(HudiJobOperator):
             return super().conclude_job(run, submission, event)
 
     def execute_when_free(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Run the task after the wait for other attempts. Called with the trigger's event.
+        """Run the task after the wait for other attempts. Airflow passes the trigger's event.
 
         Raises:
             HudiTaskError: the triggerer could not read the table.
@@ -130,7 +132,7 @@ class HudiWriteOperator(HudiJobOperator):
         self._waited_for = end.plans
         if end.held:
             self.log.warning(
-                "Continuing, although another attempt is still executing %s.", ", ".join(end.held)
+                "The task continues, although another attempt is still executing %s.", ", ".join(end.held)
             )
         return self.execute(context)
 
@@ -173,9 +175,11 @@ class HudiWriteOperator(HudiJobOperator):
         if not self.emit_partitions or result.outcome is not Outcome.COMPLETED:
             return
         if not hasattr(event, "add_partitions"):
-            raise HudiTaskRefusedError("emit_partitions needs Airflow 3.3; the rows are written.")
+            raise HudiTaskRefusedError(
+                "emit_partitions needs Airflow 3.3 or later. The write is complete: its rows are in the table."
+            )
         keys = [each.partition_path for each in result.partitions if each.partition_path]
-        self.log.info("Partition keys of the asset event: %d", len(keys))
+        self.log.info("The number of partition keys of the asset event is %d", len(keys))
         if keys:
             event.add_partitions(keys)
 

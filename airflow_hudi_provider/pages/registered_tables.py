@@ -1,6 +1,6 @@
 """The tables that the pages may show: only assets of the deployment and tables of the configuration.
 
-The pages read storage with the API server's connections. If a browser could choose a path, a user could read every
+The pages read the storage with the API server's connections. If a browser could choose a path, a user could read every
 bucket that these connections can read.
 """
 

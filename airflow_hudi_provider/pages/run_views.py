@@ -48,7 +48,7 @@ _SHOWN = (
 def run_view(
     dag_id: str, run_id: str, task_id: str = "", map_index: int | None = None
 ) -> dict[str, Any] | None:
-    """List the return values of the run's Hudi tasks by time, then the started tasks without a return value.
+    """List the return values of the run's Hudi tasks by time, followed by the started tasks without a return value.
 
     The entries without a return value contain only ``task_id``, ``map_index``, ``operator`` and ``state``.
 

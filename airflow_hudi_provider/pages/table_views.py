@@ -1,4 +1,4 @@
-"""Views of one table for the pages, as plain JSON values. They read storage and write nothing."""
+"""Views of one table for the pages, as plain JSON values. They read the storage and write nothing."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SHOWN_INSTANTS = 1000
 SHOWN_WRITES = 100
-"""Maximum number of writes whose metadata is read. Each write needs one read of storage."""
+"""Maximum number of writes whose metadata is read. Each write needs one read from the storage."""
 
 SHOWN_GROUPS = 100
 _END = {
@@ -31,7 +31,7 @@ _END = {
         "not installed on the API server. The log of the API server contains the reason."
     ),
 }
-"""Texts that explain why the history ends, by the value of `HistoryEnd`."""
+"""Maps each value of `HistoryEnd` to a text that explains why the history ends."""
 
 
 def _hook_of(table: RegisteredTable) -> HudiHook:

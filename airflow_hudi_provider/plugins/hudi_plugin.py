@@ -1,4 +1,4 @@
-"""The plugin: macros for templates, and pages in the UI. Airflow finds it by the entry point ``airflow.plugins``."""
+"""The plugin adds macros for templates, and pages in the UI. Its entry point is in the group ``airflow.plugins``."""
 
 from datetime import datetime, timezone
 from typing import Any
@@ -13,7 +13,7 @@ def instant_time(moment: datetime) -> str:
 
 
 class LazyPages:
-    """The web application of the UI pages. It is built at the first request.
+    """The web application of the UI pages. The application is built at the first request.
 
     All processes of Airflow load plugins, but only the API server needs a web application.
     """
@@ -30,7 +30,7 @@ class LazyPages:
 
 
 def _view(name: str, query: str, destination: str, url_route: str) -> dict[str, str]:
-    # The href has no leading slash, so that it also works if Airflow is served below a path prefix.
+    # The href has no leading slash, so that the link also works if Airflow is served below a path prefix.
     return {"name": name, "href": f"hudi/{query}", "destination": destination, "url_route": url_route}
 
 

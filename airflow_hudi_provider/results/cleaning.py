@@ -51,7 +51,7 @@ def _partition(partition: CleanedPartition) -> dict[str, Any]:
 
 
 def clean_event(result: JobResult) -> dict[str, Any]:
-    """Return the extra of an asset event.
+    """Return the ``extra`` field of an asset event.
 
     A clean changes no rows, so readers of the latest state may skip the event.
     """

@@ -64,7 +64,7 @@ def draw_clustering(result: JobResult) -> str:
 
 
 def clustering_event(result: JobResult) -> dict[str, Any]:
-    """Return the extra of an asset event. A clustering changes no rows, so readers may skip the event."""
+    """Return the ``extra`` field of an asset event. A clustering changes no rows, so readers may skip the event."""
     answer = clustering_answer(result)
     names = ("outcome", "reused", "operation", "instants", "partitions", "partition_count", "groups")
     return {
@@ -108,7 +108,7 @@ def _stats(stats: FileStats) -> dict[str, Any]:
 
 
 def result_of_executed(request: JobRequest, completed: "Sequence[Clustering]") -> JobResult:
-    """Return the result of plans that an earlier attempt executed. The sizes of their files are unknown."""
+    """Return the result of plans that an earlier attempt executed. The sizes of the files are unknown."""
     instants = [clustering.instant for clustering in completed]
     plans = [
         ClusteringPlanReport(

@@ -29,7 +29,7 @@ def health_answer(result: JobResult) -> dict[str, Any]:
 
 
 def health_event(result: JobResult) -> dict[str, Any]:
-    """Return the extra of an asset event."""
+    """Return the ``extra`` field of an asset event."""
     report = _report(result)
     return {
         "outcome": result.outcome.value,

@@ -15,7 +15,7 @@ _SHOWN_OUTPUT_LINES = 3_000
 
 
 def job_line(line: str) -> tuple[str, str] | None:
-    """Return level (lower case) and text of a line that the job logged. Return None for a line of Spark."""
+    """Return the level (lower case) and the text of a line that the job logged. Return None for a line of Spark."""
     match = _JOB_LINE.match(line)
     return None if match is None else (match["level"].lower(), match["text"])
 

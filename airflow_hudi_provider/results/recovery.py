@@ -48,7 +48,7 @@ def _picture(result: JobResult) -> str:
 
 
 def recovery_event(result: JobResult) -> dict[str, Any]:
-    """Return the extra of an asset event.
+    """Return the ``extra`` field of an asset event.
 
     A rollback or restore changes rows, so consumers must read the table again.
     """

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from hudi_table_services.contract.text import NOT_PARTITIONED, bar, human_bytes
+from hudi_table_services.contract.text import NOT_PARTITIONED, bar, counted, human_bytes
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot
 
@@ -23,24 +23,24 @@ def draw_table(snapshot: TableSnapshot) -> str:
     }
     count, total = sum(map(len, sizes.values())), sum(map(sum, sizes.values()))
     lines = [
-        f"{config.table_name}: {count} files, {human_bytes(total)} in {len(sizes)} partitions "
+        f"{config.table_name}: {counted(count, 'file')}, {human_bytes(total)} in {counted(len(sizes), 'partition')} "
         f"(table version {int(config.table_version)})"
     ]
     largest = max((size for of_partition in sizes.values() for size in of_partition), default=0)
     for path in sorted(sizes)[-SHOWN_PARTITIONS:]:
         lines.extend(_partition_lines(path, sizes[path], largest))
     if len(sizes) > SHOWN_PARTITIONS:
-        lines.append(f"  … and {len(sizes) - SHOWN_PARTITIONS} partitions before these")
+        lines.append(f"  … and {counted(len(sizes) - SHOWN_PARTITIONS, 'partition')} before these")
     lines.extend(instant_lines(snapshot.timeline.instants[-SHOWN_INSTANTS:]))
     return "\n".join(lines)
 
 
 def _partition_lines(path: str, sizes: Sequence[int], largest: int) -> Iterable[str]:
-    yield f"  {path or NOT_PARTITIONED}: {len(sizes)} files, {human_bytes(sum(sizes))}"
+    yield f"  {path or NOT_PARTITIONED}: {counted(len(sizes), 'file')}, {human_bytes(sum(sizes))}"
     for size in sizes[:SHOWN_FILES]:
         yield f"    {bar(size, largest)} {human_bytes(size)}"
     if len(sizes) > SHOWN_FILES:
-        yield f"    … and {len(sizes) - SHOWN_FILES} smaller files"
+        yield f"    … and {counted(len(sizes) - SHOWN_FILES, 'smaller file')}"
 
 
 def instant_lines(instants: Sequence[Instant]) -> Iterable[str]:

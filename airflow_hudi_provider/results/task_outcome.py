@@ -88,7 +88,7 @@ def xcom_of(result: JobResult) -> dict[str, Any]:
 
 
 def event_of(result: JobResult) -> dict[str, Any]:
-    """Return the ``extra`` of an asset event. With it, a consumer can read exactly the rows that this task wrote."""
+    """Return the ``extra`` field of an asset event. With its values, a consumer reads exactly the rows of this task."""
     return {
         "outcome": result.outcome.value,
         "reused": result.reused,

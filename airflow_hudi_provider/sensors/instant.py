@@ -11,6 +11,7 @@ from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer
 from airflow_hudi_provider.sensors.table import HudiTableSensor
 from airflow_hudi_provider.tasks.templates import names_filled_in_later, refuse_emptied
 from airflow_hudi_provider.triggers.instant import HudiInstantTrigger, query_once, query_to_json
+from hudi_table_services.contract.text import counted
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -25,12 +26,12 @@ class HudiInstantSensor(HudiTableSensor):
 
     .. seealso:: docs/airflow.md
 
-    :param base_path: URI or path of the table. A relative path is below the connection's base path. (templated)
+    :param base_path: URI or path of the table. A relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param after: instant time, or ISO date and time. Only instants that became visible later count. Default: the time
-        of the latest instant that an earlier successful run of this task returned. By default, the first run counts
-        the whole active timeline. (templated)
+    :param after: instant time, or ISO date and time. Only instants that became visible after this time count. By
+        default, the sensor counts instants after the latest instant that an earlier successful run of this task
+        returned; the first run counts all instants of the active timeline. (templated)
     :param actions: actions that count: ``commit``, ``deltacommit``, ``replacecommit``, ``clean``, … Default: actions
         that write rows. (templated)
     :param operations: write operations that count, such as ``upsert`` or ``cluster``. (templated)
@@ -83,12 +84,12 @@ class HudiInstantSensor(HudiTableSensor):
             return self.no_table(hook)
         since = f"after {query.after}" if query.after else "on the timeline"
         self.log.info(
-            "%d of %d instants of %s %s%s",
-            answer.count,
-            self.min_count,
+            "%s: the sensor found %s %s%s; it needs %d",
             hook.storage.uri,
+            counted(answer.count, "instant"),
             since,
             _latest(answer),
+            self.min_count,
         )
         return PokeReturnValue(is_done=answer.count >= self.min_count, xcom_value=answer.to_json())
 
@@ -96,14 +97,16 @@ class HudiInstantSensor(HudiTableSensor):
         return HudiInstantTrigger(query=query_to_json(query), **self.common_arguments())
 
     def describe(self, answer: dict[str, Any]) -> str:
-        return f"{answer['count']} instants, the latest at {answer['until']}"
+        return f"{counted(answer['count'], 'instant')}, the latest at {answer['until']}"
 
     def _after(self, context: "Context") -> str:
         """Return the instant time, or ISO date and time, after which instants count. If empty, all instants count."""
         refuse_emptied(self, self._filled_in_later)
         if self.after is not None:
             if not str(self.after).strip():
-                raise HudiTaskRefusedError("after is empty after rendering.")
+                raise HudiTaskRefusedError(
+                    "The argument 'after' is empty after Airflow rendered its template."
+                )
             return str(self.after)
         ti = context["ti"]
         # With a map index, Airflow returns one value, from the latest earlier run. Without a map index, Airflow

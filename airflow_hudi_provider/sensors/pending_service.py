@@ -33,7 +33,7 @@ class HudiPendingServiceSensor(HudiTableSensor):
 
     .. seealso:: docs/airflow.md
 
-    :param base_path: URI or path of the table. A relative path is below the connection's base path. (templated)
+    :param base_path: URI or path of the table. A relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     :param services: services to wait for: ``clustering``, ``compaction``, ``clean``, ``rollback``, ``restore``,

@@ -97,8 +97,8 @@ class HudiTableSensor(BaseSensorOperator):
         push_table_link(self, context)
         if self.mode == "reschedule" and self.poke_interval < _SHORTEST_RESCHEDULE_S:
             self.log.warning(
-                "poke_interval=%g in mode reschedule: Airflow may regard a task that resumes so soon as failed. "
-                "Use 60 or more, or deferrable=True.",
+                "poke_interval=%g is short for mode reschedule: if a task resumes too soon, Airflow may consider it "
+                "failed. Use 60 or more, or deferrable=True.",
                 self.poke_interval,
             )
         if not self.deferrable:

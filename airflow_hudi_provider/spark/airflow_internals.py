@@ -1,8 +1,9 @@
 """Access to private names of Airflow's Spark provider.
 
-The only other use is in `operators.job`, which overrides the operator's `_get_hook`.
+Only one other module uses a private name: `operators.job` overrides the operator's `_get_hook`.
 
-Checked with apache-airflow-providers-apache-spark 6.0.0 (locks/airflow31.txt) and 6.3.4 (locks/spark.txt).
+The names were checked with apache-airflow-providers-apache-spark 6.0.0 (locks/airflow31.txt) and 6.3.4
+(locks/spark.txt).
 """
 
 from collections.abc import Mapping
@@ -66,12 +67,12 @@ def use_connection(task: SparkSubmitOperator, conn_id: str) -> None:
 
 
 def deploy_mode(task: SparkSubmitOperator) -> str | None:
-    """Return the deploy mode in the operator's arguments; None: the connection decides."""
+    """Return the deploy mode in the operator's arguments, or None if the connection decides."""
     return task._deploy_mode
 
 
 def spark_binary(task: SparkSubmitOperator) -> str | None:
-    """Return the program that the hook runs as spark-submit; None: the connection or the hook decides."""
+    """Return the program that the hook runs as spark-submit, or None if the connection or the hook decides."""
     return task._spark_binary
 
 
@@ -81,14 +82,14 @@ def use_spark_binary(task: SparkSubmitOperator, binary: str) -> None:
 
 
 def tracking(task: SparkSubmitOperator) -> Tracking | None:
-    """Return the kind of master that Airflow asks for the driver's state; None: spark-submit waits for the driver."""
+    """Return the kind of master that Airflow asks for the driver's state. If spark-submit waits for it, return None."""
     if getattr(task, _TRACKS_YARN, False):
         return "yarn"
     return "kubernetes" if getattr(task, _TRACKS_KUBERNETES, False) else None
 
 
 def yarn_auth(task: SparkSubmitOperator) -> Any:
-    """Return the object that signs requests to YARN; None: the argument is not given."""
+    """Return the object that signs requests to YARN, or None if the argument is not given."""
     return getattr(task, _YARN_AUTH, None)
 
 
@@ -98,7 +99,7 @@ def driver_keys(task: SparkSubmitOperator) -> list[str]:
 
 
 def hook_of(task: SparkSubmitOperator) -> "SparkSubmitHook | None":
-    """Return the hook of the running submission; None: nothing was submitted yet."""
+    """Return the hook of the running submission, or None if nothing was submitted yet."""
     return task._hook
 
 
@@ -109,7 +110,7 @@ def log_through(hook: "SparkSubmitHook", log: Any) -> None:
 
 
 def submit_process(task: SparkSubmitOperator) -> "subprocess.Popen[Any] | None":
-    """Return the process of spark-submit; None: no process was started."""
+    """Return the process of spark-submit, or None if no process was started."""
     process: subprocess.Popen[Any] | None = getattr(task._hook, "_submit_sp", None)
     return process
 
@@ -152,7 +153,7 @@ def end_application(operator: SparkSubmitOperator, how: Tracking, application: s
     if how == "yarn":
         hook._yarn_application_id = application
     elif how == "kubernetes":
-        # The connection may name no namespace, or not the namespace of the driver.
+        # The connection may name no namespace, or a namespace that is not the driver's.
         hook._connection["namespace"], _, hook._kubernetes_driver_pod = application.partition(":")
     else:
         hook._driver_id = application

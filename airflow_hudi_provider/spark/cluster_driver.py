@@ -1,4 +1,7 @@
-"""Drivers on a cluster: wait for them in the triggerer, wait for drivers of earlier tries, and end drivers."""
+"""Drivers on a cluster.
+
+This module lets the triggerer wait for the driver of a task, waits for drivers of earlier tries, and ends drivers.
+"""
 
 import time
 from datetime import timedelta
@@ -90,11 +93,12 @@ class ClusterDriver:
     def check_earlier(self, owner: str) -> None:
         """Decide whether Airflow may wait for the driver that an earlier try submitted; see `TaskMemory`.
 
-        Airflow may wait for a driver of the same owner that is active or succeeded. If the driver failed, remove it
-        from the store. If the driver has another owner, end it, wait for its end, and remove it from the store.
+        Airflow may wait for the driver if the owner of the driver is `owner` or unknown, and the driver is active or
+        succeeded. If the driver failed, remove it from the store. If the driver has a different owner, end the driver,
+        wait for its end, and remove it from the store.
 
         Raises:
-            HudiTaskError: the driver of another owner is still running after the request to end it.
+            HudiTaskError: the driver is still running although this method has requested its end.
         """
         memory = self._run.memory
         application = memory.driver
@@ -107,13 +111,15 @@ class ClusterDriver:
                 memory.forget_driver()
             return
         if state in _MAY_RUN:
-            self._task.log.info("Waiting for the end of %s, an earlier driver of this task", application)
+            self._task.log.info(
+                "This try waits for the end of %s, an earlier driver of this task", application
+            )
             self._end(application)
             self._wait_for_end(application)
         memory.forget_driver()
 
     def end_deferred(self) -> None:
-        """End the driver of a deferred try. The next try does not use this driver, but waits for its end."""
+        """End the driver of a deferred try. The next try does not use this driver, but waits for the driver's end."""
         if (application := self._run.memory.noted_driver) is not None:
             self._end(application)
         self._run.memory.mark_driver_as_ending()
@@ -153,7 +159,7 @@ class ClusterDriver:
             time.sleep(_POLL_INTERVAL_S)
 
     def _state(self, application: str) -> _DriverState:
-        # Use another operator: Airflow creates the task's own hook only once, with the final arguments of the job.
+        # Use a separate operator: Airflow creates the task's own hook only once, with the final arguments of the job.
         operator = self._query_operator(self._tracking_of(application))
         try:
             status = operator.get_job_status(application, self._run.context)
@@ -176,10 +182,10 @@ class ClusterDriver:
         )
 
     def _tracking_of(self, application: str) -> airflow_internals.Tracking:
-        """Return the kind of master of a driver.
+        """Return the kind of master that runs a driver.
 
-        The arguments of the task may have changed since the submission. If they name no kind of master, the form of
-        the driver's id shows it.
+        The arguments of the task may have changed since the submission. If the arguments name no kind of master, the
+        form of the driver's id shows the kind.
         """
         by_name: airflow_internals.Tracking = (
             "yarn" if application.startswith("application_") else "kubernetes"

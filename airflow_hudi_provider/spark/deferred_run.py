@@ -66,9 +66,9 @@ class DeferredRun:
     def can_continue(self, owner: str) -> bool:
         """Return whether this try can continue the run of an earlier try.
 
-        The run must have the same owner, and it must be active or have ended with exit code 0. If an active run has
-        another owner, or was asked to end, this method ends the run and returns False. An active run on another machine
-        must also have a fresh heartbeat.
+        The owner of the run must be `owner`, and the run must be active or have ended with exit code 0. If an active
+        run has a different owner, or was asked to end, this method ends the run and returns False. An active run on
+        another machine must also have a fresh heartbeat.
 
         Raises:
             HudiTaskError: the earlier run does not end.
@@ -95,7 +95,7 @@ class DeferredRun:
         return seen.state is RunState.ENDED and seen.exit_code == 0
 
     def _end_earlier(self, run: SupervisedRun) -> None:
-        self._task.log.info("Waiting for the end of an earlier Spark run of this task")
+        self._task.log.info("This try waits for the end of an earlier Spark run of this task")
         run.ask_to_end()
         if run.wait_for_end(_EARLIER_RUN_TIMEOUT_S).state is RunState.RUNNING:
             raise HudiTaskError(
@@ -130,7 +130,9 @@ class DeferredRun:
         )
 
     def wait(self, event: dict[str, Any]) -> Exception | None:
-        """Return the error of the run; None: the run succeeded. If the run is active on this machine, wait for its end.
+        """Return the error of the run, or None if the run succeeded.
+
+        If the run is active on this machine, first wait for its end.
 
         Args:
             event: event of the trigger.
@@ -154,7 +156,9 @@ class DeferredRun:
         self._log_output(run)
         if seen.state is not RunState.ENDED:
             where = (
-                "" if seen.is_here else " It ran on another machine; the next try checks for its heartbeat."
+                ""
+                if seen.is_here
+                else " It ran on another machine; the next try checks whether it has a heartbeat."
             )
             return HudiTaskError(f"The supervisor of the Spark run died, e.g. with its machine.{where}")
         if seen.exit_code == 0:
@@ -163,7 +167,10 @@ class DeferredRun:
         return HudiTaskError(f"spark-submit ended with exit code {seen.exit_code}{why}.")
 
     def discard(self) -> None:
-        """Log the output of a finished run and remove the run. No task read its outcome, because the worker died."""
+        """Log the output of a finished run, and remove the run.
+
+        The worker died before the task read the outcome of the run.
+        """
         run = self.supervised
         if run.observe().state in (RunState.ENDED, RunState.LOST):
             self._log_output(run)

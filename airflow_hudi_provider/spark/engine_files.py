@@ -27,10 +27,10 @@ def script_path(name: str) -> Path:
 
 
 def engine_archive(folder: Path | None = None) -> Path:
-    """Return the path of the engine as a zip archive for ``--py-files``; reuse an archive with the same checksum.
+    """Return the path of the engine as a zip archive for ``--py-files``. Reuse an archive of the same files.
 
     Args:
-        folder: folder for the archive; None: a folder of this user below the temporary folder.
+        folder: folder for the archive. None means a folder of this user below the temporary folder.
     """
     files = package_files()
     digest = hashlib.sha256()

@@ -20,7 +20,8 @@ class SparkEnvironment:
     """Program and environment variables that a submission needs in addition to the user's arguments.
 
     Attributes:
-        binary: path of spark-submit; None: Airflow's hook uses the user's own program or its default.
+        binary: path of spark-submit. If None, Airflow's hook uses the program that the user chose, or the hook's
+            default.
         variables: additional environment variables for spark-submit.
     """
 
@@ -61,7 +62,7 @@ def refuse_other_programs(binary_of_connection: str | None, conn_id: str) -> Non
 
 
 def refuse_missing_kubernetes_provider(master: str) -> None:
-    """Raise HudiTaskRefusedError if the Kubernetes provider is missing, since Airflow's error does not name it."""
+    """Raise HudiTaskRefusedError if the Kubernetes provider is missing. Airflow's error would not name the provider."""
     if "k8s" not in master or _has_module("airflow.providers.cncf.kubernetes"):
         return
     raise HudiTaskRefusedError(
@@ -87,8 +88,8 @@ def prepare_environment(
     """Find spark-submit, and find Java in the places that spark-submit searches.
 
     Args:
-        binary: the user's own spark-submit; this function does not check its Java.
-        binary_of_connection: name of another spark-submit in a folder of ``PATH``.
+        binary: the spark-submit that the user chose. If it is given, this function does not search for Java.
+        binary_of_connection: name of the spark-submit that the connection chose, in a folder of ``PATH``.
         variables: environment variables that the user gives to spark-submit.
         conf: the user's Spark properties.
 
@@ -113,7 +114,7 @@ def prepare_environment(
             f"{name} was not found: neither in the worker's PATH nor in the packages of its Python. "
             "Run pip install pyspark on the worker, add Spark's bin folder to PATH, or set spark_binary."
         )
-    # With other masters, Airflow would pass SPARK_HOME to a driver on a machine that does not have this folder.
+    # With any other master, Airflow would pass SPARK_HOME to a driver on a machine that does not have this folder.
     home = {"SPARK_HOME": str(beside)} if master.startswith(("local", "spark:")) else {}
     return SparkEnvironment(binary=str(beside / "bin" / "spark-submit"), variables={**wanted, **home})
 
@@ -144,7 +145,7 @@ def _python_of_local_jobs(
 
 
 def _spark_beside_this_python() -> Path | None:
-    """Return the home of Spark inside the package pyspark; None: there is no Spark, as with pyspark-client."""
+    """Return the home of Spark inside the package pyspark. Return None if no Spark is there, as with pyspark-client."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         return None

@@ -27,12 +27,12 @@ _ABANDONED_AFTER_S = 24 * 3600.0
 
 
 class JobExchange:
-    """Request and result documents of one submission. As a context manager it removes the request at the end.
+    """Request and result documents of one submission. The end of a ``with`` block removes the request.
 
     Args:
         folder_uri: folder that both worker and driver can access, required if the driver runs on a cluster. All tries
-            use the same file names, because a retry may wait for a driver of an earlier try. Empty: a private folder
-            of this worker.
+            use the same file names, because a retry may wait for a driver of an earlier try. If empty, the
+            exchange uses a private folder of this worker.
         place: DAG id, run id, task id and, for a mapped task, map index.
         storage_options: storage options for the folder.
     """
@@ -103,7 +103,7 @@ class JobExchange:
             storage.delete(path.rpartition("/")[2])
 
     def read_result(self, request_id: str) -> JobResult | None:
-        """Return the result of this request; None: there is no valid result, for the reason in `problem`."""
+        """Return the result of this request. If there is no valid result, set `problem` and return None."""
         try:
             result = read_result(self._storage().read("result.json").decode())
         except ObjectNotFoundError:

@@ -14,7 +14,7 @@ _KILLED_WITHIN_S = 0.5
 def end_processes(process: "subprocess.Popen[Any]", deadline: float) -> None:
     """Ask the process and its descendants to end, wait until the deadline, and kill the remaining processes.
 
-    The function does nothing if the process has ended, because another process may now have the same id.
+    The function does nothing if the process has ended, because its id may now belong to another process.
 
     Args:
         deadline: point in time on the clock of `time.monotonic`.

@@ -32,7 +32,7 @@ def write_json(path: Path, document: dict[str, Any]) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """Read a document; None: the file does not exist, cannot be accessed, or contains no JSON object.
+    """Read a document. Return None if the file does not exist, cannot be accessed, or contains no JSON object.
 
     Raises:
         OSError: the file system does not answer.

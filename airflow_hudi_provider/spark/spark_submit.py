@@ -1,7 +1,7 @@
 """Run spark-submit through Airflow's operator.
 
-This module checks the arguments, separates the job's log lines from Spark's, and ends spark-submit if the task is
-killed.
+This module checks the arguments, separates the job's log lines from the lines of Spark, and ends spark-submit if the
+task is killed.
 """
 
 import time
@@ -47,7 +47,7 @@ class SparkSubmit:
         """Whether the driver runs on a cluster; set by `prepare`."""
 
     def prepare(self) -> str:
-        """Check the arguments before the submission; return the folder for documents, empty in client mode.
+        """Check the arguments before the submission; return the folder for documents, or an empty text in client mode.
 
         Raises:
             HudiTaskRefusedError: the job cannot be submitted with these arguments.
@@ -97,13 +97,13 @@ class SparkSubmit:
         is_untracked = self.is_on_cluster and airflow_internals.tracking(task) != "yarn"
         if "yarn" in master and is_untracked and getattr(task, "durable", False):
             task.log.info(
-                "This task waits until spark-submit ends. With yarn_track_via_rm_api=True, it would poll YARN's "
+                "This task waits until spark-submit ends. With yarn_track_via_rm_api=True, the task would poll YARN's "
                 "resource manager instead."
             )
             task.durable = False
 
     def run(self) -> Exception | None:
-        """Run spark-submit to its end. Return an error, never raise it, because the timeline decides the outcome."""
+        """Run spark-submit to its end. Return errors instead of raising them: the timeline decides the outcome."""
         try:
             self._task.run_spark_submit(self._run.context)
         except Exception as error:

@@ -32,8 +32,8 @@ class SparkEnd:
     """The end of a submission, before the operator reads the timeline.
 
     Attributes:
-        result: the job's result document; None: there is no valid result, for the reason in `problem`.
-        failure: the error of spark-submit; None: spark-submit ended with exit code 0.
+        result: the job's result document, or None if there is no valid result; `problem` then contains the reason.
+        failure: the error of spark-submit, or None if spark-submit ended with exit code 0.
     """
 
     request: JobRequest
@@ -69,7 +69,7 @@ class Submission:
         return self._task.build_request(self.run.location, self.run.request_id, result_uri)
 
     def continue_earlier(self) -> None:
-        """Wait for the Spark run of an earlier try, if there is one; end the run first if it must not continue.
+        """Wait for the Spark run of an earlier try, if there is one. If the run must not continue, end it.
 
         Call this method before all other waits of the task, because the earlier try has already passed those waits.
         If a driver on a cluster may continue, `submit` makes Airflow wait for that driver.
@@ -99,7 +99,10 @@ class Submission:
             self._task.leave_turn(self.run, request_of(owner))
 
     def discard_earlier(self) -> None:
-        """Remove run and documents of an earlier try that completed the request before its worker was killed."""
+        """Remove the run and the documents of an earlier try.
+
+        That try completed the request, but its worker was killed before the task could end.
+        """
         if self._task.deferrable:
             self._deferred.discard()
         self._driver.discard()

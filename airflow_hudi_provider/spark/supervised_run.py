@@ -45,9 +45,10 @@ class RunObservation:
     """One observation of a supervised run.
 
     Attributes:
-        owner: text from `owner_of`; a task with another owner must not continue the run.
+        owner: text from `owner_of`; a task with a different owner must not continue the run.
         launch: unique name of this run.
-        exit_code: exit code of spark-submit, once the run has ended; negative: the signal that ended spark-submit.
+        exit_code: exit code of spark-submit after the end of the run. If the code is negative, a signal ended
+            spark-submit.
         was_asked: whether a task or trigger asked the run to end.
         heartbeat: text that changes with each heartbeat.
         is_here: whether the run is on this machine; only then `state` is certain.
@@ -66,7 +67,7 @@ def folder_of_runs(setting: str = "") -> Path:
     """Create the folder of this user's runs if necessary, and return its path.
 
     Args:
-        setting: value of ``[hudi] run_folder``; empty: a folder below the temporary folder.
+        setting: value of ``[hudi] run_folder``. If empty, the runs are in a folder below the temporary folder.
 
     Raises:
         HudiTaskRefusedError: other users could write files to the folder.
@@ -121,9 +122,9 @@ class SupervisedRun:
             ) from error
 
     def write_launcher(self, binary: str) -> str:
-        """Write a launcher program, which takes the arguments of spark-submit, and return its path.
+        """Write a launcher program, and return the path of the program.
 
-        The launcher returns as soon as spark-submit runs.
+        The launcher takes the arguments of spark-submit, and returns as soon as spark-submit runs.
 
         Args:
             binary: path of spark-submit, or its name in a folder of ``PATH``.
@@ -177,7 +178,7 @@ class SupervisedRun:
         """Ask the supervisor to end the run. The supervisor notices this within a second.
 
         Args:
-            launch: end only the run of this name, and no later run; empty: end any run.
+            launch: unique name of the run to end. If empty, end the current run of the folder.
 
         Returns:
             Whether such a run exists.
@@ -189,7 +190,7 @@ class SupervisedRun:
         return True
 
     def has_heartbeat(self, timeout_s: float) -> bool:
-        """Wait and return whether a run on another machine refreshes its heartbeat, or ends, within this time."""
+        """Wait up to this time. Return whether the run on another machine refreshed its heartbeat or ended."""
         first, deadline = self.observe(), time.monotonic() + timeout_s
         while (seen := self.observe()).heartbeat == first.heartbeat and seen.state is RunState.RUNNING:
             if time.monotonic() > deadline:
@@ -218,7 +219,7 @@ class SupervisedRun:
         shutil.rmtree(aside, ignore_errors=True)
 
     def new_output(self) -> list[str]:
-        """Return whole lines of output that no process has returned before; at most 256 KiB in one call."""
+        """Return the complete lines of output that no process has returned before, but at most 256 KiB."""
         shown = self.folder / run_files.SHOWN
         lines, self._shown = self.output_from(max(self._shown, _number(shown)))
         if lines:
@@ -229,7 +230,7 @@ class SupervisedRun:
         return lines
 
     def output_from(self, position: int, most_bytes: int = 256 << 10) -> tuple[list[str], int]:
-        """Return the whole lines of output that begin at a position, and the position after these lines."""
+        """Return the complete lines of output that begin at a position, and the position after these lines."""
         try:
             with (self.folder / run_files.OUTPUT).open("rb") as file:
                 file.seek(position)
@@ -277,7 +278,7 @@ def sweep_abandoned(root: Path) -> None:
     """Remove runs that ended at least a day ago and that no task has concluded, including runs of other machines.
 
     A run counts as ended since the last change of its folder, because the folder of an active run changes every second.
-    The function ignores folders with names of another form.
+    The function ignores folders whose names do not have the form of a run's name.
     """
     for folder in root.iterdir():
         if not _OUR_NAME.search(folder.name):

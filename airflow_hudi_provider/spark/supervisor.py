@@ -22,7 +22,7 @@ from airflow_hudi_provider.spark import run_files
 from airflow_hudi_provider.spark.processes import end_processes
 
 BEAT_S = 1.0
-"""Seconds between two heartbeats, and between two checks whether the run is to end."""
+"""Seconds between two heartbeats, and between two checks of whether the run must end."""
 
 END_GRACE_S = 15.0
 """Seconds that Spark gets for its shutdown; a trigger that ends a run may wait 30 s for the end."""
@@ -32,10 +32,10 @@ _RUNS = b"ok"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Launch a run from ``FOLDER PROGRAM ARGUMENT…``. Return as soon as the program runs or has failed to start.
+    """Launch a run, with arguments ``FOLDER PROGRAM ARGUMENT…``. Return when the program runs, or could not start.
 
     Returns:
-        0: the supervisor runs; 1: the supervisor does not run, for the reason on standard output.
+        0 if the supervisor runs, or 1 if it does not run. In the second case, standard output contains the reason.
     """
     folder, *command = sys.argv[1:] if arguments is None else arguments
     reader, writer = os.pipe()
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if said == _RUNS:
         print(f"The run continues under its supervisor; its output is in {folder}/{run_files.OUTPUT}")
         return 0
-    print(f"The run did not begin: {said.decode(errors='replace') or 'its supervisor ended at once.'}")
+    print(f"The run did not begin: {said.decode(errors='replace') or 'its supervisor ended immediately.'}")
     return 1
 
 
@@ -114,7 +114,7 @@ class Supervisor:
         return 0
 
     def _lock(self) -> TextIO:
-        """Lock the lock file. Retry for some seconds, because a process that observes this run also locks the file."""
+        """Lock the lock file. Retry for some seconds, because observers of this run also lock it briefly."""
         lock = open(self._folder / run_files.LOCK, "w")  # noqa: SIM115 - the caller closes it
         deadline = time.monotonic() + _LOCK_TIMEOUT_S
         while True:
@@ -167,7 +167,7 @@ class Supervisor:
 
 
 def _created(pid: int) -> float | None:
-    """Return the start time of a process; None: it has ended.
+    """Return the start time of a process, or None if the process has ended.
 
     The start time distinguishes the process from later processes with the same id.
     """

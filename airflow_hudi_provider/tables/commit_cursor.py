@@ -26,7 +26,7 @@ class CommitCursor:
     therefore stores each known write of the part of the timeline in which writes may still complete.
 
     Attributes:
-        floor: a requested time. All writes that were requested earlier were already reported or do not count. If
+        floor: a requested time. All writes with an earlier requested time were reported or do not count. If
             empty, the cursor is at the beginning of the active timeline.
         known: requested times, at or after the floor, of completed writes that were reported or do not count.
     """
@@ -36,12 +36,12 @@ class CommitCursor:
 
     @classmethod
     def before_all(cls) -> "CommitCursor":
-        """Return a cursor that knows no write. All writes are new, including archived writes."""
+        """Return a cursor that knows no write. For this cursor, all writes are new, including archived writes."""
         return cls(floor=_BEFORE_ALL)
 
     @classmethod
     def at_head(cls, timeline: Timeline) -> "CommitCursor":
-        """Return a cursor that knows all completed writes. Later writes are new, even after they are archived."""
+        """Return a cursor that knows all completed writes. Future writes are new, even after they are archived."""
         return cls.before_all().past(timeline, timeline.completed_writes)
 
     def new_writes(self, timeline: Timeline, archived: Iterable[Instant] = ()) -> tuple[Instant, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.clustering import CommitCount
 from hudi_table_services.model.write_stat import WriteOperation
@@ -14,10 +15,10 @@ SHOWN_INSTANTS = 50
 def commit_payload(count: CommitCount, every: int) -> dict[str, Any]:
     """Return ``{"count", "every", "since", "since_state", "instants", "not_counted", "dedupe_key"}``.
 
-    ``since`` is the newest clustering, completed or pending, or None. ``instants`` are the latest counted commits.
-    ``dedupe_key`` changes when ``every`` more commits have completed or the table is clustered. If a triggerer fires an
-    event again after a restart, both events have the same key, so a receiver can recognise the second event. The key is
-    empty if no clustering is due.
+    ``since`` is the newest completed or pending clustering, or None if there is no clustering. ``instants`` are the
+    latest counted commits. ``dedupe_key`` changes when ``every`` more commits have completed or the table is clustered.
+    If a triggerer fires an event again after a restart, both events have the same key, so a receiver can recognise the
+    second event. The key is empty if no clustering is due.
 
     Args:
         every: number of commits after which a clustering is due, 1 or more.
@@ -42,7 +43,7 @@ def describe_count(payload: Mapping[str, Any]) -> str:
         else "on the timeline, which has no clustering"
     )
     latest = f"; the last at {payload['instants'][-1]}" if payload["instants"] else ""
-    return f"{payload['count']} of {payload['every']} commits {since}{latest}"
+    return f"{payload['count']} of {counted(payload['every'], 'commit')} {since}{latest}"
 
 
 def _dedupe_key(count: CommitCount, every: int) -> str:

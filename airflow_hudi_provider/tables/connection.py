@@ -35,7 +35,7 @@ def locate_table(
     A relative base path is below the connection's base path.
 
     Raises:
-        HudiTaskRefusedError: a connection does not exist or has another type, or there is no base path.
+        HudiTaskRefusedError: a connection does not exist or has a wrong type, or there is no base path.
     """
     hudi = None if hudi_conn_id is None else find_connection(hudi_conn_id, "hudi_conn_id", ("hudi",))
     extra = {} if hudi is None else hudi.extra_dejson
@@ -55,13 +55,13 @@ def find_connection(conn_id: str, argument: str, types: tuple[str, ...] = ()) ->
     S3 hook.
 
     Raises:
-        HudiTaskRefusedError: the connection does not exist, or its type is not one of `types`.
+        HudiTaskRefusedError: the connection does not exist, or `types` does not contain its type.
     """
     try:
         connection = BaseHook.get_connection(conn_id)
     except AirflowNotFoundException:
         raise HudiTaskRefusedError(
-            f"There is no connection {conn_id!r} ({argument}). Create it under Admin → Connections, or by the "
+            f"There is no connection {conn_id!r} ({argument}). Create it under Admin → Connections, or with the "
             f"environment variable AIRFLOW_CONN_{conn_id.upper()}."
         ) from None
     if types and connection.conn_type not in types:
@@ -73,7 +73,9 @@ def find_connection(conn_id: str, argument: str, types: tuple[str, ...] = ()) ->
 
 def _base_path(argument: str | None, hudi: Connection | None) -> str:
     if argument is not None and not argument.strip():
-        raise HudiTaskRefusedError("base_path is empty after rendering: check its template.")
+        raise HudiTaskRefusedError(
+            "The argument 'base_path' is empty after Airflow rendered its template: check the template."
+        )
     root = (hudi.host or "").rstrip("/") if hudi is not None else ""
     path = (argument or "").strip()
     if path.startswith("/") or ":/" in path:
@@ -87,7 +89,7 @@ def _base_path(argument: str | None, hudi: Connection | None) -> str:
             f"base_path={path!r} is relative. Give a URI or an absolute path, or hudi_conn_id with a base path."
         )
     raise HudiTaskRefusedError(
-        "There is no base path: give the argument base_path, or hudi_conn_id of a connection that has one."
+        "There is no base path: give the argument base_path, or the hudi_conn_id of a connection with a base path."
     )
 
 

@@ -23,11 +23,11 @@ class RegisteredTable:
 
     Attributes:
         table_id: identifies the table in URLs. The id is a hash of the base path. For a relative or empty base path,
-            it is a hash of the base path and the connection.
+            the id is a hash of the base path and the connection.
         name: name of the asset, or of the entry in the configuration.
         base_path: URI or path. The path may be relative to the base path of the connection, or empty.
-        asset_id: Airflow's id of the asset. The permissions for the asset are the permissions for the table. None if
-            the table is from the configuration.
+        asset_id: Airflow's id of the asset, or None if the table is from the configuration. The permissions for the
+            asset are also the permissions for the table.
     """
 
     table_id: str

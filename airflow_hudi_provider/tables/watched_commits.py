@@ -108,8 +108,8 @@ class CommitWatch:
             return ()
         first = first_write_time(timeline) or ""
         if self._archived[0] != first:
-            # Keep only writes that may be new. Writes before the floor of the cursor are not new, and will not be new
-            # later either, because the floor never decreases.
+            # Keep only writes that may be new. Writes before the floor of the cursor are not new, and will never be
+            # new, because the floor never decreases.
             found = [w for w in hook.archived_writes() if w.instant.requested_time >= cursor.floor]
             for write in found:
                 self._read.setdefault(write.instant.requested_time, write.metadata)

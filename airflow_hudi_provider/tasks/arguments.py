@@ -26,7 +26,7 @@ def options_of(hudi_options: Mapping[str, Any] | None, typed: Mapping[str, Any])
     """Combine ``hudi_options`` with the keys that other arguments of the task set; convert all values to text.
 
     Args:
-        typed: map from keys to the values of the arguments; the value of an argument that is not given is None.
+        typed: maps each key to the value of its argument, or to None if the argument is not given.
 
     Raises:
         InvalidRequestError: an argument and its key have different values.
@@ -59,11 +59,12 @@ def whole_number_of(name: str, value: int | str) -> int:
 def instants_of(given: object) -> tuple[str, ...]:
     """Read instant times from an argument: the return value of another task, a list, one time, or a text.
 
-    A template renders to text: times separated by commas, or a list or return value in JSON or Python notation.
+    A rendered template is a text. It contains times separated by commas, or a list or return value in JSON or Python
+    notation.
     Return an empty tuple for a list or return value that contains no instant time.
 
     Raises:
-        InvalidRequestError: the argument is empty, or has another form.
+        InvalidRequestError: the argument is empty, or has an unknown form.
     """
     if isinstance(given, str) and given.strip()[:1] in ("[", "{", "("):
         given = _parsed(given.strip())
@@ -78,7 +79,8 @@ def instants_of(given: object) -> tuple[str, ...]:
         given = given["instants"]
     if given is None or (isinstance(given, str) and given.strip() in ("", "None", "null")):
         raise InvalidRequestError(
-            "instant is empty after rendering. An empty value does not mean all pending plans.",
+            "The argument 'instant' is empty after Airflow rendered its template. An empty value does not mean "
+            "all pending plans.",
             hint="Check the template and the values to which it refers; to select all pending plans, omit instant.",
         )
     if isinstance(given, str):

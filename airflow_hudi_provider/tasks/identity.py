@@ -20,7 +20,7 @@ def place_of(context: "Context") -> tuple[str, ...]:
 
 
 def identity_of(context: "Context", retries: int | None, on_rerun: OnRerun) -> str:
-    """Return the request id: the same for every try of a task in a run, so that no two tries write the same rows.
+    """Return the request id. All tries of a task in a run have the same id, so that no rows are written twice.
 
     With ``write_again``, each clearing of the task produces a new id; automatic retries keep the id.
     """

@@ -1,7 +1,6 @@
 """Lineage of tasks for OpenLineage: datasets, statistics, schema, and the run facet ``hudi`` of this provider.
 
-Dataset names follow OpenLineage's naming rules. If the OpenLineage provider is not installed, this module does not
-import it, and tasks report no lineage.
+Dataset names follow OpenLineage's naming rules. If the OpenLineage provider is not installed, tasks report no lineage.
 """
 
 import json
@@ -21,9 +20,10 @@ RUN_FACET = "hudi"
 
 
 def dataset_name(path: str) -> tuple[str, str] | None:
-    """Return namespace and name: ``s3a://lake/flights`` → ``("s3://lake", "flights")``; None: the path is relative.
+    """Return the namespace and the name of a dataset, or None if the path is relative.
 
-    Names of local files and of HDFS files begin with a slash; see https://openlineage.io/docs/spec/naming.
+    For example, ``s3a://lake/flights`` has the namespace ``s3://lake`` and the name ``flights``. Names of local files
+    and of HDFS files begin with a slash; see https://openlineage.io/docs/spec/naming.
     """
     if path.startswith("/"):
         return "file", path.rstrip("/") or "/"
@@ -45,7 +45,7 @@ class LineageTask(Protocol):
 
     @property
     def changes_table(self) -> bool:
-        """Whether the task can change the table; False: the task only reads the table."""
+        """Whether the task can change the table. If False, the task only reads the table."""
 
     def find_table(self) -> "HudiHook":
         """Return the hook of the table that the rendered arguments name."""
@@ -70,7 +70,7 @@ def lineage_of(task: LineageTask, result: JobResult | None) -> Any:
         table = task.find_table()
         base_path = table.location.base_path
     except Exception as error:
-        _LOG.debug("No lineage: %s", error)
+        _LOG.debug("The task reports no lineage: %s", error)
         return None
     is_written = task.changes_table and not task.is_preview()
     inputs = [*task.lineage_inputs(), *(() if is_written else (base_path,))]
@@ -117,7 +117,7 @@ def _schema_facet(table: "HudiHook", result: JobResult) -> dict[str, Any]:
     try:
         fields = _schema_fields(table, result.instant_time or "")
     except Exception as error:
-        _LOG.debug("No schema for lineage: %s", error)
+        _LOG.debug("The lineage has no schema: %s", error)
         return {}
     described = [SchemaDatasetFacetFields(name=name, type=kind) for name, kind in fields]
     return {"schema": SchemaDatasetFacet(fields=described)} if described else {}
@@ -134,7 +134,7 @@ def _schema_fields(table: "HudiHook", instant_time: str) -> list[tuple[str, str]
 
 
 def avro_type(kind: Any) -> str:
-    """Convert an Avro type to a short name: ``["null", "string"]`` → ``string``."""
+    """Convert an Avro type to a short name, such as ``["null", "string"]`` to ``string``."""
     if isinstance(kind, list):
         return " or ".join(avro_type(each) for each in kind if each != "null")
     if isinstance(kind, dict):

@@ -15,7 +15,7 @@ _NO_OWNER = "nobody"
 
 
 class TaskMemory:
-    """The state store of one task. Airflow's operator stores the id of a driver on a cluster in the same store.
+    """The state store of one task. In this store, Airflow's operator stores the id of a driver on a cluster.
 
     Args:
         operator: the task's operator, which defines the keys under which Airflow stores the driver.
@@ -30,14 +30,14 @@ class TaskMemory:
 
     @property
     def follows_driver(self) -> bool:
-        """Whether Airflow would track the driver of an earlier try instead of submitting a new one."""
+        """Whether Airflow would track the driver of an earlier try instead of submitting a new driver."""
         return self._drivers is not None and any(
             self._drivers.get(key) is not None for key in self._driver_keys
         )
 
     @property
     def driver(self) -> str | None:
-        """Airflow's identifier of the driver on a cluster; None: no driver is stored."""
+        """Airflow's identifier of the driver on a cluster, or None if no driver is stored."""
         return self._read(self._driver_keys[0]) if self._driver_keys else None
 
     @property
@@ -60,7 +60,7 @@ class TaskMemory:
 
     @property
     def driver_owner(self) -> str | None:
-        """Owner of the stored driver; None: an earlier release of this provider stored no owner."""
+        """Owner of the stored driver. None means that an earlier release of this provider stored no owner."""
         return self._read(_DRIVER_OWNER)
 
     def begin_driver(self, owner: str) -> None:
@@ -74,7 +74,7 @@ class TaskMemory:
             self._drivers.set(_DRIVER_OWNER, _NO_OWNER)
 
     def forget_driver(self) -> None:
-        """Delete the stored driver of an ended job. Otherwise a cleared task would reuse the driver's success."""
+        """Delete the stored driver of an ended job, so that a cleared task does not reuse the driver's success."""
         for key in (*self._driver_keys, _DRIVER_OWNER) if self._drivers is not None else ():
             self._drivers.delete(key)
 
@@ -87,7 +87,7 @@ class TaskMemory:
             self._store.set(_COMMIT, {"request_id": request_id, "instant_time": instant_time})
 
     def commit_of(self, request_id: str) -> str | None:
-        """Return the instant time that an earlier try stored for this request's commit; None: no try stored one."""
+        """Return the instant time that an earlier try stored for this request's commit, or None without such a time."""
         seen: Any = self._store.get(_COMMIT) if self._store is not None else None
         if not isinstance(seen, dict) or seen.get("request_id") != request_id:
             return None

@@ -31,7 +31,7 @@ METRICS = (
     Metric(name="duration", kind="timer", meaning="the whole task, including the wait for Spark"),
     Metric(name="rows", kind="counter", meaning="rows written, rewritten by a clustering, or undone"),
     Metric(name="files_written", kind="counter", meaning="data files that commits added"),
-    Metric(name="bytes_written", kind="counter", meaning="bytes of these files"),
+    Metric(name="bytes_written", kind="counter", meaning="bytes of the data files that commits added"),
     Metric(name="files_removed", kind="counter", meaning="data files deleted from storage"),
     Metric(name="failures", kind="counter", meaning="tries that failed, whether or not Airflow retries them"),
     Metric(
@@ -39,7 +39,11 @@ METRICS = (
         kind="timer",
         meaning="time spent waiting for the table's lock, in jobs that completed",
     ),
-    Metric(name="reused", kind="counter", meaning="tries that found the request completed by an earlier try"),
+    Metric(
+        name="reused",
+        kind="counter",
+        meaning="tries that found that an earlier try had completed the request",
+    ),
 )
 
 
@@ -52,13 +56,15 @@ class MeasuredTask(Protocol):
     def script(self) -> str: ...
 
     def table_label(self) -> str:
-        """Return a short name of the table; empty: the task has no table."""
+        """Return a short name of the table, or an empty text if the task has no table."""
 
 
 def service_of(script_name: str) -> str:
-    """Return the service of a job script: ``clean.py`` → ``clean``. All write operations have the name ``write``.
+    """Return the service of a job script, such as ``clean`` for ``clean.py``.
 
-    If an operator outside this project has a script of its own, the name of the file is the service.
+    All write operations have the name ``write``.
+
+    For the script of an operator outside this project, the name of the file is the service.
     """
     from hudi_table_services.services.registry import script
 

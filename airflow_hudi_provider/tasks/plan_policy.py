@@ -11,6 +11,7 @@ from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.tables.pending_services import PLANS, find_pending_services
 from airflow_hudi_provider.tasks.plan_wait import PlanWait
 from airflow_hudi_provider.triggers.pending_service import HudiPendingServiceTrigger
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InvalidRequestError, PendingPlanError
 from hudi_table_services.options.keys.clustering import UPDATES_STRATEGY
 from hudi_table_services.options.writing_values import PendingClusteringOptions
@@ -38,7 +39,7 @@ class FilesAtStake:
     """The partition paths in which a write may change existing files.
 
     Attributes:
-        partitions: partition paths; empty: all partition paths of the table.
+        partitions: partition paths. If empty, all partition paths of the table are meant.
         is_certain: whether the write certainly changes these partition paths, so that the task can refuse the write
             before the job reads its rows.
         held: how long to wait for a plan that another attempt executes, and when that attempt counts as dead.
@@ -79,12 +80,12 @@ class PendingPlanPolicy:
             return
         if choice == "refuse":
             raise refusal(pending)
-        self._task.log.info("Waiting in the triggerer for %s. %s.", in_words(pending), remedy(pending))
+        self._task.log.info("The task waits in the triggerer for %s. %s.", in_words(pending), remedy(pending))
         self._wait_for_end(stake.partitions)
 
     @contextmanager
     def around_job(self) -> Iterator[None]:
-        """Handle a plan that the job found: with ``wait``, wait for the plan; otherwise explain the job's refusal."""
+        """Handle a plan that the job found: with ``wait``, wait for its end; with other values, explain the refusal."""
         try:
             yield
         except HudiTaskError as error:
@@ -152,7 +153,7 @@ def require_no_plans(event: Mapping[str, Any] | None, timeout_s: float) -> None:
 
 
 def strategy_of(choice: str | None) -> str | None:
-    """Return the value of `STRATEGY_KEY` for the job; None: the options of the task decide.
+    """Return the value of `STRATEGY_KEY` for the job, or None if the options of the task decide.
 
     Raises:
         InvalidRequestError: ``on_pending_plan`` has an unknown value.
@@ -170,7 +171,7 @@ def in_words(pending: Sequence[Mapping[str, Any]]) -> str:
     """Describe pending services, in the form that `pending_services` returns, as a part of a sentence."""
     shown = [
         f"{each['service']} {each['instant']} ({each['state']}, {age_text(each['age_s'])} old, "
-        f"{each['file_groups']} file groups in {', '.join(map(repr, each['partitions'][:_SHOWN]))}"
+        f"{counted(each['file_groups'], 'file group')} in {', '.join(map(repr, each['partitions'][:_SHOWN]))}"
         f"{', …' if len(each['partitions']) > _SHOWN else ''})"
         for each in pending[:_SHOWN]
     ]
@@ -182,7 +183,7 @@ def remedy(pending: Sequence[Mapping[str, Any]]) -> str:
     """Describe what the user can do about the oldest pending service."""
     oldest = pending[0]
     if oldest["service"] != "clustering":
-        return f"Let the writer that scheduled {oldest['instant']} execute or cancel it"
+        return f"Wait until the writer that scheduled the plan {oldest['instant']} executes or cancels it"
     return (
         f"Execute the plan with ExecuteClusteringOperator(instant='{oldest['instant']}'), or cancel it with "
         f"CancelClusteringOperator(instant='{oldest['instant']}')"

@@ -20,12 +20,12 @@ HELD_POKE_INTERVAL_S = 10.0
 class PlanWait:
     """A wait until the attempts of other tasks have ended.
 
-    A task waits only once. The job itself waits for attempts that begin later or take longer, because only the job
-    knows which files it changes.
+    A task waits only once. The job itself waits for attempts that begin after this wait or last longer than it,
+    because only the job knows which files it changes.
 
     Attributes:
-        plans: requested times of the plans to wait for; empty: all plans.
-        partitions: wait only for plans with file groups in these partition paths; empty: all plans.
+        plans: requested times of the plans to wait for. If empty, wait for all plans.
+        partitions: wait only for plans with file groups in these partition paths. If empty, wait for all plans.
         wait_seconds: maximum duration of the wait.
         expires_after_minutes: age at which an execution without heartbeats counts as dead.
     """
@@ -38,7 +38,8 @@ class PlanWait:
     def defer(self, task: "HudiJobOperator", run: "TaskRun") -> None:
         """Defer the task. Return if there is nothing to wait for, or if the task has waited before.
 
-        Also return if no other attempt is executing one of `plans`, because the job can execute that plan.
+        Also return if at least one of `plans` is not being executed by another attempt, because the job can then
+        execute that plan.
 
         Raises:
             TaskDeferred: attempts of other requests are executing the plans.
@@ -55,7 +56,7 @@ class PlanWait:
         if not held or not set(self.plans) <= set(held):
             return
         task.log.info(
-            "Waiting in the triggerer for up to %d s (%s), because another attempt is executing the plans %s.",
+            "The task waits in the triggerer for up to %d s (%s), because another attempt is executing plans: %s.",
             self.wait_seconds,
             WAIT_SECONDS,
             ", ".join(held),

@@ -18,8 +18,7 @@ class TaskRun:
     Attributes:
         place: DAG id, run id, task id and, for a mapped task, map index.
         request_id: request id, the same for all tries of the task in this run; see `identity_of`.
-        waited_for: requested times of the plans whose execution the task has waited for; None: the task has not
-            waited.
+        waited_for: requested times of the plans for which the task has waited, or None if the task has not waited.
     """
 
     context: "Context"

@@ -27,7 +27,7 @@ def names_filled_in_later(task: object, names: Iterable[str]) -> tuple[str, ...]
 
 
 def refuse_emptied(task: object, names: Iterable[str]) -> None:
-    """Refuse arguments whose template rendered to nothing: an empty result is a mistake and selects no default.
+    """Refuse an argument whose template rendered to nothing, because an empty result is a mistake, not a default.
 
     Raises:
         HudiTaskRefusedError: one of the arguments, or a part of it, is empty.
@@ -35,7 +35,8 @@ def refuse_emptied(task: object, names: Iterable[str]) -> None:
     for name in names:
         if _is_empty(getattr(task, name, None)):
             raise HudiTaskRefusedError(
-                f"{name} is empty after rendering: check its template and the values to which the template refers."
+                f"The argument {name!r} is empty after Airflow rendered its template: check the template and the "
+                "values to which the template refers."
             )
 
 

@@ -57,10 +57,10 @@ class Turn:
             yield
 
     def leave(self, request_id: str | None = None) -> None:
-        """Leave the writer queue at once, whether or not it is this task's turn.
+        """Leave the writer queue immediately, whether or not it is this task's turn.
 
         Args:
-            request_id: request id of an earlier execution; None: the request id of this execution.
+            request_id: request id of an earlier execution. If None, use the request id of this execution.
         """
         if self._task.take_turns:
             writer_queue(self._run.table).leave(request_id or self._run.request_id)

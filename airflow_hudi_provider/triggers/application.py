@@ -31,9 +31,10 @@ The task then decides from the timeline whether the job succeeded.
 """
 
 _CLOCKS_DIFFER_S = 5.0
-"""Maximum number of seconds that the object store's clock may be ahead.
+"""Maximum number of seconds by which the object store's clock may be ahead of this machine's clock.
 
-If a request document is newer than the driver by more than this number, the document belongs to the next try.
+If a request document was written more than this number of seconds after the run began, the document belongs to the
+next try.
 """
 
 

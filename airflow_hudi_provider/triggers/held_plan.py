@@ -12,11 +12,12 @@ class HudiHeldPlanTrigger(HudiTableTrigger):
 
     The answer is ``{"instants", "held"}``. ``instants`` contains the plans to wait for, and ``held`` contains the
     plans that another attempt is still executing. An attempt is over when its plan is completed or cancelled, or when
-    its heartbeat has expired.
+    the heartbeat of the attempt has expired.
 
     :param instants: requested times of the plans, one or more.
     :param request_id: attempts of this request do not count as other attempts.
-    :param expires_after_minutes: age at which an execution without a heartbeat, such as Hudi's, counts as dead.
+    :param expires_after_minutes: age at which an execution without a heartbeat, such as an execution by Hudi, counts as
+        dead.
     :param give_up_at: time, in seconds since 1970, at which the trigger fires even if other attempts execute plans.
     """
 

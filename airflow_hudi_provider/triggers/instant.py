@@ -6,6 +6,7 @@ from typing import Any
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer
 from airflow_hudi_provider.triggers.table import NO_TABLE, HudiTableTrigger
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import TableNotFoundError
 
 
@@ -29,7 +30,7 @@ class HudiInstantTrigger(HudiTableTrigger):
             self.state = NO_TABLE
             return None
         since = f"after {query.after}" if query.after else "on the timeline"
-        self.state = f"{answer.count} of {query.min_count} instants {since}"
+        self.state = f"{answer.count} of {counted(query.min_count, 'instant')} {since}"
         return answer.to_json() if answer.count >= query.min_count else None
 
 

@@ -73,7 +73,7 @@ class HudiJobTrigger(BaseTrigger):
             self.log.warning("The heartbeat of the task's turn was not refreshed: %s", error)
 
     def leave(self) -> None:
-        """Leave the writer queue at once, although the job may need some time to end.
+        """Leave the writer queue immediately, although the job may need some time to end.
 
         The table does not need the queue's protection, because locks and the check for conflicts protect the table.
         """

@@ -6,6 +6,7 @@ from typing import Any
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.tables.pending_services import find_pending_services
 from airflow_hudi_provider.triggers.table import HudiTableTrigger
+from hudi_table_services.contract.text import counted
 
 
 class HudiPendingServiceTrigger(HudiTableTrigger):
@@ -38,7 +39,7 @@ class HudiPendingServiceTrigger(HudiTableTrigger):
             hook, self.services, self.partitions, fails_if_missing=self.fails_if_missing
         )
         self.state = "; ".join(
-            "{service} {instant} is {state}, with {file_groups} file groups".format_map(each)
+            f"{each['service']} {each['instant']} is {each['state']}, with {counted(each['file_groups'], 'file group')}"
             for each in pending
         )
         return {"pending": pending} if self.is_late() or not pending else None

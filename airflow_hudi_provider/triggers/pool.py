@@ -2,7 +2,7 @@
 
 A triggerer runs up to a thousand triggers in one process. Without this pool, the triggers of this package could occupy
 all threads of the event loop, and the triggers of other providers would have to wait. After a restart of the triggerer,
-all triggers of this package would read from the store at the same time.
+all triggers of this package would also read from the storage at the same time.
 """
 
 import asyncio

@@ -35,7 +35,7 @@ class HudiSparkRunTrigger(HudiJobTrigger):
     """Fires when the run has ended, is lost or is not visible on this machine.
 
     The event is ``{"state": …, "seconds": …}``. A restart loses no state, because the trigger then reads the folder of
-    the run again. The restarted trigger may be in another triggerer.
+    the run again. The restarted trigger may run in a different triggerer.
 
     :param folder: folder of the run.
     :param launch: launch id of the run. The trigger does not monitor a later run in the same folder.
@@ -80,7 +80,8 @@ class HudiSparkRunTrigger(HudiJobTrigger):
     async def on_kill(self) -> None:
         """End the run. Airflow 3.3 calls this method if a user clears or ends the deferred task, or its DAG times out.
 
-        Airflow allows ``[triggerer] on_kill_timeout`` seconds. The wait for the end of the run may use 60 % of them.
+        Airflow allows ``[triggerer] on_kill_timeout`` seconds. The wait for the end of the run may use 60 % of this
+        time.
         """
         self.log.info("Ending the Spark run of request %s", self.request_id)
         deadline = time.monotonic() + _SHARE_FOR_THE_END * kill_timeout()

@@ -21,7 +21,7 @@ class HudiTableTrigger(BaseTrigger):
     The trigger polls again after a storage error. It keeps no state between two polls, so a restart of the triggerer
     only causes one more poll. The wait ends at the task's timeout, which Airflow enforces, or at `give_up_at`.
 
-    :param fails_if_missing: whether a missing table is an error. Otherwise the trigger waits for the table.
+    :param fails_if_missing: whether a missing table is an error. If False, the trigger waits for the table.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class HudiTableTrigger(BaseTrigger):
         self.state = ""
 
     give_up_at: float | None = None
-    """Time limit of the wait, in seconds since 1970, or None. After this time, a storage error ends the wait."""
+    """Time limit of the wait in seconds since 1970, or None. After the time limit, a storage error ends the wait."""
 
     def is_late(self) -> bool:
         """Return whether the time limit of the wait is reached."""

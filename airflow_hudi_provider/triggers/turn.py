@@ -69,7 +69,7 @@ class HudiTurnTrigger(HudiTableTrigger):
         return None
 
     async def on_kill(self) -> None:
-        """Leave the queue at once. Airflow 3.3 calls this method if a user clears or ends the waiting task."""
+        """Leave the queue immediately. Airflow 3.3 calls this method if a user clears or ends the waiting task."""
         await complete(run_in_pool(self._leave))
 
     def _leave(self) -> None:

@@ -29,7 +29,7 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
     The trigger stores its cursor in the asset's state store (Airflow 3.3 and later), some seconds after an event. By
     then, Airflow has stored the event. If the triggerer dies before the cursor is stored, the trigger fires the
     event again after the restart, with the same ``dedupe_key``. No event is lost. Without a state store, the trigger
-    begins after each restart at the newest commit, or with ``from_beginning`` at the oldest active commit.
+    begins, after each restart, at the newest commit or, with ``from_beginning``, at the oldest active commit.
 
     The trigger waits for a table that cannot be read or does not exist yet. All commits of a new table count.
 
@@ -123,7 +123,7 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
     def _batch(
         self, found: NewCommits, announced: Container[str]
     ) -> Sequence[tuple[Instant, CommitMetadata]]:
-        """Return the commits of the next event, or none if there are too few.
+        """Return the commits of the next event. If there are too few commits, return an empty sequence.
 
         After a restart, first repeat the event that was announced before the restart, with the same ``dedupe_key``.
         """

@@ -65,7 +65,7 @@ def prepare_inputs(folder: Path, scale: float, tpchgen: str) -> Inputs:
     """Create the inputs, or use the inputs on disk if they are complete.
 
     Args:
-        folder: emptied if its inputs are missing or have another layout.
+        folder: folder of the inputs. The function empties the folder if inputs are missing or their layout is old.
         scale: TPC-H scale factor; 1 is 6.0 million rows.
         tpchgen: the ``tpchgen-cli`` command.
     """
@@ -125,7 +125,7 @@ def _make_inputs(folder: Path, lineitem: pa.Table) -> Inputs:
 
 
 def _changed(table: pa.Table) -> pa.Table:
-    """Return rows with the same keys and changed values: quantity plus one, another comment."""
+    """Return rows with unchanged keys and changed values: the quantity is one higher, and the comment is different."""
     quantity = pc.add(table["l_quantity"], pa.scalar(1, pa.int32())).cast(
         table.schema.field("l_quantity").type
     )

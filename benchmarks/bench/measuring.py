@@ -68,7 +68,9 @@ def _watch(process: subprocess.Popen[str], log: Path) -> Measurement:
     sampler.stop()
     if end is None or exit_code != 0:
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-_LAST_LINES:])
-        raise MeasuredProcessError(f"Exit code {exit_code}; log {log}:\n{tail}")
+        raise MeasuredProcessError(
+            f"The process ended with exit code {exit_code}. End of its log {log}:\n{tail}"
+        )
     return Measurement(
         seconds=end.seconds, write_seconds=end.write_seconds, peak_memory_bytes=sampler.peak_bytes
     )

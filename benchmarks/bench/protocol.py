@@ -12,7 +12,7 @@ END = "end"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """The timed part began, or ended after ``seconds``. ``write_seconds`` contains one number per write."""
+    """Message that the timed part began, or ended after ``seconds``. ``write_seconds`` has one number per write."""
 
     kind: str
     seconds: float = 0.0

@@ -40,7 +40,7 @@ def _result_lines(results: Sequence[Result]) -> Iterator[str]:
 
 def _ratio_lines(found: Sequence[Ratio]) -> Iterator[str]:
     if not found:
-        yield "No ratios: they need this engine and another system in the same scenario."
+        yield "There are no ratios: a ratio needs this engine and another system in one scenario."
         return
     titles = {scenario.name: scenario.title for scenario in SCENARIOS}
     yield f"{'scenario':<44}{'figure':<11}{'against':<14}{'ratio':>8}{'target':>10}"

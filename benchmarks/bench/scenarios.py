@@ -77,8 +77,8 @@ class Scenario:
         on_base: whether the scenario starts from the table of the first insert instead of an empty folder.
         speed_target: smallest allowed ratio of Hudi's seconds to this engine's seconds; None means no target.
         storage_target: largest allowed ratio of this engine's bytes to Delta's bytes; None means no target.
-        clustering: for operation CLUSTER: how a table with the inputs in small files is clustered.
-        cleaning: for operation CLEAN: the history of the table; the clean keeps only the last commit.
+        clustering: how the operation CLUSTER clusters a table that has the inputs in small files.
+        cleaning: the history of the table before the operation CLEAN, which keeps only the last commit.
     """
 
     name: str
@@ -165,7 +165,7 @@ CLUSTERINGS = (
 
 WARM_UP = "warm_up"
 WARM_UP_CLUSTERING = _clustering(WARM_UP, "", 1.0, WARM_UP, Clustering(tasks=4))
-"""This scenario is not measured. Its table is used for the warm-up of the other scenarios."""
+"""This scenario is not measured. Its table is used for the warm-up of the measured scenarios."""
 
 SCENARIOS = (
     Scenario(
@@ -241,4 +241,4 @@ def scenario_named(name: str) -> Scenario:
     for scenario in (*SCENARIOS, WARM_UP_CLUSTERING):
         if scenario.name == name:
             return scenario
-    raise KeyError(f"No scenario {name!r}; known: {', '.join(s.name for s in SCENARIOS)}.")
+    raise KeyError(f"There is no scenario {name!r}; known: {', '.join(s.name for s in SCENARIOS)}.")

@@ -17,7 +17,7 @@ class TableState:
     """A table after a scenario.
 
     Attributes:
-        rows_read: rows that a query for one value of a sort column must read; None if there are no sort columns.
+        rows_read: rows that a query for one value of a sort column must read, or None if there are no sort columns.
         file_count: number of files that a reader of the newest state opens.
         storage_bytes: bytes of all files below the table's folder, including old versions and metadata, but without
             the checksum files that only the JVM's local file system creates.
@@ -35,7 +35,7 @@ def inspect_table(
     """Read the table with a reader that is independent of the measured writers.
 
     Args:
-        sorted_by: columns whose queries `rows_read` measures.
+        sorted_by: columns. `rows_read` measures queries for a value of one of these columns.
     """
     files = _visible_files(system, table)
     return TableState(

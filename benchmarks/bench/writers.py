@@ -43,7 +43,7 @@ class HudiWriter:
 
 
 class DeltaWriter:
-    """Writes with Delta Lake. Rows are repartitioned by partition first, so that Delta writes one file for each."""
+    """Writes with Delta Lake. The rows are first shuffled by partition, so that Delta writes one file per partition."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark

@@ -61,7 +61,7 @@ class AirflowApi:
         return self.get("/api/v2/importErrors")["import_errors"]
 
     def backfill(self, dag_id: str, first_day: str, last_day: str, **settings: Any) -> int:
-        """Start a backfill as the dialog of the UI does. Returns its id."""
+        """Start a backfill as the dialog of the UI does. Return the id of the backfill."""
         body = {
             "dag_id": dag_id,
             "from_date": f"{first_day}T00:00:00Z",
@@ -87,7 +87,7 @@ class AirflowApi:
             try:
                 return int(self.post("/api/v2/backfills", body)["id"])
             except ApiError as error:
-                # 409: Airflow records the end of the DAG's last backfill only every 30 s.
+                # The status is 409, because Airflow records the end of the DAG's last backfill only every 30 s.
                 if error.status != 409:
                     raise
                 reason = str(error)
@@ -131,7 +131,7 @@ class AirflowApi:
         self.post(f"/api/v2/dags/{dag_id}/clearTaskInstances", body)
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
-        """Call the API, with retries. On SQLite, a request may fail because of a lock, without changing anything."""
+        """Call the API, with retries. On SQLite, a request may fail because of a lock; it then changes nothing."""
         for tries_left in reversed(range(_TRIES)):
             try:
                 return self._call_once(method, path, body)

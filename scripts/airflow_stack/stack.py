@@ -19,7 +19,7 @@ from airflow_stack.api import AirflowApi, ApiError
 COMPONENTS = ("api-server", "scheduler", "dag-processor", "triggerer")
 USER = "admin"
 USERS = {"vera": "viewer", "uma": "user", "olga": "op", USER: "admin"}
-"""User name → role. All users have the password of the stack."""
+"""Maps each user name to a role. All users have the password of the stack."""
 
 _HEALTHY_WITHIN_S = 300.0
 _STOP_WITHIN_S = 10.0
@@ -33,7 +33,7 @@ class StackError(Exception):
 
 
 class AirflowStack:
-    """A context manager that runs an Airflow. At the exit of the context, all processes of this Airflow have ended.
+    """A context manager that runs an Airflow. After the end of the context, no process of this Airflow runs.
 
     Args:
         home: folder for the database, logs and settings of this Airflow; created if it does not exist.
@@ -119,7 +119,7 @@ class AirflowStack:
             process.wait()
 
     def raise_if_dead(self) -> None:
-        """Raises StackError if a process ended by itself."""
+        """Raise StackError if a process ended by itself."""
         for name, process in self.processes.items():
             if process.poll() is not None:
                 raise StackError(f"airflow {name} ended:\n{self.log_of(name)[-3000:]}")
@@ -161,7 +161,7 @@ class AirflowStack:
 def interrupt_when_terminated() -> None:
     """Make SIGTERM end this program as Ctrl-C does, so that a stack is stopped with all its processes.
 
-    Also enables Ctrl-C again, which a shell may disable for a background process.
+    Also enable Ctrl-C again, which a shell may disable for a background process.
     """
 
     def interrupt(number: int, frame: object) -> None:

@@ -43,9 +43,10 @@ class Delivery:
 
 
 def load_flights() -> pa.Table:
-    """Return all 336,776 flights, with day, month and revision 0 as further columns.
+    """Return all 336,776 flights, with the additional columns day, month and revision. The revision is 0.
 
-    Reads the file inside the package. Importing the package would need ``pkg_resources``, which setuptools removed.
+    The function reads the file inside the package, because an import of the package would need ``pkg_resources``,
+    which setuptools removed.
 
     Raises:
         ModuleNotFoundError: the package is not installed.
@@ -82,7 +83,7 @@ def deliveries(flights: pa.Table, day_count: int) -> list[Delivery]:
 
 
 def final_rows(arriving: list[Delivery]) -> pa.Table:
-    """Return the expected rows: for each key the highest revision; of equal revisions, the later delivery."""
+    """Return, for each key, the row with the highest revision. Of equal revisions, the latest delivery counts."""
     latest: dict[date, pa.Table] = {}
     for delivery in arriving:
         seen = latest.get(delivery.day)

@@ -8,7 +8,7 @@ MARKER = ".made-by-the-demo"
 
 
 def fresh_folder(output: Path) -> Path:
-    """Empty the output folder if an earlier demo created it; otherwise the folder must be empty or absent."""
+    """Empty the output folder if an earlier demo created it. If not, the folder must be empty or absent."""
     output = output.resolve()
     if output.exists() and any(output.iterdir()):
         if not (output / MARKER).exists():

@@ -147,7 +147,7 @@ def open_session(log: Path) -> SparkSession:
 
 @contextmanager
 def _errors_to(log: Path) -> Iterator[None]:
-    """Redirect to ``log`` the standard error of processes that start inside the ``with`` block."""
+    """Redirect the standard error of processes that start inside the ``with`` block to ``log``."""
     kept = os.dup(2)
     try:
         with log.open("w") as file:

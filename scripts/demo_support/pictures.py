@@ -28,7 +28,7 @@ def bar(value: float, full: float, width: int = _BAR_WIDTH) -> str:
 
 
 def load_line(load: Load) -> str:
-    """Format one commit: rows, padded files, new files."""
+    """Format one commit: its rows, the small files that it padded, and its new files."""
     return _commit_line(f"{load.delivery.day:%a %d %b}  {load.delivery.note}", load.result, load.seconds)
 
 
@@ -67,7 +67,7 @@ def _files(result: JobResult) -> str:
         for change in partition.padded:
             before, after = _kib(change.size_before_bytes), _kib(change.size_after_bytes or 0)
             parts.append(f"padded {before} → {after} KiB")
-        parts += [f"opened {_kib(change.size_after_bytes or 0)} KiB" for change in partition.opened]
+        parts += [f"new {_kib(change.size_after_bytes or 0)} KiB" for change in partition.opened]
         parts += [f"rewrote {_kib(change.size_after_bytes or 0)} KiB" for change in partition.rewritten]
     return ", ".join(parts)
 

@@ -30,7 +30,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedClass:
-    """A class with its prose and parameters, without those of base classes outside of the package."""
+    """A class with its prose, and with its parameters except those of base classes outside of the package."""
 
     name: str
     module: str
@@ -60,7 +60,7 @@ class Sources:
         return [name for name in names if not name.startswith("_") and name not in bases]
 
     def describe(self, name: str) -> DescribedClass:
-        """Describe a class: first its own parameters in the order of its docstring, then those of its bases."""
+        """Describe a class: first its own parameters in the order of its docstring, then those of its base classes."""
         lines = list(self._lineage(name))
         arguments = {
             arg: default for each in reversed(lines) for arg, default in _arguments(self.nodes[each])

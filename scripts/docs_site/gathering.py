@@ -23,7 +23,7 @@ class Gathering:
 
     Attributes:
         repository: root of the checkout.
-        target: folder of the site's sources; deleted and created again.
+        target: folder of the site's sources. Each run deletes the folder and creates it again.
     """
 
     repository: Path
@@ -96,7 +96,8 @@ class Gathering:
 def site_name(name: str, *, is_folder: bool) -> str:
     """Return the path of a repository file in the site's sources.
 
-    ``docs/clean.md`` → ``clean.md``, ``dags_examples/a.py`` → ``files/dags_examples/a.py.md``.
+    For example, ``docs/clean.md`` becomes ``clean.md``, and ``dags_examples/a.py`` becomes
+    ``files/dags_examples/a.py.md``.
     """
     path = PurePosixPath(name)
     if path.parts[:1] == ("docs",):

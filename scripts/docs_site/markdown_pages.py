@@ -59,7 +59,7 @@ def links(text: str) -> Iterator[Link]:
 
 
 def with_targets(text: str, renamed: Callable[[str], str]) -> str:
-    """Return the page with the target of each link and picture renamed."""
+    """Rename the target of each link and picture, and return the changed page."""
     prose = {number for number, _ in prose_lines(text)}
     lines = text.splitlines()
     for number in prose:

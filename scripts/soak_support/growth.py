@@ -13,8 +13,8 @@ MAX_FILE_GROWTH = 10
 """A worker of the executor has seven more open files while it runs a task."""
 MAX_THREAD_GROWTH = 5
 LIMITS = (
-    f"memory (growth of both USS and RSS): at most {USS_SHARE:.0%} of USS + {USS_MIB:.0f} MiB more in the "
-    "last third than in the first; "
+    "growth from the first to the last third of the time: "
+    f"memory (the smaller growth of USS and RSS): at most {USS_SHARE:.0%} of USS plus {USS_MIB:.0f} MiB; "
     f"open files: at most {MAX_FILE_GROWTH} more; threads: at most {MAX_THREAD_GROWTH} more; "
     "processes of a component: no growth"
 )

@@ -38,7 +38,7 @@ class Sample:
 
 
 def samples(seconds: float, sessions: Mapping[str, int]) -> Iterator[Sample]:
-    """Sample the running processes of these sessions (component → session id). Skip processes that just ended."""
+    """Sample the running processes of the components. `sessions` maps each component to the id of its session."""
     names = {session: component for component, session in sessions.items()}
     for process in psutil.process_iter():
         try:

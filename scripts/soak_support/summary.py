@@ -18,7 +18,7 @@ def summary(
     """Return the text and the problems.
 
     Args:
-        runs: DAG → state → number of runs.
+        runs: for each DAG, the number of runs in each state.
         notes: further lines.
     """
     found = sorted(growths(all_samples, warm_up_s), key=lambda growth: (growth.component, growth.pid))
@@ -32,7 +32,7 @@ def summary(
     problems += [f"{dag_id} has failed runs" for dag_id, states in runs.items() if states.get("failed")]
     problems += [f"{dag_id} never ran" for dag_id, states in runs.items() if not states]
     if not found:
-        problems.append("too short: no process has enough samples")
+        problems.append("The soak was too short: no process has enough samples")
     lines = [*_head(all_samples, warm_up_s), *map(_line, found), ""]
     lines += ["smallest number of processes at the same time: " + _of_counts(counts)]
     lines += [
@@ -48,7 +48,8 @@ def _head(all_samples: Sequence[Sample], warm_up_s: float) -> list[str]:
     rounds = len({sample.seconds for sample in all_samples})
     return [
         f"{last / 60:.0f} minutes, {rounds} rounds of samples; the first {warm_up_s / 60:.0f} minutes are warm-up.",
-        "Median of the first third → of the last third, and growth per hour. Memory in MiB; USS is unshared memory.",
+        "Each column shows the median of the first third → the median of the last third. Memory also "
+        "has the growth per hour. Memory is in MiB; USS is unshared memory.",
         "",
         f"{'process':<58} {'USS':>21} {'RSS':>21} {'files':>12} {'sockets':>11} {'threads':>11}",
     ]

@@ -71,7 +71,7 @@ def _print_error(error: HudiTableServiceError) -> int:
 
 
 def _log_unexpected_error() -> int:
-    _LOG.exception("Unexpected error; please report it.")
+    _LOG.exception("Unexpected error. Please send this log to the maintainers of this project.")
     return _UNEXPECTED_EXIT_CODE
 
 
@@ -93,11 +93,11 @@ def _attempt(request: JobRequest, script: Script[JobRequest]) -> tuple[JobResult
 
 
 def _run(request: JobRequest, script: Script[JobRequest]) -> JobResult:
-    _LOG.info("Request %s: %s, %s", request.request_id, request.work, request.base_path)
+    _LOG.info("Request %s runs %s on %s", request.request_id, request.work, request.base_path)
     script.check(request)  # report an invalid option before Spark starts
     script.check_before_run(request)
     # In cluster mode, spark-submit reports a program as failed if the program never creates a session.
-    if not script.needs_spark and "PYSPARK_GATEWAY_PORT" not in os.environ:
+    if not script.uses_spark(request) and "PYSPARK_GATEWAY_PORT" not in os.environ:
         return script.run(None, request)
     spark = spark_session(f"{request.work} {request.table_name or request.base_path}")
     _log_ui_address(spark)
@@ -221,7 +221,7 @@ def _request(command: CommandLine, script: Script[JobRequest]) -> JobRequest:
 
 
 def _result_document(request: JobRequest) -> _Document | None:
-    """Return the location of the result document. Delete the document of an earlier run, because it is outdated."""
+    """Return the location of the result document. Delete the document of an earlier run at this location."""
     if not request.result_path:
         return None
     document = _document(request.result_path, dict(request.storage_options))

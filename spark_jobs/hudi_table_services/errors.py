@@ -3,7 +3,7 @@
 ::
 
     HudiTableServiceError                      exit  retry
-    ├─ InvalidRequestError                       64    no    the request cannot succeed unless it is changed
+    ├─ InvalidRequestError                       64    no    the request must be changed before it can succeed
     │  └─ InvalidDataError                       65    no    the input rows break a rule of the table
     ├─ TableNotFoundError                        66    no
     ├─ UnsupportedTableError                     69    no    the message names the version or feature
@@ -38,9 +38,9 @@ class HudiTableServiceError(Exception):
         retryable: whether the same request may succeed when it runs again without changes.
         hint: what the reader of the message can do next; may be empty.
         path: the file that the error is about, relative to the base path; empty if the error is not about one file.
-        evidence: the report that led to the error, such as all findings of a check, or the outcome of every plan if
-            some plans failed. None if there is no report. Errors from Spark workers have no report, because pickling
-            drops the report.
+        evidence: the report that led to the error, such as all findings of a check, or the outcome of every plan if at
+            least one plan failed. None if there is no report. Errors from Spark workers have no report, because
+            pickling drops the report.
     """
 
     exit_code = 70
@@ -81,7 +81,7 @@ class InvalidRequestError(HudiTableServiceError):
 
 
 class InvalidDataError(InvalidRequestError):
-    """The input rows break a rule of the table, e.g. a key is null, or occurs twice although duplicates are refused."""
+    """The input rows break a rule of the table, e.g. a key is null, or the job refuses a key that occurs twice."""
 
     exit_code = 65
 

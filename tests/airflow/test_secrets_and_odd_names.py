@@ -11,6 +11,7 @@ import pytest
 
 from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
+from airflow_hudi_provider.operators.metadata_table import RebuildMetadataTableOperator
 from airflow_hudi_provider.operators.recovery import (
     DeleteSavepointOperator,
     RepairOperator,
@@ -38,6 +39,7 @@ OPERATORS: list[tuple[type[HudiServiceOperator], dict[str, Any]]] = [
     (CleanOperator, {"commits_retained": 1, "hudi_options": {"hoodie.airflow.clean.floor.hours": "0"}}),
     (RollbackOperator, {"all_failed": True}),
     (RepairOperator, {"preview": False, "older_than_hours": 0}),
+    (RebuildMetadataTableOperator, {"partitions": "files"}),
 ]
 
 # A program that replaces spark-submit. It records the facts that other users of the machine can read: the command

@@ -28,7 +28,7 @@ rule  the writer must                                                      teste
 18    use file ids without ``_`` and ``.``                                 here
 19    URL-encode partition values if the table is configured so            here
 20    expect that Hudi 1.x upgrades the table between two jobs             test_acceptance_rules_timeline
-21    write plans Hudi can execute, and not change planned file groups     test_hudi_executes_our_plans,
+21    write plans that Hudi can execute, and not change planned groups     test_hudi_executes_our_plans,
                                                                            test_acceptance_rules_timeline
 ====  ===================================================================  ===================================
 """
@@ -312,7 +312,7 @@ def test_rule_12_each_footer_contains_filter_type_code_key_range_and_schema(ours
             pq.read_table(path, columns=["_hoodie_record_key"], partitioning=None)[0].to_pylist(), key=_utf16
         )
         assert values[BLOOM_TYPE] in (b"SIMPLE", b"DYNAMIC_V0")
-        assert 0 < len(values[BLOOM_FILTER]) < 2000, "the filter is not sized to the rows of the file"
+        assert 0 < len(values[BLOOM_FILTER]) < 2000, "the filter has the wrong size for the rows of the file"
         assert (values[MIN_KEY].decode(), values[MAX_KEY].decode()) == (keys[0], keys[-1])
         assert json.loads(values[AVRO_SCHEMA])["type"] == "record"
 

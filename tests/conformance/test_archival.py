@@ -74,7 +74,7 @@ def shown_by_hudi(judge: HudiJudge, base_path: Path, oracle: Oracle) -> list[str
 def written_by_hudi(
     judge: HudiJudge, base_path: Path, oracle: Oracle, model: Model, versions: range, **more: str
 ) -> Model:
-    """Let Hudi write rows once per version, and return the model after these writes."""
+    """Let Hudi write rows once for each ordering value in ``versions``, and return the model after these writes."""
     for version in versions:
         rows = some_rows([0, 1, 5, *range(40, 45)], version)
         judge.write(base_path, as_table(rows), oracle.options("t", **{**BLOOM, **more}))
@@ -104,13 +104,15 @@ def test_hudi_reads_our_archive_and_appends_to_it_and_we_append_to_the_result(
     if (
         from_the_start is not None
     ):  # after an archival, an incremental query of Hudi 0.15 begins at the active timeline
-        assert_rows_equal(judge.read_incremental(base_path, "0"), model, "from before the archived commits")
+        assert_rows_equal(
+            judge.read_incremental(base_path, "0"), model, "an incremental query of archived commits"
+        )
         assert judge.read_incremental(base_path, "0").num_rows == from_the_start.num_rows
 
     model = written_by_hudi(judge, base_path, oracle, model, range(6, 9), **THEIR_LIMITS)
     everything = sorted({*times_archived(base_path), *active(base_path)})
     assert len(everything) == len(said) + 3
-    assert len(times_archived(base_path)) > report.archived_commits, "Hudi has archived on top of ours"
+    assert len(times_archived(base_path)) > report.archived_commits, "Hudi appended no commit to our archive"
     assert shown_by_hudi(judge, base_path, oracle) == times_archived(base_path)
     assert_all_read(judge, base_path, model, oracle)
 

@@ -1,4 +1,4 @@
-"""Cleaning shared with real Hudi: both delete the same files, and each side completes pending cleans of the other.
+"""Cleaning shared with real Hudi: both sides delete the same files, and can complete pending cleans of the other side.
 
 Afterwards both sides can write and clean again. Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on version 9.
 hudi-rs also reads the tables.
@@ -55,7 +55,7 @@ def their_clean(judge: HudiJudge, base_path: Path, oracle: Oracle, **fields: obj
 
 
 def with_history(judge: HudiJudge, base_path: Path, engine: Engine, oracle: Oracle) -> Model:
-    """Let Hudi update rows, then cluster the table and update rows ourselves, and return the model.
+    """Hudi updates rows; then the engine clusters the table and updates rows. Return the model.
 
     Afterwards the table has old file slices, replaced file groups and current file groups.
     """
@@ -173,7 +173,7 @@ def test_hudi_completes_our_pending_clean(aged: Aged, tmp_path: Path, oracle: Or
         our_clean(base_path, storage=dying, commits_retained=2)
     (pending,) = {name.partition(".")[0] for name in instant_names(base_path, "clean.inflight")}
     finished_by_us = copy_table(base_path, tmp_path / "finished")
-    # With 50 retained commits, Hudi only completes the pending clean and plans no other clean.
+    # With 50 retained commits, Hudi only completes the pending clean and plans no new clean.
     their_clean(judge, base_path, oracle, commits_retained=50)
     assert [n for n in instant_names(base_path, ".clean") if n.startswith(pending)]
     assert our_clean(finished_by_us, commits_retained=50).report.finished == (pending,)  # type: ignore[union-attr]
@@ -189,7 +189,7 @@ def test_we_complete_the_pending_clean_of_hudi(aged: Aged, tmp_path: Path, oracl
     their_clean(judge, theirs, oracle, commits_retained=2)
     (planned,) = instant_names(theirs, "clean.requested")
     folder = next(path.parent for path in theirs.rglob(planned))
-    # The plan was made for the other copy, so its absolute paths point to that copy.
+    # Hudi planned the clean of the copy `theirs`, so the absolute paths in the plan point to that copy.
     shutil.copy(folder / planned, base_path / folder.relative_to(theirs) / planned)
     result = our_clean(base_path, commits_retained=50)
     assert result.report is not None

@@ -1,4 +1,4 @@
-"""Clusterings shared with real Hudi: each side executes plans of the other, and both can write afterwards.
+"""Clusterings shared with real Hudi: each side executes plans of the other side, and both can write afterwards.
 
 Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on versions 6, 8 and 9; hudi-rs 0.5 also reads the tables.
 Every table has all data types. Partitioned tables have two files per partition and a file group with an older slice.
@@ -33,7 +33,7 @@ FILE_NAME = "_hoodie_file_name"
 
 # These columns contain negative and null values, decimals beyond 64 bits, and strings with a common prefix.
 CURVE_COLUMNS = ("int", "wide_decimal", "date", "instant", "text")
-# The clustering writes two files, so that the layout determines which rows are in one file.
+# The clustering writes two files, so that the layout determines which rows each file contains.
 TWO_FILES = {
     "hoodie.clustering.plan.strategy.small.file.limit": "12000",
     "hoodie.clustering.plan.strategy.target.file.max.bytes": "12000",
@@ -125,7 +125,7 @@ def test_after_we_execute_a_plan_of_hudi_both_can_write(
 
 
 def _let_hudi_write_and_maintain(judge: HudiJudge, base_path: Path, model: Model, oracle: Oracle) -> Model:
-    """Let Hudi update and delete rows of our clustered files, cluster, clean and archive; return the expected rows."""
+    """Let Hudi change rows of our clustered files, and then cluster, clean and archive. Return the expected rows."""
     news = some_rows(range(50, 84), 4)
     judge.write(base_path, as_table(news), oracle.options("t", **BLOOM))
     victims = [model[key] for key in sorted(model)[:5]]
@@ -144,7 +144,7 @@ def _let_hudi_write_and_maintain(judge: HudiJudge, base_path: Path, model: Model
     return model
 
 
-def test_each_side_executes_plans_of_the_other_on_a_table_without_partitions(
+def test_each_side_executes_plans_of_the_other_side_on_a_table_without_partitions(
     hudi, engine: Engine, tmp_path: Path
 ) -> None:
     oracle = V9
@@ -166,7 +166,7 @@ def test_each_side_executes_plans_of_the_other_on_a_table_without_partitions(
 
 
 def _assert_only_moved(judge: HudiJudge, base_path: Path, before: pa.Table, files: Collection[Path]) -> None:
-    """Check that all values and meta columns of the rows are unchanged, except the name of the file."""
+    """Check that all values and meta columns of the rows are unchanged, except the column with the file name."""
     after = judge.read_with_meta_columns(base_path)
     names = set(after.column(FILE_NAME).to_pylist())
     assert names == {path.name for path in files}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hudi_table_services.contract.result import Outcome
-from hudi_table_services.errors import InstantVanishedError, UnsupportedTableError
+from hudi_table_services.errors import InstantVanishedError
 from judges.clusterings import (
     BLOOM,
     STORED,
@@ -85,7 +85,7 @@ def _make_clustering_look_interrupted(
     completed.with_name(f".{name}.crc").unlink(missing_ok=True)
     leftovers = [path for path in data_files(base_path) if instant_of(path) == instant_time]
     assert len(leftovers) == 2
-    if with_markers:  # in the format of Hudi's timeline server
+    if with_markers:  # Hudi's timeline server writes markers in this format
         folder = base_path / ".hoodie" / ".temp" / instant_time
         folder.mkdir(parents=True)
         (folder / "MARKERS.type").write_text("TIMELINE_SERVER_BASED")
@@ -179,7 +179,7 @@ def test_our_write_releases_a_group_of_a_plan_of_hudi_and_hudi_executes_the_rest
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
     given_up = schedule_theirs(judge, base_path, oracle, "int")
-    updates = some_rows([0], 3)  # in partition "a"
+    updates = some_rows([0], 3)  # row 0 is in partition "a"
     engine.write(base_path, as_table(updates), version=oracle.table_version)
     ((left, state, groups, partitions),) = shown_clusterings(judge, base_path, oracle)
     assert left != given_up
@@ -198,9 +198,7 @@ def test_after_we_cancel_our_clustering_hudi_writes_cleans_and_clusters(
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
     scheduled = engine.schedule_clustering(base_path, sort_columns=("int",))
-    if (
-        oracle is V9
-    ):  # with this oracle, an execution has begun; with the other oracle, there is only the plan
+    if oracle is V9:  # with V9, an execution of the plan dies; with the other oracle, no execution begins
         die_before_completion(engine, base_path, tmp_path / "dead")
     engine.cancel_clustering(base_path)
     assert not files_of(base_path, scheduled)
@@ -233,7 +231,7 @@ def test_our_plan_can_be_executed_after_hudi_upgraded_the_table(hudi, fragmented
 
 
 @pytest.mark.parametrize("oracle", [V9], ids=str)
-def test_a_clustering_removes_the_metadata_table_and_hudi_rebuilds_it_with_the_clustered_files(
+def test_a_clustering_switches_the_metadata_table_off_and_hudi_rebuilds_it_with_the_clustered_files(
     hudi, fragmented, engine: Engine, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)
@@ -243,8 +241,6 @@ def test_a_clustering_removes_the_metadata_table_and_hudi_rebuilds_it_with_the_c
     assert properties(base_path)[LISTED_METADATA]
     judge.call(base_path, "run_clustering", "op => 'schedule', order => 'int'", settings=oracle.pins)
 
-    with pytest.raises(UnsupportedTableError, match=r"hoodie\.metadata\.enable"):
-        engine.execute_clustering(base_path)
     engine.execute_clustering(base_path, options={"hoodie.metadata.enable": "false"})
     assert not properties(base_path).get(LISTED_METADATA)
     assert not (base_path / ".hoodie" / "metadata").exists()

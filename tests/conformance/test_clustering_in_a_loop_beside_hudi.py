@@ -1,9 +1,10 @@
-"""Real Hudi writes repeatedly while our table services run in a loop. The table keeps exactly the rows of Hudi.
+"""Real Hudi writes while our table services run in a loop. At the end, the table contains exactly the rows of Hudi.
 
-Hudi upserts small batches in its own process. At the same time, this process schedules and executes clusterings (every
-second one sorts the rows), and cleans and archives after each clustering. Operations on both sides can fail and are
-then repeated. Hudi fails if it updates rows in files of a pending plan, or finds a conflict at its commit. Our
-clustering fails if Hudi has changed all files of the plan. ``CLUSTERING_LOOP_SECONDS`` sets the duration of the loop.
+Hudi upserts small batches in its own process. At the same time, this process schedules and executes clusterings, and
+every second clustering sorts the rows. After each clustering, this process cleans and archives. The test repeats failed
+operations of both sides. An upsert of Hudi fails if it updates rows in files of a pending plan, or if Hudi finds a
+conflict when it commits. A clustering fails if Hudi has changed all files of the plan. ``CLUSTERING_LOOP_SECONDS`` sets
+the duration of the loop.
 """
 
 import logging
@@ -38,7 +39,7 @@ _LOG = logging.getLogger(__name__)
 
 SECONDS = number_from("CLUSTERING_LOOP_SECONDS", 8, 30)
 EXTRA_SECONDS = 400.0
-"""Additional seconds for slow machines; longer than the time after which an abandoned lock expires.
+"""Additional seconds for slow machines. An abandoned lock expires in less time.
 
 Hudi 0.15 sometimes leaves an empty lock file on the local disk.
 """
@@ -46,9 +47,9 @@ Hudi 0.15 sometimes leaves an empty lock file on the local disk.
 PARTITIONS = ("a", "b", "c", "d")
 UPDATED_KEYS = 24
 HISTORY = 5
-"""Number of commits before the loop, so that the first round can clean and archive.
+"""Number of commits before the loop. Without them, the first round could not clean and archive.
 
-Later, each write that Hudi refuses blocks cleaning and archival for two minutes, until the heartbeat of the write
+If Hudi refuses a write during the loop, cleaning and archival wait for two minutes, until the heartbeat of the write
 expires.
 """
 
@@ -67,11 +68,11 @@ CONFLICTS = (
     "HoodieWriteConflictException",
     "Could not read commit details",
 )
-"""Errors of Hudi after which it wrote nothing and the same write can be repeated.
+"""Errors of Hudi. A write that fails with one of these errors has changed no row, so the test repeats the write.
 
-Hudi raises the last error because it lists the timeline without the lock: an archival, by a job or by Hudi itself, may
-remove a listed commit before Hudi reads its file. The loop archives after each clustering, much more often than tables
-in production are archived.
+Hudi raises the last error because it lists the timeline without the lock: after the listing, an archival of a job or of
+Hudi may remove a commit whose file Hudi has not read. The loop archives after each clustering. Tables in production are
+archived much less often.
 """
 
 
@@ -103,7 +104,7 @@ class HudiWriter:
 
     @staticmethod
     def _batch(number: int) -> list[Row]:
-        """New rows, which make small files, in two partitions; every second batch also updates rows in a third one.
+        """New rows in two partitions, where they make small files. Every second batch also updates a third partition.
 
         Hudi refuses the updates while a plan contains their files. Batches without updates do not conflict with a plan.
         """
@@ -124,7 +125,7 @@ class HudiWriter:
 
 
 class Services:
-    """Schedules, executes, cleans and archives until `stop`; cancels and replaces plans that conflict with Hudi."""
+    """Clusters, cleans and archives until `stop`; cancels and replaces plans that conflict with writes of Hudi."""
 
     def __init__(self, engine: Engine, base_path: Path) -> None:
         self._engine, self._base_path = engine, base_path
@@ -212,7 +213,8 @@ def test_no_rows_are_lost_or_duplicated_if_hudi_writes_during_our_table_services
     engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version, options=NO_PADDING)
     for _ in range(HISTORY):
         engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version, options=NO_PADDING)
-    judge.write(base_path, as_table(rows, PLAIN), options)  # the first write takes seconds to load classes
+        # In its first write, Hudi loads classes for several seconds.
+    judge.write(base_path, as_table(rows, PLAIN), options)
     writer = HudiWriter(judge, base_path, options, merged({}, rows), time.monotonic() + SECONDS)
     services = Services(engine, base_path)
     writer.must_continue = lambda: not (running.done() or services.has_done_all)
@@ -261,7 +263,7 @@ def test_hudi_finds_a_conflict_with_a_clustering_that_ran_while_hudi_searched_fo
         rows = some_rows(numbers, 0, PLAIN)
         engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version, options=NO_PADDING)
         model = merged(model, rows)
-    # Hudi needs some seconds to search for so many keys. No new row belongs to the files of the plan.
+    # Hudi needs some seconds to search for 20,000 new keys. The files of the plan contain none of these keys.
     new = [{**row, "key": f"new-{i}", "part": "c"} for i, row in enumerate(some_rows([0] * 20_000, 1, PLAIN))]
     batch = some_rows(range(16), 1, PLAIN) + new
     with ThreadPoolExecutor(1) as pool:

@@ -45,7 +45,7 @@ def test_hudi_rs_reads_neither_deleted_rows_nor_replaced_file_groups(
     model = merged({}, rows[3:])
     assert_rows_equal(hudi_rs.read_snapshot(base_path), model, "hudi-rs")
 
-    overwriting = some_rows([100, 102], 2)  # both of partition "a"
+    overwriting = some_rows([100, 102], 2)  # both rows belong to partition "a"
     engine.write(base_path, as_table(overwriting), version=version, operation="insert_overwrite")
     model = merged({row[KEY]: row for row in rows[3:] if row["part"] == "b"}, overwriting)
     assert_rows_equal(hudi_rs.read_snapshot(base_path), model, "hudi-rs")

@@ -71,7 +71,7 @@ def test_the_error_about_a_missing_bundle_has_one_line(
     script.write_text("#!/bin/sh\necho 'unresolved dependency: org.apache.hudi' >&2\nexit 1\n")
     script.chmod(0o755)
     monkeypatch.setenv("HUDI_JUDGE_PYTHON", str(script))
-    with pytest.raises(JudgeUnavailableError, match="^real Hudi not run: .*Maven Central$"):
+    with pytest.raises(JudgeUnavailableError, match="^real Hudi cannot run: .*Maven Central$"):
         HudiJudge("1.2.0", tmp_path / "judge").ping()
 
 
@@ -79,7 +79,7 @@ def test_the_error_about_a_missing_environment_has_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HUDI_JUDGE_PYTHON", str(tmp_path / "absent"))
-    with pytest.raises(JudgeUnavailableError, match="^real Hudi not run: no judges' environment"):
+    with pytest.raises(JudgeUnavailableError, match="^real Hudi cannot run: there is no judges' environment"):
         HudiJudge("1.2.0", tmp_path / "judge")
 
 

@@ -25,13 +25,13 @@ TURNS = 10
 ROWS_PER_TURN = 8
 KEY_SPACE = 40
 
-# No small files are padded, so a stored key that the index does not find becomes a duplicate in a new file group.
+# Inserts pad no small files, so a stored key that the index does not find becomes a duplicate in a new file group.
 BLOOM = {"index__type": "BLOOM", "parquet__small__file__limit": "0"}
 SIMPLE = {"index__type": "SIMPLE", "parquet__small__file__limit": "0"}
 
 
 def tables(*sampled: tuple[Oracle, bool]) -> pytest.MarkDecorator:
-    """Parametrize a test with all oracles and both kinds of tables; `make test` runs only the cases in `sampled`."""
+    """Parametrize a test: all oracles, with and without partitions. `make test` runs only the cases in `sampled`."""
     return pytest.mark.parametrize(
         ("oracle", "is_partitioned"),
         [
@@ -103,7 +103,7 @@ class _SharedTable:
         self._model: Model = {}
 
     def take_turn(self, turn: int, *, is_ours: bool) -> None:
-        """Delete rows in each fourth turn, and upsert rows in the other turns; then let both judges read the table."""
+        """Delete rows in every fourth turn, and upsert rows in all other turns; then let both judges read the table."""
         is_delete = turn % 4 == 3
         rows = self._victims() if is_delete else self._news(turn + 1)
         operation = "delete" if is_delete else "upsert"

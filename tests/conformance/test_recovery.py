@@ -1,4 +1,4 @@
-"""Rollbacks and restores shared with real Hudi: Hudi reads and writes after ours, and completes our pending ones.
+"""Hudi reads and writes after rollbacks and restores of the engine, and completes them if they are pending.
 
 Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on version 9; hudi-rs also reads the tables.
 """
@@ -43,7 +43,7 @@ def hudi_writes(judge: HudiJudge, base_path: Path, oracle: Oracle, model: Model,
 def assert_both_can_write(
     judge: HudiJudge, base_path: Path, oracle: Oracle, engine: Engine, model: Model
 ) -> None:
-    """Check that Hudi can write and then we can write, and that no reader finds undone rows."""
+    """Check that first Hudi and then the engine can write, and that no reader finds undone rows."""
     assert_all_read(judge, base_path, model, oracle)
     model = hudi_writes(judge, base_path, oracle, model, 8)
     assert_all_read(judge, base_path, model, oracle)

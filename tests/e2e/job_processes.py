@@ -119,7 +119,7 @@ class JobProcess:
         return Ended(exit_code, self._output.read_text(encoding="utf-8"), self.log)
 
     def kill(self) -> None:
-        """Kill the process and all its child processes, including those for which Spark creates process groups."""
+        """Kill the process and all its child processes, including those that Spark starts in other process groups."""
         while members := _session_members(self.process.pid):
             for pid in members:
                 try:
@@ -139,7 +139,7 @@ class JobProcess:
             if self.process.poll() is not None:
                 break
             time.sleep(0.003)
-        raise AssertionError(f"no {what}; exit code {self.process.poll()}:\n{self.log}")
+        raise AssertionError(f"there is no {what}; exit code {self.process.poll()}:\n{self.log}")
 
 
 def run(command: Sequence[str | Path], variables: Mapping[str, str], folder: Path) -> Ended:

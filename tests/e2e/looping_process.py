@@ -56,7 +56,7 @@ def seed_rows() -> list[dict[str, object]]:
 
 
 def is_of_new_keys(number: int) -> bool:
-    """Whether the batches with this number contain only new keys. Then all writers use the same keys."""
+    """Whether the batches with this number contain only new keys. In such batches, all writers use the same keys."""
     return number % 3 == 2
 
 

@@ -36,7 +36,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
-    """A copy of the script outside the checkout; next to the package, the script would import the package."""
+    """A copy of the script outside the checkout. In the checkout, the script would import the package beside it."""
     return Path(shutil.copy(SCRIPT, tmp_path))
 
 

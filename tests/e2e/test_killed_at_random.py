@@ -51,7 +51,7 @@ _LOG = logging.getLogger(__name__)
 
 KILLS = int(number_from("KILLS", 1, 8))
 CASES = (("upsert", "6"), ("execute clustering", "9"), ("upsert", "9"), ("execute clustering", "6"))
-"""Job and table version for each kill, in turn."""
+"""Job and table version of a kill. The kills of a test use these pairs in turn."""
 
 REGIONS = 8
 STORED = (orders(range(160), regions=REGIONS), orders(range(160, 320), regions=REGIONS))
@@ -125,7 +125,7 @@ class Case:
         return not self.pending() and not self.leftovers()
 
     def stage(self, old: "Case") -> str:
-        """The stage that the job has reached, if it started with the table ``old``."""
+        """The stage that the job has reached; ``old`` is the table as it was before the job."""
         if instant_names(self.base_path) == instant_names(old.base_path):
             return "before the instant"
         if self.pending():
@@ -183,7 +183,7 @@ class Moments:
 
 
 def wait_for_change(process: JobProcess, table: Case, old: Case, *, of_timeline: bool) -> float:
-    """Wait until the table differs from the table ``old``, of which it is a copy; return the time."""
+    """Wait until the job changes the table, which was a copy of the table ``old``; return the time."""
     look = instant_names if of_timeline else names_of_files
     before = look(old.base_path)
     process.wait_for("change of the table", lambda: look(table.base_path) != before or None)
@@ -253,7 +253,7 @@ def test_a_job_completes_although_a_worker_is_killed(
 
     @cache
     def usual(job: str, version: str) -> float:
-        """Seconds that the second run of the job takes, when all code is loaded."""
+        """Return the duration, in seconds, of a second run of the job, which needs to load no code."""
         for _ in range(2):
             table, began = case(job, version).copied_to(tmp_path / f"t{next(copies)}"), time.monotonic()
             table.run(spark)

@@ -64,7 +64,7 @@ def base_path(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def lost_file(folder: Path) -> Path:
-    """The file in which the worker that dies notes the path of the base file that it wrote."""
+    """The file into which the dying worker writes the path of its base file."""
     return folder / "lost"
 
 

@@ -4,10 +4,10 @@
     python make_metadata_golden.py --jar <bundle 1.0.2> --version 8 --base /data/hudi-1.0.2 --out hudi-1.0.2
     python make_metadata_golden.py --jar <bundle 1.2.0> --version 9 --base /data/hudi-1.2.0 --out hudi-1.2.0
 
-The outcome is ``v<table version>/metadata_table.tar.xz``: of each partition of the metadata table the newest base file
-of one file group and the log files behind it, ``metadata.properties``, the table's own ``table.properties``, its index
-definitions (``index.json``), and ``expected.json`` with the data files and the rows of the table. The run of 1.2.0 also
-makes ``metadata_keys.json``.
+The script writes ``v<table version>/metadata_table.tar.xz``. For each partition of the metadata table, the archive
+contains the newest base file of one file group and the later log files of that file group. The archive also contains
+``metadata.properties``, the table's own ``table.properties``, its index definitions (``index.json``), and
+``expected.json`` with the data files and the rows of the table. The run of 1.2.0 also makes ``metadata_keys.json``.
 """
 
 import argparse
@@ -46,7 +46,7 @@ INDEXES = {
 TIMELINE_SERVER = {"hoodie.embed.timeline.server": "true"}
 CLEANING = {"hoodie.clean.automatic": "true"}
 LOG_FILES = {"files": 1, "column_stats": 1, "record_index": 2, "secondary_index_names": 2}
-"""How many log files to keep; none of other partitions."""
+"""Maps a partition of the metadata table to the number of large log files to keep; other partitions keep none."""
 SMALL_BYTES = 200
 KEYS_VERSION = 9
 ATTEMPTS = 3
@@ -132,7 +132,7 @@ class Recipe:
         return names[-1].partition(".")[0].partition("_")[0]
 
     def expected(self) -> bytes:
-        """Data files of the table by partition, and its rows without meta columns except the location of the row."""
+        """Names and sizes of the data files of the table by partition, and its rows."""
         files = {
             folder.name: {path.name: path.stat().st_size for path in sorted(folder.glob("*.parquet"))}
             for folder in sorted(self.base.glob("[!.]*"))
@@ -189,8 +189,8 @@ def keys(spark: SparkSession) -> bytes:
     secondary = metadata.SecondaryIndexKeyUtils.constructSecondaryIndexKey
     pairs = [(text, key) for text in TEXTS for key in ("r1", "r$1", "r\\")] + [(None, "r1")]
     document = {
-        "provenance": "Answers of HashID, HoodieTableMetadataUtil and SecondaryIndexKeyUtils of Apache Hudi 1.2.0, "
-        "asked by make_metadata_golden.py.",
+        "provenance": "Results of HashID, HoodieTableMetadataUtil and SecondaryIndexKeyUtils of Apache Hudi 1.2.0, "
+        "collected by make_metadata_golden.py.",
         "column_hash": {text: hashes.ColumnIndexID(text).asBase64EncodedString() for text in TEXTS},
         "file_hash": {text: hashes.FileIndexID(text).asBase64EncodedString() for text in TEXTS},
         "groups": {text: groups(text) for text in (*TEXTS, OF_SMALLEST_INTEGER)},
@@ -210,7 +210,7 @@ def add(kept: tarfile.TarFile, name: str, content: bytes) -> None:
 
 
 def kept_files(metadata: Path) -> list[Path]:
-    """Of each partition the largest of the newest base files, the largest log files behind it, and all small ones."""
+    """For each partition, its largest newest base file, the largest later log files, and all small log files."""
     kept = []
     for partition in sorted(metadata.glob("[!.]*")):
         bases = sorted(partition.glob("*.hfile"), key=lambda path: path.name.rsplit("_", 1)[1])

@@ -33,7 +33,8 @@ OPTIONS = COMMON | {
     "hoodie.metadata.enable": "true",
     "hoodie.metadata.index.column.stats.enable": "true",
     "hoodie.metadata.index.partition.stats.enable": "true",
-    # Without it, Hudi 1.2.0 fails to read its own metadata table while it writes statistics of partitions.
+    # Without the timeline server, Hudi 1.2.0 fails to read its own metadata table while it writes statistics of
+    # partitions.
     "hoodie.embed.timeline.server": "true",
 }
 PARTITIONS = ("files", "column_stats", "partition_stats")

@@ -1,4 +1,4 @@
-"""Helpers that let real Hudi list, schedule and execute clusterings, and the table that the tests cluster."""
+"""Helpers with which real Hudi lists, schedules and executes clusterings, and a table for tests of clusterings."""
 
 import functools
 import shutil
@@ -16,13 +16,13 @@ from judges.oracle import Oracle
 from judges.rows import OUR_ROWS, Model, as_table, assert_rows_equal, merged, some_rows
 from judges.table_files import copy_table, data_files, instant_of
 
-# No file is padded: inserts go to new file groups, so a stored key that the index does not find becomes a duplicate.
+# Inserts pad no files but go to new file groups, so a stored key that the index does not find becomes a duplicate.
 NO_PADDING = {"hoodie.parquet.small.file.limit": "0"}
 BLOOM = {"index__type": "BLOOM", "parquet__small__file__limit": "0"}
 
 NEWER = some_rows([0, 1, *range(40, 60)], 2)
 STORED = merged(merged({}, OUR_ROWS), NEWER)
-# An update of one row in each partition: Hudi rewrites files and copies most of their rows as the engine wrote them.
+# Updates of one row in each partition. Hudi then rewrites files of the engine, and copies most of their rows unchanged.
 TOUCHING = some_rows([0, 1], 3)
 
 
@@ -59,7 +59,7 @@ def schedule_theirs(judge: HudiJudge, base_path: Path, oracle: Oracle, order: st
 
 
 def die_before_completion(engine: Engine, base_path: Path, dead: Path) -> list[Path]:
-    """Execute the pending plan until just before it completes, as if the job died there.
+    """Execute the pending plan, but stop just before the clustering completes, as if the job died.
 
     Returns:
         The data files that the dead execution left in the table.
@@ -73,7 +73,7 @@ def die_before_completion(engine: Engine, base_path: Path, dead: Path) -> list[P
     for left in (*heartbeat.iterdir(), lock):
         left.unlink()  # as if the heartbeat and the lock had expired
     leftovers = sorted(set(data_files(base_path)) - set(before))
-    assert leftovers, "nothing was left behind: the test would prove nothing"
+    assert leftovers, "the dead execution left no files, so the test proves nothing"
     return leftovers
 
 

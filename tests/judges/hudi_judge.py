@@ -75,7 +75,7 @@ class HudiJudge:
     def _start(self) -> subprocess.Popen[bytes]:
         python = judge_python()
         if not python.exists():
-            raise JudgeUnavailableError(f"real Hudi not run: no judges' environment at {python}")
+            raise JudgeUnavailableError(f"real Hudi cannot run: there is no judges' environment at {python}")
         self._folder.mkdir(parents=True, exist_ok=True)
         jar = os.environ.get(f"HUDI_BUNDLE_JAR_{self.release.replace('.', '_')}")
         environment = {key: value for key, value in os.environ.items() if key not in _SPARK_VARIABLES}
@@ -124,7 +124,7 @@ class HudiJudge:
         return self.read_with_meta_columns(base_path, options).drop_columns(META_COLUMNS)
 
     def read_with_meta_columns(self, base_path: Path, options: Mapping[str, str] | None = None) -> pa.Table:
-        """Return the rows of :meth:`read`, preceded by the five meta columns."""
+        """Return the rows that :meth:`read` returns, with the five meta columns before the other columns."""
         target = self._transit_file()
         self._request("read", base_path=str(base_path), target=str(target), options=dict(options or {}))
         return _take(target)
@@ -134,7 +134,7 @@ class HudiJudge:
         return self.read(base_path, {"as.of.instant": instant_time})
 
     def read_incremental(self, base_path: Path, begin: str, end: str | None = None) -> pa.Table:
-        """Return the rows that commits after ``begin`` and up to ``end`` (inclusive) changed.
+        """Return the rows changed by commits whose time is after ``begin`` and not after ``end``.
 
         In table version 6, Hudi compares requested times; from version 8 on, it compares completion times.
         """
@@ -147,7 +147,7 @@ class HudiJudge:
         return self.read(base_path, options)
 
     def sql(self, *statements: str, settings: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-        """Run SQL statements with session ``settings``; return the last one's rows (dates and decimals as text)."""
+        """Run SQL statements with session ``settings``; return the last rows (dates and decimals as text)."""
         return list(self._request("sql", statements=list(statements), settings=dict(settings or {})))
 
     def call(
@@ -231,7 +231,7 @@ class HudiJudge:
         log = self._log_path.read_text(errors="replace")
         reason = _why_unavailable(log)
         if reason and not self._is_ready:
-            return JudgeUnavailableError(f"real Hudi not run: Hudi {self.release}: {reason}")
+            return JudgeUnavailableError(f"real Hudi cannot run: Hudi {self.release}: {reason}")
         return JudgeCrashedError(
             f"Hudi {self.release} {what}; the end of its log:\n{log[-LOG_TAIL_CHARACTERS:]}"
         )

@@ -26,7 +26,7 @@ def read_as_of(base_path: Path | str, instant_time: str) -> pa.Table:
 
 
 def read_incremental(base_path: Path | str, begin: str, end: str | None = None) -> pa.Table:
-    """Return the newest version of the rows written after ``begin`` and up to ``end`` (inclusive)."""
+    """Return the newest version of each row written after ``begin`` and up to ``end`` (inclusive)."""
     options = HudiReadOptions().with_query_type(HudiQueryType.Incremental).with_start_timestamp(begin)
     if end is not None:
         options = options.with_end_timestamp(end)

@@ -68,7 +68,7 @@ def start_session(release, work_folder):
 
 
 class Server:
-    """One method per command. Each method receives the request's fields as arguments and returns a JSON value."""
+    """One method for each command. A method receives the request's fields as arguments and returns a JSON value."""
 
     def __init__(self, spark, release):
         self.spark = spark
@@ -92,7 +92,7 @@ class Server:
         return {"schema": json.loads(rows.schema.json())}
 
     def sql(self, statements, settings=None, target=None):
-        """Run SQL statements with session settings; return the last one's rows or write them to ``target``."""
+        """Run SQL with session settings. Return the rows of the last statement, or write these rows to ``target``."""
         with self._session_settings(settings or {}):
             for statement in statements[:-1]:
                 self.spark.sql(statement)

@@ -1,9 +1,10 @@
 """Run other code in the middle of a job: after its start, or after it has written its files but before its commit.
 
-A copy of the table made at that moment equals the table that ``kill -9`` would leave. A write of another writer at
-that moment is a race between two commits. The engine's own code runs unchanged before and after the interruption.
+If the other code copies the table, the copy equals the table that ``kill -9`` would leave. If the other code writes to
+the table, two commits race. The engine's own code runs unchanged before and after the interruption.
 """
 
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,20 +15,26 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 
 
 @contextmanager
-def just_before_completion(act: Callable[[], None]) -> Iterator[None]:
-    """Call ``act`` once, just before the job completes its next instant."""
+def just_before_completion(act: Callable[[], None], number: int = 1) -> Iterator[None]:
+    """Call ``act`` once, just before the job completes an instant.
+
+    Args:
+        number: the first, second, … completion from now on. A job that updates the metadata table first completes an
+            instant there.
+    """
     complete = TimelineStore.complete
+    calls = itertools.count(1)
     happened: list[bool] = []
 
     def interrupted(*arguments: Any, **named: Any) -> Any:
-        if not happened:
+        if next(calls) == number:
             happened.append(True)
             act()
         return complete(*arguments, **named)
 
     with _replaced("complete", interrupted):
         yield
-    assert happened, "nothing was completed: the test proved nothing"
+    assert happened, "the job completed no instant, so the test proves nothing"
 
 
 @contextmanager
@@ -45,7 +52,7 @@ def just_after_start(act: Callable[[], None]) -> Iterator[None]:
 
     with _replaced("start", interrupted):
         yield
-    assert happened, "nothing was started: the test proved nothing"
+    assert happened, "the job started no instant, so the test proves nothing"
 
 
 @contextmanager

@@ -77,5 +77,5 @@ V9 = Oracle(release="1.2.0", table_version=9)
 ORACLES = (V6_OLD, V6, V8, V9)
 # The oldest and the newest pair of release and table version, for tests that need only two pairs.
 EDGES = (V6_OLD, V9)
-# `make test` uses the two edges, and `make test-all` uses every oracle.
+# `make test` uses only the pairs in EDGES, and `make test-all` uses every oracle.
 SAMPLED_ORACLES = cases(ORACLES, EDGES)

@@ -27,9 +27,9 @@ KEY = "key"
 PARTITION = "part"
 ORDERING = "ts"
 
-# Every Spark type that a Hudi table can contain, including nested and nullable ones. The length of ``key`` has every
-# remainder modulo four, because Hudi's bloom filter hashes blocks of four bytes. Timestamps without a time zone are
-# not included, because Hudi 0.15 cannot read them.
+# Every Spark type that a Hudi table can contain, including nested and nullable ones. The lengths of the keys have every
+# remainder modulo four, because Hudi's bloom filter hashes blocks of four bytes. Timestamps without a time zone are not
+# included, because Hudi 0.15 cannot read them.
 ALL_TYPES = pa.schema(
     [
         pa.field(KEY, pa.string()),
@@ -72,7 +72,7 @@ PARTITIONS = ("a", "b")
 def a_row(
     number: int, version: int, schema: pa.Schema = ALL_TYPES, partitions: Sequence[str] = PARTITIONS
 ) -> Row:
-    """Return a version (the ordering value) of row ``number``; in every fifth row all nullable columns are null."""
+    """Return row ``number`` with the ordering value ``version``. In every fifth row, all nullable columns are null."""
     row = {KEY: a_key(number), PARTITION: partitions[number % len(partitions)], ORDERING: version}
     for field in schema:
         if field.name not in row:
@@ -115,7 +115,7 @@ def some_rows(
     schema: pa.Schema = ALL_TYPES,
     partitions: Sequence[str] = PARTITIONS,
 ) -> list[Row]:
-    """Return the rows of :func:`a_row` for these numbers."""
+    """Return one row of :func:`a_row` for each of these numbers."""
     return [a_row(number, version, schema, partitions) for number in numbers]
 
 
@@ -148,7 +148,7 @@ def rows_by_key(rows: pa.Table | Sequence[Row]) -> Model:
 
 
 def count_of_keys_seen_twice(rows: pa.Table) -> int:
-    """Return the number of surplus rows with a key that occurred before; negative controls expect this number."""
+    """Count the rows whose key an earlier row also has. Negative controls expect this number."""
     keys = rows.column(KEY).to_pylist()
     return len(keys) - len(set(keys))
 

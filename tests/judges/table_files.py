@@ -84,7 +84,7 @@ def footer(path: Path) -> dict[bytes, bytes]:
 
 
 def properties(base_path: Path) -> dict[str, str]:
-    """The keys and values in ``hoodie.properties``, without any backslashes of the values."""
+    """The keys and values in ``hoodie.properties``. Backslashes are removed from the values."""
     text = (base_path / ".hoodie" / "hoodie.properties").read_text()
     pairs = [line.partition("=") for line in text.splitlines() if line and not line.startswith("#")]
     return {key: value.replace("\\", "") for key, _, value in pairs}

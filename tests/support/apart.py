@@ -1,6 +1,7 @@
 """Run part of a test in a separate process: on a small disk that can be filled, or as an unprivileged user."""
 
 import _strptime  # noqa: F401 - see below
+import codecs
 import ctypes
 import os
 import subprocess
@@ -20,6 +21,10 @@ _UNPRIVILEGED_ID = 65534
 _SHOWN = 12_000
 
 
+# Python imports a codec at its first use. The unprivileged user may be unable to read the files of this Python.
+codecs.lookup("utf-16-be")
+
+
 def as_unprivileged_user(body: Callable[[], None]) -> None:
     """Run the body as a user whom file modes restrict: root drops its privileges, other users keep their id."""
     _in_a_process(lambda: (_drop_privileges(), body()))
@@ -29,11 +34,14 @@ def on_a_small_disk(folder: Path, kilobytes: int, body: Callable[["SmallDisk"], 
     """Run the body with a file system of this size, mounted at the folder for this process only.
 
     A user other than root becomes root in a separate namespace, as with `unshare --map-root-user --mount` in a shell.
-    If the system refuses the namespace, the test is skipped with this reason. For root, as in CI, the test fails.
+    If the system refuses the namespace, the test is skipped. Root needs no namespace; if the mount fails, the test
+    fails.
     """
     is_root = os.geteuid() == 0
     if not is_root and subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:
-        pytest.skip("no right to mount: run as root, or where user namespaces are allowed")
+        pytest.skip(
+            "this user cannot mount: run the test as root, or on a system that allows user namespaces"
+        )
 
     def mounted() -> None:
         _own_mounts(is_root)

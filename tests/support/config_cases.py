@@ -12,7 +12,12 @@ STRATEGY = "hoodie.clustering.plan.strategy."
 WRITE = "hoodie.datasource.write."
 OCC = {"hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL"}
 HUDI = {"engine": "hudi"}
-V6 = {"hoodie.table.name": "trips", "hoodie.table.version": "6", "hoodie.table.type": "COPY_ON_WRITE"}
+V6 = {
+    "hoodie.table.name": "trips",
+    "hoodie.table.version": "6",
+    "hoodie.table.type": "COPY_ON_WRITE",
+    "hoodie.table.recordkey.fields": "id",
+}
 V9 = {**V6, "hoodie.table.version": "9"}
 METADATA = {**V6, "hoodie.table.metadata.partitions": "files"}
 DAYS = ("2024/01/01", "2024/01/02")
@@ -59,4 +64,4 @@ COMPLEX = {
 PLAN = {"20240101000000000": frozenset({"2024/01/01"})}
 
 Cases = dict[str, tuple[list[Case], list[Case]]]
-"""Rule → cases with a finding of the rule, and cases without one."""
+"""Maps each rule to cases with a finding of the rule, and to cases without a finding of the rule."""

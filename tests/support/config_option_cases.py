@@ -97,13 +97,13 @@ NAME_AND_UPKEEP_CASES: Cases = {
         [
             found(
                 "error",
-                "cleaning retains 24",
+                "cleaning retains the files of 24 commits",
                 "hoodie.keep.min.commits",
                 options={"hoodie.keep.min.commits": "24", "hoodie.cleaner.commits.retained": "24"},
             ),
             found(
                 "error",
-                "cleaning retains 30",
+                "cleaning retains the files of 30 commits",
                 options={"hoodie.cleaner.commits.retained": "30"},
             ),
             found("warning", "above 10", options={"hoodie.keep.min.commits": "10"}, facts=HUDI),
@@ -318,7 +318,7 @@ OTHER_CASES: Cases = {
         ],
         [
             Case(options={f"{WRITE}operation": "delete_partition"}, facts=HUDI),
-            # A more specific rule reports the next case.
+            # A more specific rule has a finding in the next case.
             Case(options={"hoodie.keep.min.commits": "10"}),
             Case(options={f"{STRATEGY}target.file.max.bytes": "1000"}),
         ],
@@ -327,7 +327,7 @@ OTHER_CASES: Cases = {
         [found("advice", "No effect", options={"hoodie.upsert.shuffle.parallelism": "200"})],
         [
             Case(options={"hoodie.upsert.shuffle.parallelism": "200"}, facts=HUDI),
-            # A more specific rule reports the next case.
+            # A more specific rule has a finding in the next case.
             Case(options={"hoodie.clean.automatic": "true"}),
         ],
     ),

@@ -4,7 +4,6 @@ from support.config_cases import (
     COMPLEX,
     DAYS,
     HUDI,
-    METADATA,
     PLAN,
     STRATEGY,
     V6,
@@ -57,8 +56,30 @@ TABLE_CASES: Cases = {
     ),
     "table-not-written": (
         [
-            found("error", "merge-on-read", table=table({**V6, "hoodie.table.type": "MERGE_ON_READ"})),
-            found("error", "can only read", table=table({**V6, "hoodie.table.version": "5"})),
+            found(
+                "error",
+                "merge-on-read",
+                "table: hoodie.table.type",
+                table=table({**V6, "hoodie.table.type": "MERGE_ON_READ"}),
+            ),
+            found(
+                "error",
+                "merges by custom rules",
+                "table: hoodie.record.merge.property.x",
+                table=table({**V6, "hoodie.record.merge.property.x": "y"}),
+            ),
+            found(
+                "error",
+                "can only read",
+                "table: hoodie.table.version",
+                table=table({**V6, "hoodie.table.version": "5"}),
+            ),
+            found(
+                "error",
+                "hoodie.table.type is 'HEAP'",
+                "table: hoodie.table.type",
+                table=table({**V6, "hoodie.table.type": "HEAP"}),
+            ),
             found("error", "'12' is not supported", table=table({**V6, "hoodie.table.version": "12"})),
         ],
         [
@@ -76,33 +97,6 @@ TABLE_CASES: Cases = {
             )
         ],
         [Case(table=table(), facts=HUDI)],
-    ),
-    "metadata-table-stale": (
-        [
-            found("error", "reject the table", table=table(METADATA)),
-            found(
-                "warning",
-                "deletes the metadata table",
-                options={"hoodie.metadata.enable": "false"},
-                table=table(METADATA),
-            ),
-        ],
-        [Case(table=table()), Case(table=table(METADATA), facts=HUDI)],
-    ),
-    "metadata-settings-differ": (
-        [
-            found(
-                "warning",
-                "rebuilds it",
-                options={"hoodie.metadata.enable": "false"},
-                table=table(METADATA),
-                facts=HUDI,
-            )
-        ],
-        [
-            Case(options={"hoodie.metadata.enable": "true"}, table=table(METADATA), facts=HUDI),
-            Case(options={"hoodie.metadata.enable": "false"}, table=table(), facts=HUDI),
-        ],
     ),
     "hudi-too-old": (
         [

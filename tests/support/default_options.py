@@ -1,4 +1,4 @@
-"""Options of jobs in which a test changes some values; the other values are the defaults of their keys."""
+"""Options of jobs. A test changes some of the values; all other values are the defaults of their keys."""
 
 from dataclasses import replace
 from typing import Any

@@ -16,17 +16,17 @@ IS_ALL = os.environ.get("TEST_DEPTH", "sample") == "all"
 
 
 def by_depth(sampled: T, everything: T) -> T:
-    """The first value by default, the second one with ``TEST_DEPTH=all``."""
+    """Return `everything` with ``TEST_DEPTH=all``, and `sampled` in all other runs."""
     return everything if IS_ALL else sampled
 
 
 def number_from(variable: str, sampled: float, everything: float) -> float:
-    """The number in an environment variable; if the variable is empty or not set, the value for the depth."""
+    """The number in an environment variable. Without the variable, the depth of the run gives the number."""
     return float(os.environ.get(variable) or by_depth(sampled, everything))
 
 
 def cases(every: Sequence[Any], sampled: Sequence[Any], name: Callable[[Any], str] = str) -> list[Any]:
-    """Parameters of a test: all cases in `every`. Cases that are not in `sampled` get the marker ``thorough``."""
+    """Return the cases in `every` as test parameters. Cases that are not in `sampled` get the marker ``thorough``."""
     return [
         pytest.param(case, id=name(case), marks=() if case in sampled else pytest.mark.thorough)
         for case in every

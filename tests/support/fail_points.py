@@ -3,7 +3,7 @@
 from collections import Counter
 
 TRIED: Counter[str] = Counter()
-"""Job → number of failures that tests caused in this job and checked."""
+"""Maps each job to the number of failures that tests caused in the job and checked."""
 
 
 def tried(job: str, points: int = 1) -> None:

@@ -13,16 +13,16 @@ T = TypeVar("T")
 
 
 class OutageError(StorageError):
-    """The one error that the storage raises; no other error in a test has this class."""
+    """The error that the storage raises. All other errors in a test have other classes."""
 
 
 @dataclass
 class FailingCalls(FaultyStorage):
-    """Passes every call on to the wrapped storage, except for one call, which fails.
+    """Passes every call on to the wrapped storage, except one call, which fails.
 
     Attributes:
-        fail_at: number of the call that fails, counted from 1; 0 means none.
-        after: fail after the call has done its work. A listing of files fails after half of its files.
+        fail_at: number of the call that fails, counted from 1; with 0, no call fails.
+        after: fail after the call has done its work. A listing of files fails after it has returned half of the files.
         calls: number of calls so far.
         failed: name and path of the failing call; empty until this call.
     """
@@ -53,7 +53,7 @@ class FailingCalls(FaultyStorage):
         raise self._outage()
 
     def _must_fail(self, name: str, path: str) -> bool:
-        with self._guard:  # some jobs delete in threads
+        with self._guard:  # some jobs delete files in several threads
             self.calls += 1
             if self.calls != self.fail_at:
                 return False

@@ -13,17 +13,18 @@ T = TypeVar("T")
 
 
 class Crash(BaseException):
-    """Simulates the death of the process: ``except Exception`` does not catch it, and later calls of storage fail."""
+    """Simulates the death of the process: ``except Exception`` does not catch a `Crash`."""
 
 
 @dataclass
 class FaultyStorage:
-    """Counts changes and fails at one of them. A pickled copy is the wrapped storage, so Spark's workers do not fail.
+    """Counts changes and makes one of them fail. Spark's workers use the wrapped storage, so their changes do not fail.
 
     Attributes:
-        fail_at: number of the change that fails, counted from 1; 0 means none.
-        after: fail after the change is done instead of before.
-        error: creates the error to raise. After a `Crash` every call crashes; after another error storage works again.
+        fail_at: number of the change that fails, counted from 1; with 0, no change fails.
+        after: fail after the storage has done the change, and not before.
+        error: creates the error to raise. After a `Crash`, all later calls raise a `Crash`. After any
+            other error, all later calls succeed.
         log: operation and path of each change so far.
     """
 
@@ -128,7 +129,7 @@ def crashes_everywhere(
             yield storage
             fail_at += 1
         else:
-            assert faulty.changes == fail_at - 1, "the action changes less on some runs"
+            assert faulty.changes == fail_at - 1, "the action makes fewer changes in some runs"
             break
     storage = start()
     with suppress(Crash):

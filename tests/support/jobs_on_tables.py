@@ -9,6 +9,7 @@ from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import CancelClusteringRequest, ScheduleClusteringRequest
 from hudi_table_services.contract.config_check import CheckConfigRequest
 from hudi_table_services.contract.health import HealthRequest
+from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.contract.recovery import (
     CreateSavepointRequest,
     DeleteSavepointRequest,
@@ -24,6 +25,7 @@ from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.jobs.clustering.cancel import cancel_clustering
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 from hudi_table_services.jobs.health.table_health import table_health
+from hudi_table_services.jobs.metadata_table.rebuild import rebuild_metadata_table
 from hudi_table_services.jobs.recovery.repair_orphans import repair_orphan_files
 from hudi_table_services.jobs.recovery.restore import restore
 from hudi_table_services.jobs.recovery.rollback import rollback
@@ -168,6 +170,15 @@ def to_repair(table: SmallTable) -> RunJob:
     return lambda storage, clock: repair_orphan_files(request, storage=storage, clock=clock)
 
 
+def to_drop_metadata_table(table: SmallTable) -> RunJob:
+    """The removal of a metadata table that the same job built."""
+    table.commit(A, B)
+    build = RebuildMetadataTableRequest(base_path="/t", partitions=("files",))
+    rebuild_metadata_table(build, storage=table.storage, clock=table.clock)
+    drop = RebuildMetadataTableRequest(base_path="/t", drop=("all",))
+    return lambda storage, clock: rebuild_metadata_table(drop, storage=storage, clock=clock)
+
+
 def to_report_health(table: SmallTable) -> RunJob:
     to_clean(table)
     planned(table)
@@ -201,6 +212,7 @@ JOBS: dict[str, Callable[[SmallTable], RunJob]] = {
     "delete savepoint": to_delete_savepoint,
     "archive": to_archive,
     "repair orphans": to_repair,
+    "drop metadata table": to_drop_metadata_table,
     "health": to_report_health,
     "check config": to_check_settings,
     "snapshot": to_load_snapshot,

@@ -1,4 +1,4 @@
-"""A commit of the tested writer, and actions of other writers between its snapshot and its completion."""
+"""A commit of the tested writer. Other writers act after the snapshot of this writer and before its commit."""
 
 from collections.abc import Callable, Sequence
 

@@ -91,9 +91,11 @@ class SmallMetadataTable:
 
     # ------------------------------------------------------------------ instants
 
-    def data(self, time: str, action: Action = Action.COMMIT, *, pending: bool = False) -> None:
+    def data(
+        self, time: str, action: Action = Action.COMMIT, *, pending: bool = False, content: bytes = b"{}"
+    ) -> None:
         """Add an instant to the timeline of the table."""
-        self._instant("", time, action, b"" if pending else b"{}", pending=pending)
+        self._instant("", time, action, b"" if pending else content, pending=pending)
 
     def own(
         self,

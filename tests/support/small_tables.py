@@ -24,6 +24,7 @@ def table_properties(version: TableVersion = TableVersion.V6) -> dict[str, str]:
         "hoodie.table.type": "COPY_ON_WRITE",
         "hoodie.table.version": str(int(version)),
         "hoodie.timeline.layout.version": str(int(version.layout)),
+        "hoodie.table.recordkey.fields": "id",
         "hoodie.table.partition.fields": "city",
         "hoodie.table.timeline.timezone": "UTC",
     }

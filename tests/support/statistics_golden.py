@@ -21,13 +21,17 @@ METADATA_TABLE, TIMELINE = "metadata_table/", "timeline/"
 
 @dataclass(frozen=True)
 class StatisticsTable:
-    """Three inserts: into north and south, a further file group in north, and rows with NaN in `fare` in east."""
+    """A table with three inserts.
+
+    The first insert adds rows to the partitions north and south. The second insert adds a further file group to north.
+    The third insert adds rows to east, with NaN in the column `fare`.
+    """
 
     contents: Mapping[str, bytes]
 
     @property
     def data_files(self) -> dict[str, pq.ParquetFile]:
-        """Path → file."""
+        """The data files by path."""
         return {
             name: pq.ParquetFile(io.BytesIO(data))
             for name, data in self.contents.items()
@@ -36,7 +40,7 @@ class StatisticsTable:
 
     @property
     def commits(self) -> dict[str, CommitMetadata]:
-        """Requested time → content."""
+        """The metadata of the commits by requested time."""
         return {
             name.removeprefix(TIMELINE)[:17]: decode_commit_metadata(data)
             for name, data in sorted(self.contents.items())
@@ -49,7 +53,7 @@ class StatisticsTable:
         return None if data is None else decode_index_definitions(data)["column_stats"]
 
     def records(self, partition: str, instant_time: str) -> Iterator[MetadataRecord]:
-        """What a commit wrote into a partition of the metadata table."""
+        """The records that a commit wrote into a partition of the metadata table."""
         for name, data in self.contents.items():
             if not name.startswith(f"{METADATA_TABLE}{partition}/.") or ".log." not in name:
                 continue

@@ -8,7 +8,7 @@ VERSIONS = {"6", "8", "9"}
 
 
 def deselect_others(config: pytest.Config, items: list[pytest.Item], version: str) -> None:
-    """Deselect the tests that have another table version as a parameter; an empty `version` deselects none."""
+    """Deselect tests for table versions other than `version`; if `version` is empty, deselect no test."""
     others = VERSIONS - {version} if version else set()
     dropped = [item for item in items if others & set(_parameters(item))]
     items[:] = [item for item in items if item not in dropped]

@@ -1,8 +1,8 @@
 """One attempt to commit a write: request the instant, start it, write data, delete extra files, complete the instant.
 
-The attempt holds the table lock only to choose the instant, to check and complete the commit, and to undo it. Until
-the completed file exists, readers see the old table. A failed attempt is rolled back immediately. If an attempt is
-killed, or fails because it did not get the lock, the next job rolls it back.
+The attempt holds the table lock only to choose the instant, to check and complete the commit, and to undo a failed
+attempt. Until the completed file exists, readers see the old table. A failed attempt is rolled back immediately. If an
+attempt is killed, or fails because it did not get the lock, the next job rolls the attempt back.
 """
 
 import logging
@@ -21,11 +21,12 @@ from hudi_table_services.commits.checks import (
     SameSchema,
     archived_during_the_write,
 )
-from hudi_table_services.commits.commit_point import complete
+from hudi_table_services.commits.commit_point import complete, require_usable_metadata_table
+from hudi_table_services.commits.table_change import TableChange, new_files
 from hudi_table_services.commits.table_now import Check, Conditions, read_table_now
 from hudi_table_services.commits.undo import rollback_instant
 from hudi_table_services.errors import CommitStateUnknownError, HudiTableServiceError, LockNotAcquiredError
-from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
 from hudi_table_services.hudi_format.workload_profile import encode_workload_profile
 from hudi_table_services.model.concurrent_change import ConcurrentChange, ConflictStrategy
@@ -43,6 +44,7 @@ from hudi_table_services.tables.table import TableAccess
 _LOG = logging.getLogger(__name__)
 
 _ROUNDS_WITHOUT_LOCK = 5
+_NO_FACTS = CollectedFacts()
 
 
 class CommitAttempt:
@@ -90,6 +92,7 @@ class CommitAttempt:
         content = encode_requested_replace(None) if self._action is Action.REPLACE_COMMIT else b""
         try:
             with self._lock:
+                require_usable_metadata_table(self._table)
                 self._note_changes()
                 requested_time = self._store.new_instant_time()
                 self._traces = AttemptTraces(self._table.storage, requested_time, self._request_id)
@@ -142,10 +145,16 @@ class CommitAttempt:
         self._requested_among = now
         self._changes_before = load_completed_changes(self._store, planned_with, now)
 
-    def complete(self, metadata: CommitMetadata, comparison: RowComparison | None = None) -> Instant:
+    def complete(
+        self,
+        metadata: CommitMetadata,
+        comparison: RowComparison | None = None,
+        facts: CollectedFacts = _NO_FACTS,
+    ) -> Instant:
         """Make the write visible.
 
         Args:
+            facts: facts about the new files for the metadata table.
             comparison: compares the rows of this write with rows that other commits added after the snapshot. None if
                 this write may add a key that another commit adds too.
 
@@ -153,35 +162,37 @@ class CommitAttempt:
             FileGroupConflictError: a commit that completed after the snapshot changed a file group of this write, or
                 added a row with a key that this write adds too.
             InstantVanishedError: another writer rolled this attempt back.
-            UnsupportedTableError: another writer switched a metadata table on during this job.
+            UnsupportedTableError, CorruptTableError: the metadata table cannot be updated.
         """
         assert self._traces is not None  # noqa: S101 - set on entry
         counted = {stat.path for stat in metadata.write_stats}
         self._traces.delete_unlisted(keep=counted)
-        completed = self._complete(metadata, comparison)
+        completed = self._complete(metadata, comparison, facts)
         self._is_completed = True
         _LOG.info("Completed %s %s", self._action.value, completed.requested_time)
         self._traces.stop_heartbeat()
         self._traces.remove_after_completion(keep=counted)
         return completed
 
-    def _complete(self, metadata: CommitMetadata, comparison: RowComparison | None) -> Instant:
+    def _complete(
+        self, metadata: CommitMetadata, comparison: RowComparison | None, facts: CollectedFacts
+    ) -> Instant:
         """Complete the commit after comparing its rows with rows that other commits added.
 
         Rows are compared without the lock. If other commits complete during the comparison, their rows are compared in
         another round. The last round compares under the lock.
         """
-        content = encode_commit_metadata(metadata, self._table.config.table_version)
+        change = new_files(metadata, self._table.config.table_version, facts)
         checks = self._checks(metadata)
         if comparison is None:
             with self._lock:
-                return self._complete_if_allowed(content, checks)
+                return self._complete_if_allowed(change, checks)
         compared: frozenset[Instant] = frozenset()
         for rounds in count():
             rows = NoDuplicateNewKey(comparison, compared, rounds == _ROUNDS_WITHOUT_LOCK)
             try:
                 with self._lock:
-                    return self._complete_if_allowed(content, (*checks, rows))
+                    return self._complete_if_allowed(change, (*checks, rows))
             except ComparisonNeeded as needed:
                 changes = needed.changes
             comparison.refuse(changes)
@@ -196,12 +207,12 @@ class CommitAttempt:
             NoConflict(changed_file_groups(metadata), self._strategy),
         )
 
-    def _complete_if_allowed(self, content: bytes, checks: tuple[Check, ...]) -> Instant:
+    def _complete_if_allowed(self, change: TableChange, checks: tuple[Check, ...]) -> Instant:
         now = read_table_now(
             self._table, self._snapshot, own_times={self.instant_time}, noted=self._changes_before
         )
         return complete(
-            self._table, self._pending, content, lock=self._lock, conditions=Conditions(now, checks)
+            self._table, self._pending, change, lock=self._lock, conditions=Conditions(now, checks)
         )
 
     def _stop_heartbeat(self) -> None:
@@ -221,7 +232,7 @@ class CommitAttempt:
                 self._traces.remove()
         except HudiTableServiceError as failure:
             _LOG.warning(
-                "Could not roll back %s (%s); the next job on this table rolls it back.",
+                "Could not roll back %s (%s); the next job on this table rolls the write back.",
                 self.instant_time,
                 failure,
             )

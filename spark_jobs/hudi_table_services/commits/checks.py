@@ -6,6 +6,7 @@ from typing import Protocol
 
 from hudi_table_services.commits.table_now import TableNow
 from hudi_table_services.commits.undo import is_being_rolled_back
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import FileGroupConflictError, InstantVanishedError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange, ConflictStrategy
@@ -47,7 +48,10 @@ class NoSecondWrite:
 
 @dataclass(frozen=True, slots=True)
 class NothingArchivedSince:
-    """No write that was pending in `since` may be archived already. Changes of archived writes cannot be checked."""
+    """It is certain that no write that was pending in `since` has been archived.
+
+    The changes of archived writes cannot be checked.
+    """
 
     since: Timeline
 
@@ -103,7 +107,9 @@ class ComparisonNeeded(Exception):  # noqa: N818 - a request to the caller, not 
     """A check has to read rows. The caller compares `changes` without the lock, and then tries to complete again."""
 
     def __init__(self, changes: Sequence[ConcurrentChange]) -> None:
-        super().__init__(f"{len(changes)} changes are still to be compared")
+        super().__init__(
+            f"The rows of the write must be compared with {counted(len(changes), 'change')} of other writers."
+        )
         self.changes = tuple(changes)
 
 
@@ -193,7 +199,7 @@ def refuse_cancelled(table: TableAccess, timeline: Timeline, instant: Instant) -
     if is_being_rolled_back(table, timeline, instant):
         raise InstantVanishedError(
             f"A cancellation of clustering {instant.requested_time} was begun and has not been finished.",
-            hint="Nothing was committed; the next execution or cancellation finishes it.",
+            hint="Nothing was committed; the next job that executes or cancels clusterings finishes the cancellation.",
         )
 
 

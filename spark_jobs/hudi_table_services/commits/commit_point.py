@@ -1,9 +1,13 @@
 """The only module that completes instants: checks, metadata table, lock, completed file."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
-from hudi_table_services.commits import metadata_table
+from hudi_table_services.commits.metadata_table import maintenance
+from hudi_table_services.commits.metadata_table.listed_files import refuse_listed
+from hudi_table_services.commits.metadata_table_building.creation import create_if_wanted
+from hudi_table_services.commits.table_change import NewFiles, TableChange
 from hudi_table_services.commits.table_now import Conditions
+from hudi_table_services.execution.metadata_table.collected_facts import FactsToCollect
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.tables.table import TableAccess
@@ -12,17 +16,17 @@ from hudi_table_services.tables.table import TableAccess
 def complete(
     table: TableAccess,
     pending: Instant,
-    content: bytes,
+    change: TableChange,
     *,
     lock: TableLock | None,
     conditions: Conditions | None = None,
     before: Callable[[], None] | None = None,
 ) -> Instant:
-    """Make one change visible, or refuse it. Call it under the table lock.
+    """Make one change visible, or refuse it. Call this function under the table lock.
 
     Args:
         pending: the instant, requested and inflight on the timeline.
-        content: content of the completed file.
+        change: content of the completed file, and the files that the change adds or has deleted.
         lock: the lock to verify right before the completed file is created. None for a rollback: the rollback must be
             recorded even if the lock is lost, because the files of the undone write are already deleted.
         conditions: checks that the change has to pass first.
@@ -35,7 +39,7 @@ def complete(
     Raises:
         ComparisonNeeded: a check has to read rows without the lock first; nothing was changed.
         HudiTableServiceError: a check refused the change.
-        UnsupportedTableError: see `metadata_table.apply`.
+        UnsupportedTableError, CorruptTableError: the metadata table cannot be updated (`maintenance.write_change`).
         LockNotAcquiredError: the lock expired, was removed, or was taken over by another writer.
         InstantVanishedError, InstantExistsError, CommitStateUnknownError: see `TimelineStore.complete`.
     """
@@ -43,20 +47,70 @@ def complete(
         conditions.refuse()
     if before is not None:
         before()
-    # `before` may take a long time. Do not add a step between this point and the creation of the completed file.
-    metadata_table.apply(table, completes=pending.action)
     if lock is not None:
         lock.verify()
-    return table.timeline_store.complete(pending, content)
+    is_in_metadata_table = maintenance.write_change(table, pending, change, lock)
+    # The steps before take time. Do not add a step between this point and the creation of the completed file.
+    if lock is not None:
+        lock.verify()
+    completed = table.timeline_store.complete(pending, change.content)
+    if is_in_metadata_table:
+        maintenance.run_services_after(table, lock)
+    elif lock is not None and isinstance(change, NewFiles):
+        create_if_wanted(table, lock)
+    return completed
+
+
+def require_usable_metadata_table(table: TableAccess) -> None:
+    """Refuse a change before its first data file is written if the metadata table could not be updated.
+
+    Raises:
+        UnsupportedTableError, CorruptTableError: see `maintenance.require_usable`.
+    """
+    maintenance.require_usable(table)
+
+
+def facts_to_collect(table: TableAccess, schema_json: str, staging_folder: str) -> FactsToCollect:
+    """What the tasks of a write must collect for the metadata table; see `maintenance.facts_to_collect`."""
+    return maintenance.facts_to_collect(table, schema_json, staging_folder)
 
 
 def prepare_deletion(table: TableAccess, *, undoes: str | None = None) -> None:
-    """Make sure that no metadata table lists files that are about to be deleted. Call it under the table lock.
+    """Make sure that no metadata table lists files that are about to be deleted.
+
+    Call this function under the table lock.
 
     Args:
-        undoes: requested time of the write whose files are deleted; None if the files are outdated, or orphans.
+        undoes: requested time of the write whose files are deleted; None if the files are outdated.
 
     Raises:
-        UnsupportedTableError: see `metadata_table.apply`.
+        UnsupportedTableError, CorruptTableError: see `maintenance.prepare_deletion`.
     """
-    metadata_table.apply(table, undoes=undoes)
+    maintenance.prepare_deletion(table, undoes=undoes)
+
+
+def prepare_orphan_deletion(table: TableAccess, paths: Collection[str]) -> None:
+    """Make sure that no metadata table lists orphans that are about to be deleted. Call this under the table lock.
+
+    Args:
+        paths: the orphans, relative to the base path.
+
+    Raises:
+        UnsupportedTableError, CorruptTableError: see `maintenance.prepare_deletion` and `refuse_listed`.
+    """
+    maintenance.prepare_deletion(table, undoes=None)
+    refuse_listed(table, paths)
+
+
+def require_undoable(table: TableAccess, undone: Collection[Instant]) -> None:
+    """Refuse to undo writes that cannot be removed from the metadata table. Nothing is changed.
+
+    Raises:
+        UnsupportedTableError, CorruptTableError: see `maintenance.require_undoable`.
+    """
+    maintenance.require_undoable(table, undone)
+
+
+def is_in_base_files(table: TableAccess, undone: Collection[Instant]) -> bool:
+    """Whether base files of the metadata table contain writes; see `maintenance.contains_in_base_files`."""
+    return maintenance.contains_in_base_files(table, undone)

@@ -92,7 +92,7 @@ def remove_traces_of_finished_writes(table: TableAccess) -> None:
 def _remove_markers(table: TableAccess, timeline: Timeline, instant_time: str) -> None:
     """Delete the markers of a finished write, and the marked files that are not part of the table.
 
-    A completed write names its files in its metadata; other marked files are deleted. All files of a write that was
+    A completed write names its files in its metadata; its other marked files are deleted. All files of a write that was
     rolled back are deleted. Files and markers of any other write are kept, because that write may be archived.
     """
     markers = MarkerStore(table.storage, instant_time)

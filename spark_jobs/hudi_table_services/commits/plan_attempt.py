@@ -22,16 +22,18 @@ from hudi_table_services.commits.checks import (
     refuse_cancelled,
     refuse_taken_over,
 )
-from hudi_table_services.commits.commit_point import complete
+from hudi_table_services.commits.commit_point import complete, require_usable_metadata_table
+from hudi_table_services.commits.table_change import new_files
 from hudi_table_services.commits.table_now import Check, Conditions, TableNow, read_table_now
 from hudi_table_services.commits.undo import roll_back_clustering, sweep_listed, sweep_pending
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import (
     CommitStateUnknownError,
     HudiTableServiceError,
     InstantHeldError,
     InstantVanishedError,
 )
-from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Instant, InstantState
 from hudi_table_services.model.table_service_plans import ClusteringPlan
@@ -49,6 +51,7 @@ from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 2.0
+_NO_FACTS = CollectedFacts()
 
 MetadataWithout = Callable[[frozenset[FileGroupId]], CommitMetadata]
 """Function that builds the commit metadata. It leaves out groups that contain one of the given file groups."""
@@ -117,6 +120,7 @@ class ClusteringAttempt:
                 )
             if self._is_held(pending[0]):
                 return False
+            require_usable_metadata_table(self._table)
             refuse_cancelled(self._table, timeline, pending[0])
             try:
                 self._traces.start_heartbeat()
@@ -140,7 +144,7 @@ class ClusteringAttempt:
             )
         return InstantHeldError(
             f"An execution of clustering {self.instant_time} was started within the last "
-            f"{self._expires_after_minutes} minutes and has no heartbeat, like every execution by Hudi.",
+            f"{counted(self._expires_after_minutes, 'minute')} and has no heartbeat, like every execution by Hudi.",
             hint="Wait until the execution has ended. If it is dead, run the request again with "
             f"{EXPIRATION_MINUTES}=0.",
         )
@@ -167,19 +171,23 @@ class ClusteringAttempt:
             or not self._return_plan_to_requested()
         ):
             # Keep the file: other jobs treat an inflight plan without a heartbeat as a plan that Hudi is executing,
-            # and would not execute the plan until it expires.
+            # and would not execute the plan until the plan expires.
             self._traces.abandon_heartbeat()
         else:
             self._traces.stop_heartbeat()
 
     def complete(
-        self, snapshot: TableSnapshot, metadata_without: MetadataWithout
+        self,
+        snapshot: TableSnapshot,
+        metadata_without: MetadataWithout,
+        facts: CollectedFacts = _NO_FACTS,
     ) -> tuple[Instant, frozenset[FileGroupId]]:
         """Complete the clustering: readers then see the new files instead of the old files.
 
         Args:
             snapshot: the table when the execution began; later commits are checked for conflicts.
             metadata_without: builds the commit's metadata once the groups to drop are known.
+            facts: facts about the new files for the metadata table, with files of dropped groups.
 
         Returns:
             The completed instant, and the file groups that other writers changed during the execution.
@@ -189,7 +197,7 @@ class ClusteringAttempt:
             InstantVanishedError: the plan was cancelled or taken over.
         """
         with self._lock:
-            self._refuse_taken_over()  # check this first, because reading the table may fail for another reason
+            self._refuse_taken_over()  # check this first, because reading the table may fail for a different reason
             now = read_table_now(self._table, snapshot, own_times={self.instant_time})
             dropped_groups = self._groups_to_drop(now)
             metadata = metadata_without(dropped_groups)
@@ -197,7 +205,7 @@ class ClusteringAttempt:
             completed = complete(
                 self._table,
                 self._instant,
-                encode_commit_metadata(metadata, self._table.config.table_version),
+                new_files(metadata, self._table.config.table_version, _kept_facts(facts, metadata)),
                 lock=self._lock,
                 conditions=Conditions(now, self._checks(snapshot, metadata)),
                 before=lambda: self._delete_unlisted(snapshot, kept),
@@ -293,10 +301,14 @@ class ClusteringAttempt:
         return True
 
 
+def _kept_facts(facts: CollectedFacts, metadata: CommitMetadata) -> CollectedFacts:
+    return facts.only({FileGroupId(stat.partition_path, stat.file_id) for stat in metadata.write_stats})
+
+
 def replaced_without(
     replaced: Mapping[str, tuple[str, ...]], dropped_groups: frozenset[FileGroupId]
 ) -> dict[str, tuple[str, ...]]:
-    """Partition path → replaced file ids, without file ids of dropped groups and without empty partitions."""
+    """Map each partition path to its replaced file ids, without dropped groups and without empty partitions."""
     kept = {
         path: tuple(file_id for file_id in ids if FileGroupId(path, file_id) not in dropped_groups)
         for path, ids in replaced.items()

@@ -23,7 +23,7 @@ class TableNow:
         planned_with: the table as it was when the job planned.
         snapshot: the current configuration, timeline and schema of the table, without file slices.
         own_times: requested times of the job's own instants, which do not count as changes by other writers.
-        noted: changes that the job loaded earlier; archival may have removed their instant files since then.
+        noted: changes that the job loaded when it began; archival may have removed their instant files since then.
     """
 
     table: TableAccess
@@ -54,7 +54,7 @@ def read_table_now(
     own_times: Collection[str] = (),
     noted: tuple[ConcurrentChange, ...] = (),
 ) -> TableNow:
-    """Read the table for the checks of a commit. Call it under the table lock.
+    """Read the table for the checks of a commit. Call this function under the table lock.
 
     Raises:
         UnsupportedTableError: another writer changed the table version, so this job can no longer read the timeline.
@@ -92,6 +92,6 @@ class Conditions:
     checks: tuple[Check, ...]
 
     def refuse(self) -> None:
-        """Apply the checks in order. Raises the error of the first one that refuses."""
+        """Apply the checks in order. Raises the error of the first check that refuses the change."""
         for check in self.checks:
             check.refuse(self.now)

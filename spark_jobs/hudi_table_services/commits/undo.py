@@ -14,6 +14,8 @@ from datetime import datetime
 
 from hudi_table_services.commits.commit_point import complete, prepare_deletion
 from hudi_table_services.commits.instants import remove_without_plan
+from hudi_table_services.commits.table_change import NoFiles
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import (
     CommitConflictError,
     InstantExistsError,
@@ -50,7 +52,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
-    """Roll a pending write back, or finish a pending rollback of the write. Call it under the table lock.
+    """Roll a pending write back, or finish a pending rollback of the write. Call this function under the table lock.
 
     Returns:
         The completed rollback. None if the instant is not a pending write: it was completed or removed, or it is the
@@ -70,7 +72,7 @@ def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
 
 
 def roll_back_clustering(table: TableAccess, instant: Instant) -> Instant | None:
-    """Delete the files that a pending clustering wrote, and remove its plan. Call it under the table lock.
+    """Delete the files that a pending clustering wrote, and remove its plan. Call this function under the table lock.
 
     Returns:
         The completed rollback; None if the clustering is no longer pending.
@@ -87,7 +89,7 @@ def roll_back_clustering(table: TableAccess, instant: Instant) -> Instant | None
 
 
 def roll_back_completed(table: TableAccess, instant: Instant) -> Instant | None:
-    """Undo a completed write. Call it under the table lock, after checking that no other write builds on it.
+    """Undo a completed write. Call this function under the table lock, after checking that no other write builds on it.
 
     Returns:
         The completed rollback; None if the write is no longer on the timeline as a completed write.
@@ -106,7 +108,8 @@ def roll_back_completed(table: TableAccess, instant: Instant) -> Instant | None:
 def undo_in_place(table: TableAccess, instant: Instant) -> RollbackMetadata:
     """Undo a pending or completed write or table service as part of a restore, without a rollback on the timeline.
 
-    Call it under the table lock. If the instant no longer exists, only files whose names contain its time are deleted.
+    Call this function under the table lock. If the instant no longer exists, only files whose names contain its time
+    are deleted.
     """
     started = table.clock.now()
     plan = plan_of(table, instant)
@@ -171,7 +174,7 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
             remove_without_plan(table, rollback)
         elif rollback.state is InstantState.REQUESTED and _is_built_upon(timeline, plan):
             _LOG.warning(
-                "Removing rollback %s, which was never started: other writers committed after the write to be undone.",
+                "Removing rollback %s: it was never started, and other writes completed after the write it undoes.",
                 rollback.requested_time,
             )
             table.timeline_store.remove(rollback)
@@ -289,7 +292,7 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
     files_to_delete(plan)
     # Hide the write before the rollback becomes inflight. If this job dies before it hides the write, another write
     # may complete after it. Other jobs then remove the rollback if it is only requested, because it has deleted
-    # nothing. They would carry out an inflight rollback.
+    # nothing. But they would carry out an inflight rollback.
     _hide_completed(table, plan)
     if rollback.state is InstantState.REQUESTED:
         # Another job that has lost its lock may be carrying out the same rollback.
@@ -298,7 +301,7 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
     _delete_undone(table, plan)
     metadata = rollback_metadata(plan, rollback.requested_time, _elapsed_ms(table, started))
     try:
-        completed = complete(table, rollback, encode_rollback_metadata(metadata), lock=None)
+        completed = complete(table, rollback, NoFiles(content=encode_rollback_metadata(metadata)), lock=None)
     except InstantExistsError:
         completed = next(i for i in table.load_timeline().completed if i.identity == rollback.identity)
     _LOG.info("Completed rollback %s of %s", completed.requested_time, metadata.commits_rolled_back)
@@ -341,7 +344,7 @@ def _delete_undone(table: TableAccess, plan: RollbackPlan) -> None:
     paths = [path for each in files_to_delete(plan).values() for path in each]
     for error in table.storage.delete_files(paths).values():
         raise error
-    _LOG.info("Deleted up to %d files of %s", len(paths), _undone_time(plan))
+    _LOG.info("Deleted up to %s of the undone instant %s", counted(len(paths), "file"), _undone_time(plan))
     _remove_undone_instants(table, plan)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 
 from hudi_table_services.commits.undo import plan_of
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import (
     InstantHeldError,
     InvalidRequestError,
@@ -23,7 +24,7 @@ _CLOCKS_DIFFER_MS = 1000
 
 
 def why_alive(table: TableAccess, instant: Instant) -> str:
-    """Sentence that reports the age of the fresh heartbeat of a pending write; empty if the write has none."""
+    """Sentence that reports the age of the fresh heartbeat of a pending write; empty if no heartbeat is fresh."""
     time = instant.requested_time
     if instant.is_completed or not is_heartbeat_alive(table.storage, time, table.clock):
         return ""
@@ -89,13 +90,13 @@ def require_predecessors(table: TableAccess, timeline: Timeline, instant: Instan
         named = ", ".join(f"{path}/{file_id}" if path else file_id for path, file_id in missing[:_NAMED])
         raise InvalidRequestError(
             f"{instant.action.value} {instant.requested_time} cannot be undone: cleaning has deleted the previous "
-            f"versions of {len(missing)} file groups, such as {named}.",
+            f"versions of {counted(len(missing), 'file group')}, such as {named}.",
             hint="Write the rows again instead, or restore the table to a savepoint with restore.py.",
         )
 
 
 def _latest_before(table: TableAccess, timeline: Timeline, instant: Instant) -> dict[tuple[str, str], str]:
-    """File group → requested time of the newest active write that changed the group before the instant."""
+    """Map each file group to the time of the newest active write that changed the group before the instant."""
     found: dict[tuple[str, str], str] = {}
     for older in timeline.completed_writes:
         if older.requested_time < instant.requested_time:
@@ -107,7 +108,7 @@ def _latest_before(table: TableAccess, timeline: Timeline, instant: Instant) -> 
 def _present(
     table: TableAccess, partitions: Collection[str], instant: Instant
 ) -> dict[tuple[str, str], set[str]]:
-    """File group → instant times of its base files, except base files that the instant itself wrote."""
+    """Map each file group to the instant times of its base files, except those that the instant itself wrote."""
     found: dict[tuple[str, str], set[str]] = {}
     for path, files in list_partitions(table.storage, partitions).items():
         for stored in files:
@@ -121,7 +122,7 @@ def _present(
 
 
 def undone_files(table: TableAccess, instant: Instant) -> dict[str, int]:
-    """Path → bytes of the existing files that undoing the instant would delete."""
+    """Paths of the existing files that undoing the instant would delete, with their sizes in bytes."""
     planned = files_to_delete(plan_of(table, instant))
     sizes = {
         stored.path: stored.size_bytes

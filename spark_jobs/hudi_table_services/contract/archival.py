@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hudi_table_services.contract.report import Report, Section, outcome_line
 from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -81,10 +82,13 @@ class ArchiveReport(Report):
         return cls(**fields)
 
     def summary(self, result: "JobResult") -> str:
-        return outcome_line(result, f"{len(self.instants)} instants; {self.retention}")
+        return outcome_line(result, f"{counted(len(self.instants), 'instant')}; {self.retention}")
 
     def sections(self, result: "JobResult") -> list[Section]:
-        kept = f"{self.archived_commits} of {self.commits_before} commits and {self.archived_services} other instants"
+        kept = (
+            f"{self.archived_commits} of {counted(self.commits_before, 'commit')} and "
+            f"{counted(self.archived_services, 'other instant')}"
+        )
         stop = [f"Archival stopped at {self.held_back_by}"] if self.held_back_by else []
         return [
             ("Archival", [kept, self.retention, *stop]),

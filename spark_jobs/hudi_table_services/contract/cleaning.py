@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hudi_table_services.contract.report import Figures, Report, Section
 from hudi_table_services.contract.request import JobRequest
-from hudi_table_services.contract.text import NOT_PARTITIONED, human_bytes
+from hudi_table_services.contract.text import NOT_PARTITIONED, counted, human_bytes
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.cleaning import CleanPolicy
 
@@ -28,8 +28,9 @@ class CleanRequest(JobRequest):
     """Delete file versions that the retention policy no longer keeps for readers.
 
     Attributes:
-        policy: one of `POLICIES`, ``hoodie.clean.policy``. Empty means the value in the options, or the policy that
-            belongs to the given retention if the options contain no value.
+        policy: one of `POLICIES`, ``hoodie.clean.policy``. Empty means the value in the options. If the options
+            contain no value, a request with exactly one retention setting uses the policy of this setting; all other
+            requests use ``KEEP_LATEST_COMMITS``.
         commits_retained, hours_retained, file_versions_retained: ``hoodie.clean.….retained``. None means the value in
             the options, or Hudi's default if the options contain no value.
         max_commits_per_run: ``hoodie.clean.max.commits.to.clean``. None means the value in the options, or no limit
@@ -71,9 +72,10 @@ class CleanedPartition:
     """Result of a clean in one partition.
 
     Attributes:
-        file_count, size_bytes: files that the clean deleted; in a preview, files that a clean would delete.
+        file_count, size_bytes: number and size of the files that the clean deleted; in a preview, of the files that a
+            clean would delete.
         file_names: in a preview, the names of these files.
-        failed_files: names of files that could not be deleted; the next clean tries again.
+        failed_files: names of files that could not be deleted; the next clean tries to delete these files again.
         is_removed: whether the clean also deleted the folder of the partition, because the partition became empty.
     """
 
@@ -96,7 +98,7 @@ class CleanReport(Report):
         retention: reason for `earliest_commit_to_retain`, in words.
         blocker: requested time of the pending instant that limits the clean; empty if no instant limits the clean.
         finished: requested times of unfinished cleans of earlier jobs that this job completed.
-        rolled_back: requested times of dead writes that the job rolled back first.
+        rolled_back: requested times of dead writes that the job rolled back before the clean.
         waiting: partitions in which readers, savepoints or pending plans still need outdated files.
         partitions_listed: number of partitions that the job listed.
     """
@@ -155,13 +157,14 @@ class CleanReport(Report):
         return Figures(files_removed=self.file_count)
 
     def summary(self, result: "JobResult") -> str:
-        files = f"{self.file_count} files, {human_bytes(self.size_bytes)}"
+        files = f"{counted(self.file_count, 'file')}, {human_bytes(self.size_bytes)}"
         if result.is_preview:
             return f"Preview, nothing deleted: {files} would be deleted"
         if not result.is_completed:
             return f"Nothing to do: {result.reason}"
         if result.reused:
-            return f"clean {result.instant_time}: done by an earlier attempt, {self.file_count} files deleted"
+            deleted = counted(self.file_count, "file")
+            return f"clean {result.instant_time}: done by an earlier attempt, {deleted} deleted"
         failed = f"; {self.failed_count} could not be deleted" if self.failed_count else ""
         return f"clean {result.instant_time or ', '.join(self.finished)}: {files} deleted{failed}"
 
@@ -178,7 +181,7 @@ class CleanReport(Report):
     def _retention_lines(self) -> list[str]:
         lines = [f"Policy {self.policy}: {self.retention}"] if self.retention else []
         if self.earliest_commit_to_retain:
-            lines.append(f"Everything since {self.earliest_commit_to_retain} stays readable")
+            lines.append(f"Every state of the table since {self.earliest_commit_to_retain} stays readable")
         if self.blocker:
             lines.append(f"The pending instant {self.blocker} blocks cleaning")
         waiting = self.waiting[:_SHOWN_WAITING]
@@ -187,11 +190,11 @@ class CleanReport(Report):
 
 def _partition_line(partition: CleanedPartition, verb: str) -> str:
     line = (
-        f"{partition.partition_path or NOT_PARTITIONED}: {partition.file_count} files "
+        f"{partition.partition_path or NOT_PARTITIONED}: {counted(partition.file_count, 'file')} "
         f"({human_bytes(partition.size_bytes)}) {verb}"
     )
     if partition.is_removed:
-        line += ", and the partition with them"
+        line += ", together with the folder of the partition"
     if partition.failed_files:
-        line += f"; {len(partition.failed_files)} could not be deleted and are tried again by the next clean"
+        line += f"; {len(partition.failed_files)} could not be deleted; the next clean tries again"
     return line

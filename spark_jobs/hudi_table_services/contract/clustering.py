@@ -110,8 +110,8 @@ class CancelClusteringRequest(JobRequest):
     Attributes:
         instants: requested times of the plans to cancel, whatever their age. Cannot be combined with
             `older_than_minutes`.
-        older_than_minutes: minimum age of the plans to cancel; 0 means all plans. None means that the job cancels only
-            `instants`.
+        older_than_minutes: minimum age of the plans to cancel. 0 means all plans that no job is executing. None means
+            that the job cancels only `instants`.
         preview: report which plans would be cancelled, and cancel no plan.
 
     Raises:
@@ -179,8 +179,8 @@ class ColumnSkipping:
     """Share of the rewritten rows that a query for one value of a column must read.
 
     Attributes:
-        before, after: share before and after the clustering, between 0 and 1. It is calculated from the value ranges
-            of the row groups.
+        before, after: share before and after the clustering, between 0 and 1. Both are calculated from the value
+            ranges of the row groups.
     """
 
     column: str

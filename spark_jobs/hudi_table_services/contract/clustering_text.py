@@ -9,7 +9,7 @@ from hudi_table_services.contract.clustering import (
 )
 from hudi_table_services.contract.report import Section
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome
-from hudi_table_services.contract.text import NOT_PARTITIONED, bar, human_bytes
+from hudi_table_services.contract.text import NOT_PARTITIONED, bar, counted, human_bytes
 
 SHOWN_GROUPS = 30
 SHOWN_SKIPPED = 20
@@ -21,7 +21,7 @@ def clustering_sections(report: ClusteringReport, result: JobResult) -> list[Sec
     if sizes := _size_lines(report, result):
         sections.append(("Sizes of files", sizes))
     if report.skipped:
-        sections.append(("Left out", _capped(report.skipped, SHOWN_SKIPPED, "more reasons")))
+        sections.append(("Left out", _capped(report.skipped, SHOWN_SKIPPED, "more reason")))
     return sections
 
 
@@ -30,12 +30,14 @@ def clustering_summary(report: ClusteringReport, result: JobResult) -> str:
     groups = [group for plan in report.plans for group in plan.groups]
     commits = f" ({report.commits})" if report.commits else ""
     files, size = sum(g.input_files for g in groups), human_bytes(sum(g.input_bytes for g in groups))
-    what = f"{files} files of {size} in {_counted(len(groups), 'group')}"
+    what = f"{counted(files, 'file')} of {size} in {counted(len(groups), 'group')}"
     match result.outcome:
         case Outcome.COMPLETED if result.reused:
             return f"{', '.join(report.instants)}: {result.reason}"
         case Outcome.PLANNED:
-            return f"Planned, nothing written: {what} would become {_expected(groups)} files{commits}"
+            return (
+                f"Planned, nothing written: {what} would become {counted(_expected(groups), 'file')}{commits}"
+            )
         case Outcome.NOTHING_TO_DO:
             return f"Nothing to do: {result.reason}{commits}"
         case Outcome.FAILED:
@@ -75,7 +77,7 @@ def _group_lines(groups: Sequence[ClusteringGroupReport]) -> Iterable[str]:
             f"{human_bytes(group.input_bytes):>10}  {_after(group, is_executed)}  {group.reason}".rstrip()
         )
     if len(groups) > SHOWN_GROUPS:
-        yield f"… and {_counted(len(groups) - SHOWN_GROUPS, 'more group')}"
+        yield f"… and {counted(len(groups) - SHOWN_GROUPS, 'more group')}"
 
 
 def _after(group: ClusteringGroupReport, is_executed: bool) -> str:
@@ -96,12 +98,12 @@ def _evidence_lines(plan: ClusteringPlanReport) -> Iterable[str]:
             f"target of {human_bytes(plan.target_file_max_bytes)}"
         )
     if plan.rows_checked:
-        yield f"{plan.rows_checked:,} rows checked: as many as before, with the same keys"
+        yield f"{counted(plan.rows_checked, 'row', ',')} checked: as many as before, with the same keys"
     for column in plan.skipping:
         before, after = _share(column.before), _share(column.after)
         yield f"A query for one {column.column} reads {after} of these rows; before the clustering it read {before}"
     if plan.groups_given_up:
-        yield f"{_counted(plan.groups_given_up, 'group')} dropped: other writers changed their files first"
+        yield f"{counted(plan.groups_given_up, 'group')} dropped, because other writers changed the files first"
     if plan.reason:
         yield f"{plan.reason[0].upper()}{plan.reason[1:]}"
     if plan.error:
@@ -109,7 +111,7 @@ def _evidence_lines(plan: ClusteringPlanReport) -> Iterable[str]:
 
 
 def _size_lines(report: ClusteringReport, result: JobResult) -> list[str]:
-    """Return size histograms: of current and expected files for a plan, of read and written files for an execution."""
+    """Return two size histograms: of the files now and as expected, or, after an execution, before and after it."""
     if not result.files_before.file_count:
         return []
     now, then = ("before", "after") if _is_executed(report) else ("now", "expected")
@@ -121,24 +123,20 @@ def _is_executed(report: ClusteringReport) -> bool:
 
 
 def _histogram_lines(title: str, stats: FileStats) -> Iterable[str]:
-    yield f"{title}: {stats.file_count} files, {human_bytes(stats.size_bytes)}"
+    yield f"{title}: {counted(stats.file_count, 'file')}, {human_bytes(stats.size_bytes)}"
     histogram: Mapping[str, int] = stats.histogram
     largest = max(histogram.values(), default=0)
     for name, count in histogram.items():
         yield f"  {name:>17} {bar(count, largest)} {count}"
 
 
-def _capped(lines: Sequence[str], shown: int, rest: str) -> list[str]:
-    more = [f"… and {len(lines) - shown} {rest}"] if len(lines) > shown else []
+def _capped(lines: Sequence[str], shown: int, noun: str) -> list[str]:
+    more = [f"… and {counted(len(lines) - shown, noun)}"] if len(lines) > shown else []
     return [*lines[:shown], *more]
 
 
 def _expected(groups: Iterable[ClusteringGroupReport]) -> int:
     return sum(group.expected_files for group in groups)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _share(value: float) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hudi_table_services.contract.report import Report, Section
 from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class ConfigReport(Report):
         rules_checked: number of rules that were applied. Other rules need facts or a table that the request did not
             contain.
         options_checked: number of checked options.
-        engine: whose jobs read the options: ``native``, ``hudi`` or ``both``.
+        engine: the jobs that read the options: ``native`` (of this project), ``hudi`` (of Hudi) or ``both``.
         table: name of the table whose properties were compared; empty if no table was compared.
     """
 
@@ -90,13 +91,14 @@ class ConfigReport(Report):
     def verdict(self) -> str:
         """Return the report in one line."""
         counts = [
-            f"{count} of severity {severity.value}"
+            f"{counted(count, 'finding')} of severity {severity.value}"
             for severity in Severity
             if (count := sum(each.severity == severity.value for each in self.findings))
         ]
-        checked = f"{self.options_checked} options by {self.rules_checked} rules"
-        beside = f", beside table {self.table}" if self.table else ""
-        return f"{self.status.upper()}: {', '.join(counts) or 'no findings'} in {checked}{beside}"
+        table = f" and table {self.table}" if self.table else ""
+        rules = counted(self.rules_checked, "rule")
+        checked = f"{counted(self.options_checked, 'option')}{table} checked against {rules}"
+        return f"{self.status.upper()}: {', '.join(counts) or 'no findings'} ({checked})"
 
     def lines(self) -> list[str]:
         """Return the verdict, then each finding with its cure."""
@@ -129,7 +131,7 @@ FACTS = {
     "depends_on_past": "`true`: the task has `depends_on_past=True`, so it waits for the same task of the previous run",
     "retries": "`retries` of the task that writes the table",
 }
-"""Name of each fact → meaning."""
+"""Maps the name of each fact to its meaning."""
 
 _ENGINES = ("native", "hudi", "both")
 
@@ -208,12 +210,12 @@ def _similar(name: str) -> str:
 
 def _text(name: str, text: str) -> str:
     if name == "engine" and text not in _ENGINES:
-        raise InvalidRequestError(f"Fact engine={text} is none of {', '.join(_ENGINES)}.")
+        raise InvalidRequestError(f"Fact engine={text} is not one of {', '.join(_ENGINES)}.")
     if name.endswith("_version"):
         try:
             _release(text)
         except ValueError:
-            raise InvalidRequestError(f"Fact {name}={text} is no release such as 1.0.2.") from None
+            raise InvalidRequestError(f"Fact {name}={text} is not a release such as 1.0.2.") from None
     return text.lower() if name in ("engine", "storage_scheme") else text
 
 

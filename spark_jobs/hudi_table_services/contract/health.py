@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from hudi_table_services.contract.metadata_table_health import MetadataTableHealth
 from hudi_table_services.contract.report import Report, Section
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.errors import InvalidRequestError
@@ -21,10 +22,16 @@ DEFAULT_WARNINGS = {
     "foreign_files": 0.0,
     "leftover_files": 0.0,
     "hours_ahead": 1.0,
+    "metadata_commits_ahead": 0.0,
+    "metadata_commits_behind": 0.0,
+    "metadata_commits_since_compaction": 100.0,
+    "metadata_missing_files": 0.0,
+    "metadata_unlisted_files": 0.0,
+    "metadata_unusable": 0.0,
     "oldest_pending_hours": 24.0,
     "small_file_ratio": 0.5,
 }
-"""Measure → default limit for a warning."""
+"""Maps each measure to its default limit for a warning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +39,8 @@ class HealthRequest(JobRequest):
     """Request for a report on the health of a whole table. The job changes nothing.
 
     Attributes:
-        warn_above, fail_above: measure (see `MEASURES`) → limit, a number as text. The default limit of a measure
-            does not apply if one of the two fields contains the measure.
+        warn_above, fail_above: map a measure (see `MEASURES`) to its limit, a number as text. The default limit of a
+            measure does not apply if one of the two fields contains the measure.
         small_file_limit_bytes: files below this size count as small. 0 means the default of
             ``hoodie.parquet.small.file.limit``.
 
@@ -60,13 +67,13 @@ class HealthRequest(JobRequest):
 
     @property
     def warning_limits(self) -> dict[str, float]:
-        """Return measure → limit for a warning, including the defaults."""
+        """Map each measure to its limit for a warning, including the default limits."""
         own = _numbers("warn_above", self.warn_above)
         return {name: limit for name, limit in DEFAULT_WARNINGS.items() if name not in self.fail_above} | own
 
     @property
     def failure_limits(self) -> dict[str, float]:
-        """Return measure → limit for a failure. By default, a damaged timeline and missing files fail the job."""
+        """Map each measure to its limit for a failure. By default, a damaged timeline or missing files fail the job."""
         return {"damaged": 0.0, "missing_files": 0.0} | _numbers("fail_above", self.fail_above)
 
 
@@ -93,24 +100,37 @@ MEASURES = {
     "commits_since_clean": "completed writes since the last completed clean",
     "commits_since_clustering": "completed writes since the last clustering, completed or pending",
     "commits_to_archive": "completed writes that an archival with Hudi's defaults would archive now",
-    "commits_to_clean": "completed writes that the retention no longer covers and that no clean has processed yet",
+    "commits_to_clean": "completed writes that the retention policy no longer keeps and that no clean has "
+    "processed yet",
     "damaged": "1 if the timeline cannot be trusted, for example because a completed instant has zero bytes; else 0",
     "dead_instants": "pending instants whose writer has stopped; the next job has to finish or undo them",
-    "foreign_files": "files in partition folders that Hudi did not write; hidden files do not count",
+    "foreign_files": "files that Hudi did not write, in partition folders; hidden files do not count",
     "hours_ahead": "hours by which the newest instant is ahead of the clock; 0 if it is not ahead",
     "hours_since_commit": "hours since the newest completed write was requested",
     "leftover_bytes": "bytes of the leftover files",
     "leftover_files": "data files of writes that are neither completed nor pending, and data files that were copied "
     "into another folder of the table under the same name",
-    "missing_files": "files of the latest file slices that are missing, empty, or differ in size from their commit",
+    "metadata_bytes": "bytes of all files of the metadata table",
+    "metadata_commits_ahead": "delta commits of the metadata table that no instant of the table explains",
+    "metadata_commits_behind": "completed instants of the table that the metadata table lacks",
+    "metadata_commits_since_compaction": "delta commits of the metadata table since its last compaction",
+    "metadata_log_bytes": "bytes of the log files that the next compaction of the metadata table merges",
+    "metadata_log_files": "log files that the next compaction of the metadata table merges",
+    "metadata_missing_files": "files that the metadata table lists and that do not exist or have another size",
+    "metadata_pending_instants": "pending instants of the metadata table",
+    "metadata_unlisted_files": "data files of completed writes that the metadata table does not list",
+    "metadata_unusable": "1 if the metadata table cannot be read, or contradicts the table; else 0",
+    "missing_files": "files of the latest file slices that are missing or empty, or whose size differs from the "
+    "size in their commit",
     "oldest_pending_hours": "hours since the oldest pending instant was requested",
     "outdated_bytes": "bytes of the outdated files",
-    "outdated_files": "data files that are not in the latest file slices; the retention may still keep them",
+    "outdated_files": "data files that are not in the latest file slices; the retention policy may still "
+    "keep these files",
     "pending_instants": "instants that are requested or inflight",
     "small_file_ratio": "`small_files` divided by the number of live files, from 0 to 1",
     "small_files": "live files below the small-file limit whose partition contains another such file",
 }
-"""Name of each measure → meaning. For every measure, a smaller value is better."""
+"""Maps the name of each measure to its meaning. For every measure, a smaller value is better."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,13 +206,14 @@ class HealthReport(Report):
         retention: sentence that names the commits that cleaning retains now, and the reason.
         archival: sentence that names the commits that archival keeps active now, and the reason.
         small_file_limit_bytes: files below this size count as small.
-        measures: measure (see `MEASURES`) → value. Measures that could not be determined are missing.
+        measures: maps each measure (see `MEASURES`) to its value. Measures that could not be determined are missing.
         partitions: at most ten partitions, ordered by number of small files, largest first.
         savepoints: requested times of the commits that have a savepoint.
         leftover_examples: paths of some leftover files.
         foreign_examples: paths of some foreign files.
         missing_examples: paths of some missing files, each with a description of the problem.
-        metadata_table: active partitions of the metadata table.
+        metadata_table: active partitions of the metadata table; empty if the table has no metadata table.
+        metadata_table_state: state of the metadata table.
     """
 
     service: ClassVar[str] = HEALTH
@@ -217,6 +238,7 @@ class HealthReport(Report):
     missing_examples: tuple[str, ...] = ()
     foreign_examples: tuple[str, ...] = ()
     metadata_table: tuple[str, ...] = ()
+    metadata_table_state: MetadataTableHealth = field(default_factory=MetadataTableHealth)
 
     @classmethod
     def from_document(cls, values: Mapping[str, Any]) -> "HealthReport":
@@ -228,8 +250,11 @@ class HealthReport(Report):
         )
         for name in ("savepoints", "leftover_examples", "metadata_table"):
             fields[name] = tuple(fields[name])
+        # Documents of earlier releases lack the following fields.
         for name in ("missing_examples", "foreign_examples"):
-            fields[name] = tuple(fields.get(name, ()))  # documents of earlier releases lack these fields
+            fields[name] = tuple(fields.get(name, ()))
+        state = fields.get("metadata_table_state", {})
+        fields["metadata_table_state"] = MetadataTableHealth.from_document(state)
         return cls(**fields)
 
     def summary(self, result: "JobResult") -> str:

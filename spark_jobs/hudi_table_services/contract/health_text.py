@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hudi_table_services.contract.health import MEASURES, HealthReport, PendingInstant
 from hudi_table_services.contract.result import FileStats
-from hudi_table_services.contract.text import NOT_PARTITIONED, human_time
+from hudi_table_services.contract.text import NOT_PARTITIONED, counted, human_time
 
 _BAR_CELLS = 30
 
@@ -15,6 +15,7 @@ def health_lines(report: HealthReport, files: FileStats) -> list[str]:
         *_verdict(report),
         *_pending(report),
         *_files(report, files),
+        *_metadata_table(report),
         *_measures(report),
     ]
 
@@ -47,19 +48,38 @@ def pending_lines(instant: PendingInstant) -> Iterator[str]:
 
 
 def _files(report: HealthReport, files: FileStats) -> Iterator[str]:
-    yield f"Live files: {files.file_count} in {report.partition_count} partitions"
+    yield f"Live files: {files.file_count} in {counted(report.partition_count, 'partition')}"
     most = max(files.histogram.values(), default=0)
     for name, count in files.histogram.items():
         yield f"  {name:>17} {'█' * max(1, round(_BAR_CELLS * count / most))} {count}"
     for each in report.partitions:
         path = each.partition_path or NOT_PARTITIONED
-        yield f"  {path}: {each.small_file_count} of {each.file_count} files are small"
+        yield f"  {path}: small files: {each.small_file_count} of {each.file_count}"
     for example in report.missing_examples:
         yield f"  missing: {example}"
     for path in report.foreign_examples:
         yield f"  foreign: {path}"
     for path in report.leftover_examples:
         yield f"  leftover: {path}"
+
+
+def _metadata_table(report: HealthReport) -> Iterator[str]:
+    state = report.metadata_table_state
+    yield f"Metadata table: {', '.join(report.metadata_table) or 'none'}"
+    facts = {
+        "being built": ", ".join(state.being_built),
+        "cannot be used": state.unusable,
+        "problem": f"{state.problem} {state.path}".strip(),
+        "jobs refuse changes": state.refusal,
+        "pending": ", ".join(state.pending),
+        "lacks": ", ".join(state.missing_instants),
+        "unexplained": ", ".join(state.unexplained_instants),
+        "not compared with the folders": state.not_compared,
+    }
+    yield from (f"  {label}: {text}" for label, text in facts.items() if text)
+    yield from (f"  difference: {each}" for each in state.difference_examples)
+    if report.metadata_table and not state.unusable:
+        yield f"  last compaction: {state.last_compaction or 'none on its active timeline'}"
 
 
 def _measures(report: HealthReport) -> Iterator[str]:

@@ -3,6 +3,8 @@
 import json
 from dataclasses import asdict, dataclass
 
+from hudi_table_services.contract.text import counted
+
 PROGRESS_FIELD = "hudi_progress"
 """Name of an attribute of log records. Its value is the `JobProgress` that the log line describes."""
 
@@ -39,7 +41,9 @@ class JobProgress:
         """Return the progress as a log line."""
         parts = [f"{self.done} of {self.total} done"]
         if self.rows:
-            parts.append(f"{self.rows:,} rows, {self.written_bytes / (1 << 20):,.1f} MiB written")
+            parts.append(
+                f"{counted(self.rows, 'row', ',')}, {self.written_bytes / (1 << 20):,.1f} MiB written"
+            )
         if self.remaining_s is not None:
             parts.append(f"about {_duration(self.remaining_s)} left")
         return f"{self.phase}: {', '.join(parts)}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hudi_table_services.contract.report import Figures, Report, Section, outcome_line
 from hudi_table_services.contract.request import JobRequest, check_instants
-from hudi_table_services.contract.text import human_bytes
+from hudi_table_services.contract.text import counted, human_bytes
 from hudi_table_services.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class RollbackRequest(JobRequest):
 
     Attributes:
         instants: requested times of dead writes or of the newest completed instants, in any order.
-        all_failed: roll back every pending write without a fresh heartbeat, instead of `instants`.
+        all_failed: roll back every pending write without a fresh heartbeat. Cannot be combined with `instants`.
         preview: report which instants would be undone, and undo nothing.
 
     Raises:
@@ -51,7 +51,7 @@ class RollbackRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreRequest(JobRequest):
-    """Restore the table to a savepoint: undo all later instants, newest first.
+    """Restore the table to a savepoint: undo all instants after the savepointed commit, newest first.
 
     Attributes:
         savepoint: *required*; requested time of the savepointed commit.
@@ -84,8 +84,8 @@ class RepairOrphansRequest(JobRequest):
     Attributes:
         execute: delete the files. False means that the job only reports the files.
         older_than_hours: minimum age of the files to delete; younger files are kept.
-        max_files: maximum number of orphans to delete. If there are more orphans, the job reports all and deletes
-            none.
+        max_files: maximum number of orphans to delete. If there are more orphans, the job reports all orphans and
+            deletes none of them.
         backup_path: folder outside the table. The job copies data files to this folder before it deletes them. Empty
             means no copies.
 
@@ -174,13 +174,13 @@ class RecoveryReport(Report):
     def summary(self, result: "JobResult") -> str:
         if result.reused:
             return outcome_line(result, result.reason)
-        counts = f"{len(self.undone)} instants, {self.file_count} files, {self.row_count} rows"
-        return outcome_line(result, counts)
+        files, rows = counted(self.file_count, "file"), counted(self.row_count, "row")
+        return outcome_line(result, f"{counted(len(self.undone), 'instant')}, {files}, {rows}")
 
     def sections(self, result: "JobResult") -> list[Section]:
         undone = [
             f"{each.instant_time} {each.action} {each.state}{f', {each.operation}' if each.operation else ''}: "
-            f"{each.file_count} files ({human_bytes(each.size_bytes)}), {each.row_count} rows"
+            f"{counted(each.file_count, 'file')} ({human_bytes(each.size_bytes)}), {counted(each.row_count, 'row')}"
             for each in self.undone
         ]
         return [
@@ -207,13 +207,13 @@ class OrphanReport(Report):
     Attributes:
         file_count, size_bytes: number and size of the data files that belong to no instant and are old enough to be
             deleted.
-        by_reason: reason → number of files.
+        by_reason: maps each reason to the number of files with this reason.
         files: the first thousand of the files that `file_count` counts.
         folders: folders that contain markers or staged rows of ended jobs.
         heartbeats: requested times of instants whose heartbeats are no longer refreshed.
         too_young: number of orphans whose age is below the minimum age.
-        spared: paths that the job kept, because its last check found that the file is needed or has changed.
-        failed_files: paths that could not be deleted.
+        spared: paths of files that the job kept, because its last check found that the file is needed or has changed.
+        failed_files: paths of files that could not be deleted.
         deleted_count: number of deleted data files.
         backup_path: folder of the copies; empty if the job made no copies.
         folders_listed: number of folders that the job listed.
@@ -247,12 +247,12 @@ class OrphanReport(Report):
         return Figures(files_removed=self.deleted_count)
 
     def summary(self, result: "JobResult") -> str:
-        found = f"{self.file_count} orphans ({human_bytes(self.size_bytes)})"
+        found = f"{counted(self.file_count, 'orphan')} ({human_bytes(self.size_bytes)})"
         return outcome_line(result, f"{found}, {self.deleted_count} deleted")
 
     def sections(self, result: "JobResult") -> list[Section]:
         files = [f"{each.path} ({human_bytes(each.size_bytes)}): {each.reason}" for each in self.files]
-        reasons = [f"{count} files: {reason}" for reason, count in sorted(self.by_reason.items())]
+        reasons = [f"{counted(count, 'file')}: {reason}" for reason, count in sorted(self.by_reason.items())]
         foreign = [str(self.foreign_files)] if self.foreign_files else []
         return [
             ("Orphans by reason", reasons),

@@ -14,12 +14,14 @@ Section: TypeAlias = tuple[str, list[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """Numbers about the work of a job; every service reports the same numbers. Previews and failures report zeros.
+    """Numbers about the work of a job; every service has the same fields. Previews and failures report zeros.
 
     Attributes:
-        rows: rows that a write inserted, updated or deleted, that a clustering rewrote, or that a recovery undid.
-        files_written, bytes_written: data files that a commit added.
-        files_removed: data files deleted from storage. Files that a newer version only replaces do not count.
+        rows: number of rows that a write inserted, updated or deleted, that a clustering rewrote, or that a recovery
+            undid.
+        files_written, bytes_written: number and size of the data files that a commit added.
+        files_removed: number of data files that the job deleted from storage. A file that still exists does not count,
+            even if a newer version replaced it.
     """
 
     rows: int = 0

@@ -79,7 +79,7 @@ class JobRequest:
 
     @property
     def can_be_repeated(self) -> bool:
-        """Whether the caller chose the request id. If so, a second run of the request does not repeat its work."""
+        """Whether the caller chose the request id. If so, a second run of the request does not do the work again."""
         return not self.request_id.startswith(_ONE_TIME_PREFIX)
 
     @classmethod
@@ -92,8 +92,8 @@ class JobRequest:
     def to_json(self) -> str:
         """Return the document. It contains the storage options, so store it only where credentials are allowed.
 
-        The document does not contain a generated id. With that id, a second run of the document would find the request
-        completed and do nothing.
+        The document does not contain a generated id. With this id, a second run of the document would find the request
+        completed and would do nothing.
         """
         document = {"contract_version": CONTRACT_VERSION, **asdict(self)}
         if not self.can_be_repeated:

@@ -33,7 +33,7 @@ class FileStats:
     """Numbers about the live base files of the affected partitions.
 
     Attributes:
-        histogram: size class such as ``"16-32 MiB"`` → number of files, without empty classes.
+        histogram: maps each size class, such as ``"16-32 MiB"``, to its number of files. Empty classes are left out.
     """
 
     file_count: int = 0
@@ -153,8 +153,8 @@ class JobResult:
         files_before, files_after: live base files of the affected partitions.
         report: part of the result that is specific to the service. None means that the job was a write, or that the
             job ended before its report existed.
-        timings_s: phase → seconds. `lock_wait` is the time spent waiting for the table lock. The time of a phase
-            that waited for the lock includes this waiting time.
+        timings_s: maps each phase to its duration in seconds. `lock_wait` is the time spent waiting for the table lock.
+            The time of a phase that waited for the lock includes this waiting time.
     """
 
     request_id: str
@@ -181,7 +181,7 @@ class JobResult:
 
     @classmethod
     def failed(cls, request: JobRequest, error: BaseException) -> "JobResult":
-        """Build the result of a failed request. If the error contains a report of partial work, so does the result."""
+        """Build the result of a failed request. A report of partial work in the error becomes the result's report."""
         return cls(
             request_id=request.request_id,
             outcome=Outcome.FAILED,
@@ -208,7 +208,7 @@ class JobResult:
 
     @property
     def failure(self) -> str:
-        """Return the reason of the failure in one line."""
+        """Return the reason for the failure in one line."""
         return f"Failed: {self.error.message if self.error else 'no reason was given'}"
 
     def report_as(self, kind: type[_ReportT]) -> _ReportT | None:
@@ -243,7 +243,7 @@ class JobResult:
         """Parse a result document; `registry.read_result` calls this function with the reports of all services.
 
         Args:
-            reports: name of a service → class of its reports.
+            reports: maps the name of each service to the class of its reports.
 
         Raises:
             InvalidRequestError: the text is not a result document, or has an unknown version.

@@ -12,7 +12,7 @@ _FIELDS = {
     "archive": "archival",
     "config": "config_check",
 }
-"""Field of a report in version 1 → name of the service."""
+"""Maps the field of each report in version 1 to the name of the service."""
 
 _OPERATIONS = {
     "schedule_clustering": "clustering",
@@ -29,7 +29,7 @@ _OPERATIONS = {
     "table_health": "health",
     "check_config": "config_check",
 }
-"""Operation in version 1 → name of the service; all other operations are writes."""
+"""Maps operations in version 1 to the name of the service. All operations that are not listed here are writes."""
 
 
 def in_version_2(document: Mapping[str, Any]) -> dict[str, Any]:

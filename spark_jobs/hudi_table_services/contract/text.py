@@ -12,6 +12,11 @@ def bar(value: float, full: float, cells: int = BAR_CELLS) -> str:
     return ("█" * whole + (_BLOCKS[rest] if rest else "")).ljust(cells, "·")
 
 
+def counted(number: float, noun: str, spec: str = "") -> str:
+    """Return a number and its noun: ``1 file``, ``2 files``. `spec` formats the number: ``1,536 rows`` with ``,``."""
+    return f"{number:{spec}} {noun}{'' if number == 1 else 's'}"
+
+
 def human_bytes(size: float) -> str:
     """Return a size as text: ``1,536 B``, ``1.5 KiB``, ``12.0 MiB``."""
     if size < 1024:

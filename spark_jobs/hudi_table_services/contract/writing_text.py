@@ -2,7 +2,7 @@
 
 from hudi_table_services.contract.report import Figures, Section
 from hudi_table_services.contract.result import JobResult, Outcome, PartitionReport
-from hudi_table_services.contract.text import NOT_PARTITIONED, bar, human_bytes
+from hudi_table_services.contract.text import NOT_PARTITIONED, bar, counted, human_bytes
 
 _SHOWN_PARTITIONS = 30
 
@@ -17,15 +17,16 @@ def write_summary(result: JobResult) -> str:
     rows, counts = result.rows, _counts(result)
     match result.outcome:
         case Outcome.COMPLETED if result.reused:
-            return f"{result.instant_time}: {result.reason} ({counts} then)."
+            return f"{result.instant_time}: {result.reason} (that attempt: {counts})."
         case Outcome.COMPLETED:
             before, after = result.files_before, result.files_after
             return (
-                f"{result.action} {result.instant_time}: {counts}; {before.file_count} → {after.file_count} files, "
+                f"{result.action} {result.instant_time}: {counts}; "
+                f"{before.file_count} → {counted(after.file_count, 'file')}, "
                 f"{human_bytes(before.size_bytes)} → {human_bytes(after.size_bytes)}"
             )
         case Outcome.PLANNED:
-            return f"Planned, nothing written: {rows.read} rows read."
+            return f"Planned, nothing written: {counted(rows.read, 'row')} read."
         case Outcome.NOTHING_TO_DO:
             return f"Nothing to do: {result.reason}"
         case _:
@@ -35,7 +36,7 @@ def write_summary(result: JobResult) -> str:
 def _counts(result: JobResult) -> str:
     rows = result.rows
     counts = f"{rows.inserted} inserted, {rows.updated} updated, {rows.deleted} deleted"
-    lost = f", {rows.older_than_stored} older than what is stored" if rows.older_than_stored else ""
+    lost = f", {rows.older_than_stored} older than the stored version" if rows.older_than_stored else ""
     return counts + lost
 
 
@@ -50,8 +51,9 @@ def _plan_line(partition: PartitionReport) -> str:
     padded = sum(change.insert_count for change in partition.padded)
     opened = sum(change.insert_count for change in partition.opened)
     return (
-        f"{partition.partition_path or NOT_PARTITIONED}: {len(partition.padded)} small files padded with {padded} "
-        f"rows, {len(partition.opened)} files opened with {opened} rows, {len(partition.rewritten)} rewritten; "
+        f"{partition.partition_path or NOT_PARTITIONED}: {counted(len(partition.padded), 'small file')} padded with "
+        f"{counted(padded, 'row')}, {counted(len(partition.opened), 'file')} opened with {counted(opened, 'row')}, "
+        f"{len(partition.rewritten)} rewritten; "
         f"{partition.record_size_bytes:g} bytes per row, {partition.record_size}"
     )
 
@@ -75,7 +77,7 @@ def _file_lines(result: JobResult) -> list[str]:
 
 def _more(result: JobResult) -> list[str]:
     more = len(result.partitions) - _SHOWN_PARTITIONS
-    return [f"… and {more} more partitions"] if more > 0 else []
+    return [f"… and {counted(more, 'more partition')}"] if more > 0 else []
 
 
 def write_figures(result: JobResult) -> Figures:

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InvalidDataError, InvalidRequestError
 from hudi_table_services.model.schema import (
     ArrayType,
@@ -234,7 +235,7 @@ def _cast(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
 
 def _null_refused(path: str, count: int) -> InvalidDataError:
     return InvalidDataError(
-        f"Column {path!r} is not nullable, but is null in {count} rows.",
+        f"Column {path!r} is not nullable, but is null in {counted(count, 'row')}.",
         hint="Remove these rows, or fill the column in the source query.",
     )
 
@@ -261,7 +262,7 @@ def _check_elements(array: pa.Array, path: str) -> None:
         elements = array.flatten() if array.values.null_count else array.values
         if elements.null_count:
             raise InvalidDataError(
-                f"Column {path!r} has lists with {elements.null_count} null elements.",
+                f"Column {path!r} has lists with {counted(elements.null_count, 'null element')}.",
                 hint="Remove the nulls in the source query, for example with filter(list, x -> x is not null).",
             )
         _check_elements(elements, path)

@@ -15,12 +15,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.execution.metadata_table.written_statistics import StatisticsCollector
 from hudi_table_services.execution.numpy_types import Bytes, Offsets
 from hudi_table_services.execution.parquet_format import ParquetFormat, dictionary_columns
 from hudi_table_services.hudi_format.bloom_filter import SimpleBloomFilter
 from hudi_table_services.hudi_format.footer import base_file_footer
 from hudi_table_services.hudi_format.markers import MarkerKind, marker_path
 from hudi_table_services.model.data_file import BaseFile
+from hudi_table_services.model.metadata_table import FileStatistics
 from hudi_table_services.model.schema import META_COLUMNS
 from hudi_table_services.storage.stores.storage import Storage
 
@@ -46,6 +48,7 @@ class BaseFileSpec:
         avro_schema_json: Avro schema with meta fields for the footer.
         marker_kind: CREATE for a new file group, MERGE for the next slice of an existing file group.
         footer: additional key-value pairs for the footer.
+        statistics_columns: columns whose statistics the writer collects, see `StatisticsCollector`; empty: none.
     """
 
     base_file: BaseFile
@@ -55,6 +58,7 @@ class BaseFileSpec:
     avro_schema_json: str
     marker_kind: MarkerKind
     footer: Mapping[str, str] = field(default_factory=dict)
+    statistics_columns: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
@@ -86,6 +90,9 @@ class BaseFileWriter:
         self.row_count = 0
         self.data_size_bytes = 0
         """Bytes before the footer; set by `close`."""
+        self._collector = StatisticsCollector(spec.statistics_columns) if spec.statistics_columns else None
+        self.statistics: FileStatistics | None = None
+        """Statistics of the columns that the specification names; set by `close`. None if it names no columns."""
         storage.write(spec.marker_path, b"")
 
     def __enter__(self) -> "BaseFileWriter":
@@ -126,6 +133,10 @@ class BaseFileWriter:
         self.data_size_bytes = self._sink.tell()
         writer.close()
         self._sink.close()
+        if self._collector is not None:
+            self.statistics = self._collector.statistics(
+                self._spec.partition_path, self._spec.base_file.file_name
+            )
 
     def _abandon(self) -> None:
         """Delete the partial file now. If the commit was already rolled back, no other job deletes the file."""
@@ -146,13 +157,16 @@ class BaseFileWriter:
         self._pending, self._pending_bytes = [], 0
         self._index_keys(table[RECORD_KEY])
         table = self._with_constants(table)
+        if self._collector is not None:
+            self._collector.add(table)
         writer = self._writer or self._open(table)
         writer.write_table(table, row_group_size=max(1, table.num_rows))
 
     def _open(self, first_rows: pa.Table) -> pq.ParquetWriter:
         self._sink = self._storage.open_writer(self._spec.path)
+        footers = None if self._collector is None else self._collector.footers
         self._writer = self._parquet.open_writer(
-            self._sink, first_rows.schema, dictionary_columns(first_rows)
+            self._sink, first_rows.schema, dictionary_columns(first_rows), footers
         )
         return self._writer
 

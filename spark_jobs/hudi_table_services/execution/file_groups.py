@@ -20,6 +20,7 @@ from hudi_table_services.execution.base_file_writer import (
     BloomSettings,
     new_record_columns,
 )
+from hudi_table_services.execution.metadata_table.staged_keys import KeyStager, KeyStaging, StagedKeys
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.execution.running_commit import require_running
 from hudi_table_services.execution.staging import (
@@ -37,7 +38,8 @@ from hudi_table_services.hudi_format.partition_metadata import (
     encode_partition_metadata,
 )
 from hudi_table_services.model.data_file import BaseFile, WriteToken
-from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.metadata_table import FileStatistics
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, WriteStat
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.stores.storage import Storage
@@ -51,7 +53,9 @@ class WriteJob:
         instant_time: requested time of the commit.
         data_schema: Arrow schema of the user's columns in the writer schema.
         avro_schema_json: writer schema with meta fields, for footers.
-        ordering_fields: columns that merges compare if event time decides; empty if incoming rows always win.
+        ordering_fields: columns that a merge compares if event time decides; empty if incoming rows always win.
+        statistics_columns: columns whose statistics the tasks collect; a dotted path for a member of a struct.
+        key_staging: where the tasks stage the keys that they insert and delete; None if these keys are not wanted.
     """
 
     storage: Storage
@@ -61,6 +65,8 @@ class WriteJob:
     parquet: ParquetFormat
     bloom: BloomSettings
     ordering_fields: tuple[str, ...] = ()
+    statistics_columns: tuple[str, ...] = ()
+    key_staging: KeyStaging | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,11 +102,16 @@ class WrittenFileGroup:
         older_incoming_count: number of incoming rows that were dropped because the stored row has a larger ordering
             value.
         data_size_bytes: bytes of the file without its footer.
+        statistics: None if the job names no columns.
+        keys: keys that the file group did not have before, and keys that it no longer has; None if there are none, or
+            if the job does not want them.
     """
 
     stat: WriteStat
     older_incoming_count: int
     data_size_bytes: int
+    statistics: FileStatistics | None = None
+    keys: StagedKeys | None = None
 
 
 def new_file_id() -> str:
@@ -111,7 +122,7 @@ def new_file_id() -> str:
 def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
     """Write one file group, on an executor.
 
-    A retry writes a file with another write token. The job deletes the files of failed task attempts.
+    A retry has its own write token, so it writes a new file. The job deletes the files of failed task attempts.
     """
     started = time.monotonic()
     changes = _load_changes(job, task)
@@ -119,7 +130,11 @@ def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
         file_id=task.file_id, write_token=str(write_token(task.number)), instant_time=job.instant_time
     )
     ensure_partition_metadata(job.storage, job.instant_time, task.partition_path)
-    with _open_current(job.storage, task.current) as current:
+    group_id = FileGroupId(task.partition_path, task.file_id)
+    with (
+        _open_current(job.storage, task.current) as current,
+        KeyStager(job.storage, job.key_staging, group_id) as stager,
+    ):
         spec = BaseFileSpec(
             base_file=base_file,
             partition_path=task.partition_path,
@@ -127,15 +142,17 @@ def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
             data_schema=job.data_schema,
             avro_schema_json=job.avro_schema_json,
             marker_kind=MarkerKind.CREATE if task.current is None else MarkerKind.MERGE,
+            statistics_columns=job.statistics_columns,
         )
         with BaseFileWriter(job.storage, spec, job.parquet, job.bloom) as writer:
             require_running(job.storage, spec)
-            counts = _merge(job, current, changes, writer)
-            _append_inserts(job, task, 0 if changes is None else changes.num_rows, writer)
-    require_running(job.storage, spec)
+            counts = _merge(job, current, changes, writer, stager)
+            _append_inserts(job, task, 0 if changes is None else changes.num_rows, writer, stager)
+        keys = stager.close()
+        require_running(job.storage, spec)
     elapsed_ms = int((time.monotonic() - started) * 1000)
     stat = _stat(job, task, spec, writer, counts, elapsed_ms)
-    return WrittenFileGroup(stat, counts.kept_older_incoming, writer.data_size_bytes)
+    return WrittenFileGroup(stat, counts.kept_older_incoming, writer.data_size_bytes, writer.statistics, keys)
 
 
 def _open_current(
@@ -149,21 +166,31 @@ def _open_current(
 
 
 def _merge(
-    job: WriteJob, current: pq.ParquetFile | None, changes: pa.Table | None, writer: BaseFileWriter
+    job: WriteJob,
+    current: pq.ParquetFile | None,
+    changes: pa.Table | None,
+    writer: BaseFileWriter,
+    stager: KeyStager,
 ) -> MergeCounts:
     if current is None:
         return MergeCounts()
-    merger = Merger(changes, job.ordering_fields) if changes is not None else None
+    merger = None
+    if changes is not None:
+        merger = Merger(changes, job.ordering_fields, stager.add_deleted, stager.add_new)
     for rows in rows_of(current, job.data_schema):
         writer.write(rows if merger is None else merger.apply(rows))
     return merger.counts if merger is not None else MergeCounts()
 
 
-def _append_inserts(job: WriteJob, task: WriteTask, first_sequence: int, writer: BaseFileWriter) -> None:
+def _append_inserts(
+    job: WriteJob, task: WriteTask, first_sequence: int, writer: BaseFileWriter, stager: KeyStager
+) -> None:
     reader = StagedReader(job.storage)
     sequence = first_sequence
     for batch in reader.iter_rows(task.inserts):
-        writer.write(_as_records(job, task, pa.Table.from_batches([batch]), sequence))
+        rows = _as_records(job, task, pa.Table.from_batches([batch]), sequence)
+        stager.add_new(rows[RECORD_KEY])
+        writer.write(rows)
         sequence += batch.num_rows
     reader.close()
 

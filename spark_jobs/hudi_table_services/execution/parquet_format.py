@@ -38,7 +38,18 @@ class ParquetFormat:
     row_group_bytes: int = 64 << 20
     writes_page_index: bool = False
 
-    def open_writer(self, sink: object, schema: pa.Schema, dictionary_columns: list[str]) -> pq.ParquetWriter:
+    def open_writer(
+        self,
+        sink: object,
+        schema: pa.Schema,
+        dictionary_columns: list[str],
+        footers: list[pq.FileMetaData] | None = None,
+    ) -> pq.ParquetWriter:
+        """Open a file for writing.
+
+        Args:
+            footers: list to which the writer adds the footer when it closes the file.
+        """
         return pq.ParquetWriter(
             sink,
             schema,
@@ -53,6 +64,7 @@ class ParquetFormat:
             store_decimal_as_integer=False,
             version="2.6",
             data_page_version="1.0",
+            metadata_collector=footers,
         )
 
 

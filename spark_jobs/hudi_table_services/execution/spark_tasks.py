@@ -30,7 +30,7 @@ _SPARK_RESULT_SCHEMA = "result binary"
 
 
 def nothing_written(_result: object) -> tuple[int, int]:
-    """Measure for tasks that write no data files."""
+    """The `measure` function of tasks that write no data files."""
     return 0, 0
 
 
@@ -168,6 +168,6 @@ def _cause_line(error: Exception) -> str:
 
 
 def default_parallelism(spark: "SparkSession") -> int:
-    """Number of tasks that the cluster runs at once; 2 under Spark Connect, which does not expose the number."""
+    """Number of tasks that the cluster runs in parallel; 2 under Spark Connect, which does not expose the number."""
     context = getattr(spark, "sparkContext", None) if not _is_connect(spark) else None
     return int(context.defaultParallelism) if context is not None else 2

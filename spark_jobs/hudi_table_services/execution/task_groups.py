@@ -19,7 +19,7 @@ def group_tasks(weights: Sequence[int], parallelism: int) -> tuple[tuple[int, ..
 
     Args:
         weights: estimated cost of each task, in bytes written.
-        parallelism: number of Spark tasks that run at once.
+        parallelism: number of Spark tasks that run at the same time.
     """
     rounds = -(-sum(weights) // (BYTES_OF_A_SPARK_TASK * parallelism))
     count = min(len(weights), max(1, rounds) * parallelism)

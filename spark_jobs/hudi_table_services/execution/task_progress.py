@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 INTERVAL_S = 5.0
-"""Seconds between two log lines; a shorter phase logs only its first line."""
+"""Seconds between two log lines. A phase that ends sooner logs only its first line."""
 
 _JOIN_TIMEOUT_S = 1.0
 
 Measure = Callable[[Any], tuple[int, int]]
-"""Function: result of a task → rows and bytes that the task wrote."""
+"""Function that returns the rows and the bytes that a task wrote, given the task's result."""
 
 
 @dataclass(frozen=True)

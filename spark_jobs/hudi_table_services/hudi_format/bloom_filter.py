@@ -1,4 +1,4 @@
-"""Bloom filters in the footers of base files, bit by bit the same as the filters that Hudi writes.
+"""Bloom filters in the footers of base files. Each bit is the same as in the filters that Hudi writes.
 
 Format: footer value of Hudi 0.15 and 1.2; classes SimpleBloomFilter and HoodieDynamicBoundedBloomFilter. All
 integers are big-endian::

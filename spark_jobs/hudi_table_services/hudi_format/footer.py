@@ -47,8 +47,8 @@ class KeyFooter:
     """The part of a base file's footer that describes its record keys.
 
     Attributes:
-        key_range: smallest and largest key; None if the footer does not name both.
-        bloom_text: the filter as it is stored; None if the footer has none.
+        key_range: smallest and largest key; None if the footer does not contain both keys.
+        bloom_text: the filter as it is stored; None if the footer contains no filter.
         bloom_type: type code of the filter.
     """
 

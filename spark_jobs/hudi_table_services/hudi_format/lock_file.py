@@ -39,7 +39,7 @@ def decode_lock_file(data: bytes) -> StorageLockFile:
     """
     fields = decode_json_object(data, _WHAT)
     is_released, valid_until, owner = (fields.get(name) for name in ("expired", "validUntil", "owner"))
-    # In Python a boolean is also an int; in Hudi's JSON it is not.
+    # In Python a boolean is also an int. In Hudi's JSON a boolean is not a number.
     is_number = isinstance(valid_until, int) and not isinstance(valid_until, bool) and valid_until in _LONG
     if not isinstance(is_released, bool) or not is_number or not isinstance(owner, str):
         raise MalformedMetadataError(f"{_WHAT}: expired, validUntil or owner is missing or of another type.")

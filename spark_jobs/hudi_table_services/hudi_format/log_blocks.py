@@ -5,7 +5,8 @@
     "#HUDI#" | size | format version | type | headers | content length | content | footers | size of all preceding parts
 
 A file is a sequence of blocks. If a writer dies, its last block can be incomplete. On storage that supports append,
-further blocks may follow an incomplete block. As in Hudi, the decoder skips an incomplete block up to the next magic.
+further blocks may follow an incomplete block. As in Hudi, the decoder skips an incomplete block up to the next
+``#HUDI#``.
 """
 
 import struct
@@ -72,8 +73,8 @@ def decode_blocks(data: bytes, *, skips_incomplete: bool = True) -> Iterator[Log
     """Yield the complete blocks of a file in order.
 
     Args:
-        skips_incomplete: whether to skip blocks that a dying writer left incomplete, as Hudi does. Otherwise they are
-            an error, because a damaged block looks like an incomplete one.
+        skips_incomplete: whether to skip blocks that a dying writer left incomplete, as Hudi does. If False, an
+            incomplete block is an error, because a damaged block looks like an incomplete block.
 
     Raises:
         MalformedMetadataError: a block is complete according to its sizes, but its content is inconsistent; or there
@@ -88,7 +89,7 @@ def decode_blocks(data: bytes, *, skips_incomplete: bool = True) -> Iterator[Log
             continue
         if not skips_incomplete:
             raise MalformedMetadataError(
-                f"Log file of {len(data)} bytes: there is no complete block at {position}."
+                f"A log file of {len(data)} bytes has no complete block at position {position}."
             )
         following = data.find(MAGIC, position + 1)
         position = following if following >= 0 else len(data)
@@ -112,7 +113,7 @@ def _decoded(block: bytes) -> LogBlock:
         version, block_type = _PAIR.unpack_from(block, len(MAGIC) + _SIZE.size)
         if version != _FORMAT_VERSION:
             raise MalformedMetadataError(
-                f"Log block of unknown format version {version}; known: {_FORMAT_VERSION}."
+                f"A log block has the unknown format version {version}; this release knows {_FORMAT_VERSION}."
             )
         position = len(MAGIC) + _SIZE.size + _PAIR.size
         (count,) = _COUNT.unpack_from(block, position)
@@ -126,9 +127,9 @@ def _decoded(block: bytes) -> LogBlock:
         (length,) = _SIZE.unpack_from(block, position)
         position += _SIZE.size
     except (struct.error, UnicodeDecodeError) as error:
-        raise MalformedMetadataError(f"Log block of {len(block)} bytes cannot be read: {error}.") from error
+        raise MalformedMetadataError(f"A log block of {len(block)} bytes cannot be read: {error}.") from error
     if length < 0 or position + length > len(block):
-        raise MalformedMetadataError(f"Log block of {len(block)} bytes declares content of {length} bytes.")
+        raise MalformedMetadataError(f"A log block of {len(block)} bytes declares content of {length} bytes.")
     return LogBlock(block_type=block_type, headers=headers, content=block[position : position + length])
 
 
@@ -148,16 +149,16 @@ def decode_records(content: bytes) -> list[bytes]:
         version, count = _PAIR.unpack_from(content, 0)
         if version not in (2, _RECORDS_VERSION):
             raise MalformedMetadataError(
-                f"Avro data block with content of unknown version {version}; known: 2 and 3."
+                f"The content of an Avro data block has the unknown version {version}; this release knows 2 and 3."
             )
         records, position = [], _PAIR.size
         for _ in range(count):
             (length,) = _COUNT.unpack_from(content, position)
             position += _COUNT.size
             if length < 0 or position + length > len(content):
-                raise MalformedMetadataError("Avro data block with a record that is cut short.")
+                raise MalformedMetadataError("An Avro data block contains a record that is cut short.")
             records.append(content[position : position + length])
             position += length
     except struct.error as error:
-        raise MalformedMetadataError(f"Avro data block is cut short: {error}.") from error
+        raise MalformedMetadataError(f"An Avro data block is cut short: {error}.") from error
     return records

@@ -16,7 +16,7 @@ _INFIX = ".marker."
 
 
 class MarkerKind(str, Enum):
-    """CREATE: first slice of a file group; MERGE: a later slice; APPEND: log file of table version 6."""
+    """CREATE: first slice of a file group. MERGE: any other slice. APPEND: log file of table version 6."""
 
     CREATE = "CREATE"
     MERGE = "MERGE"

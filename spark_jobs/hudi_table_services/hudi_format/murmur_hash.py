@@ -2,8 +2,8 @@
 
 The algorithm is MurmurHash2. The first seed is 0, and each hash is the seed of the next hash. Hudi combines the 1 to 3
 bytes after the last whole word in a different order from the classic algorithm: the last byte of the key is the low
-byte, the second last byte is shifted by 8 bits, and the third last byte by 16 bits. These bytes are signed. With the
-classic order, a filter seems valid but misses three out of four keys.
+byte, the second last byte is shifted by 8 bits, and the third last byte by 16 bits. These bytes are signed. A filter
+with the classic order would seem valid, but would miss three out of four keys.
 
 Keys of equal length need the same steps. A block contains keys of one length, as one array for each 4-byte word.
 """

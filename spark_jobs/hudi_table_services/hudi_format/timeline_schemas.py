@@ -1,7 +1,8 @@
 """Avro schemas of timeline files: fields, order and defaults as in files of Hudi 0.15.0 and 1.2.0.
 
-If the schemas of releases differ, this module uses the later schema. Earlier releases can read its records, because
-they skip unknown fields. The order inside a union matters, because the default must have the type of the first branch.
+If the schemas of two releases differ, this module uses the schema of the later release. Earlier releases can read
+records with this schema, because they skip unknown fields. The order inside a union matters, because the default must
+have the type of the first branch.
 """
 
 from collections.abc import Sequence

@@ -35,7 +35,7 @@ class Untyped:
 
     def optional_integer(self, name: str) -> int | None:
         value = self.values.get(name)
-        # In Python a boolean is also an int; in Hudi's records it is not.
+        # In Python a boolean is also an int. In Hudi's records a boolean is not an integer.
         return None if value is None else self._expect(name, value, int, unlike=bool)
 
     def integer(self, name: str) -> int:

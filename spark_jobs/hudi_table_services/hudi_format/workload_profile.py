@@ -17,15 +17,16 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata
 
 REPLACES_KEY = "airflow.replaces"
-"""Key in the extra metadata of an inflight write. The value is a JSON object: partition path → ids of file groups."""
+"""Key in the extra metadata of an inflight write. The value is a JSON object that maps each partition path
+to ids of file groups."""
 
 
 def encode_workload_profile(profile: CommitMetadata, version: TableVersion) -> bytes:
     """Content of an inflight commit or replace commit.
 
     Args:
-        profile: `partition_to_replace_file_ids` names the file groups that the write will replace; None if there are
-            none.
+        profile: `partition_to_replace_file_ids` names the file groups that the write will replace; None if it replaces
+            no file groups.
     """
     replaced = profile.partition_to_replace_file_ids
     if replaced is None:

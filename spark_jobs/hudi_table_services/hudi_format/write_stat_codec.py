@@ -39,8 +39,8 @@ _JSON_FIELDS = (
 )
 _AVRO_FIELDS = tuple(str(field["name"]) for field in WRITE_STAT["fields"])
 
-# Fields without an attribute that are 0 in stats of base files. All other fields without an attribute are null in such
-# stats, except totalWriteBytes.
+# Fields for which `WriteStat` has no attribute, and whose usual value in stats of base files is 0. The usual value of
+# totalWriteBytes is the file size. The usual value of all other fields without an attribute is null.
 _ZEROS = frozenset(
     {
         "totalLogRecords",

@@ -12,17 +12,20 @@ from hudi_table_services.errors import (
 )
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.options.keys.writing import METADATA_ENABLE
 from hudi_table_services.options.registry import ALIASES
 from hudi_table_services.planning.config_check.check import check_config, check_rule_names
 from hudi_table_services.planning.config_check.partition_rules import SELECTORS
 from hudi_table_services.planning.config_check.settings import TableFacts
 from hudi_table_services.storage.clock import SystemClock
-from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.pending_plans import planned_file_groups
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_files import list_table
 from hudi_table_services.storage.table_store import find_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.metadata_table import has_partitioned_record_index
 from hudi_table_services.tables.table import check_name
 
 _LOG = logging.getLogger(__name__)
@@ -84,14 +87,14 @@ def _table_facts(storage: Storage, request: CheckConfigRequest) -> TableFacts | 
     if config is None:
         return None
     check_name(config, request.table_name)
-    return _facts(storage, config, lists_partitions=_chooses_partitions(request))
+    return _facts(storage, config, request)
 
 
 def _chooses_partitions(request: CheckConfigRequest) -> bool:
     return any(ALIASES.get(key, key) in SELECTORS for key in request.options)
 
 
-def _facts(storage: Storage, config: TableConfig, *, lists_partitions: bool) -> TableFacts:
+def _facts(storage: Storage, config: TableConfig, request: CheckConfigRequest) -> TableFacts:
     try:
         store = TimelineStore(storage, config, SystemClock())
     except UnsupportedTableError:
@@ -103,8 +106,18 @@ def _facts(storage: Storage, config: TableConfig, *, lists_partitions: bool) -> 
         properties=config.properties,
         active_commits=len(timeline.completed_writes),
         pending_plans={time: paths for time, paths in planned.items() if paths},
-        partitions=tuple(sorted(list_partitions(storage))) if lists_partitions else None,
+        partitions=_partitions(storage, config, timeline, request) if _chooses_partitions(request) else None,
+        has_partitioned_record_index=has_partitioned_record_index(storage, config),
     )
+
+
+def _partitions(
+    storage: Storage, config: TableConfig, timeline: Timeline, request: CheckConfigRequest
+) -> tuple[str, ...]:
+    # The check itself reports values that are neither true nor false.
+    enable = request.options.get(METADATA_ENABLE.key, "").strip().lower() != "false"
+    listing = list_table(storage, config, timeline, SystemClock(), metadata_enable=enable)
+    return tuple(sorted(listing.files))
 
 
 def _planned_partitions(store: TimelineStore, instant: Instant) -> frozenset[str]:

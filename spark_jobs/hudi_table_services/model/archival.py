@@ -12,15 +12,16 @@ class ArchivalOptions:
 
     Attributes:
         min_commits: ``hoodie.keep.min.commits``: number of completed writes that stay on the active timeline.
-        max_commits: ``hoodie.keep.max.commits``: archival starts only if there are more completed writes than this.
-        beyond_savepoint: ``hoodie.archive.beyond.savepoint``: also archive writes after the first savepoint. Commits
-            with a savepoint stay on the active timeline.
-        batch_size: ``hoodie.commits.archival.batch``: number of records per block of the archive of version 6, and per
-            file of the history of versions 8 and 9.
+        max_commits: ``hoodie.keep.max.commits``: archival starts only if the active timeline has more
+            completed writes than this number.
+        beyond_savepoint: ``hoodie.archive.beyond.savepoint``: whether archival also archives writes after the first
+            savepoint. Commits with a savepoint always stay on the active timeline.
+        batch_size: ``hoodie.commits.archival.batch``: number of records per block of the archive in table version 6,
+            and per file of the history in table versions 8 and 9.
         merged_files: ``hoodie.timeline.compaction.batch.size``: number of files of one history level that are merged
-            into one.
-        manifests_retained: ``hoodie.timeline.manifest.retained.versions``: number of manifests that are kept, because
-            readers may still use an older manifest.
+            into one file.
+        manifests_retained: ``hoodie.timeline.manifest.retained.versions``: number of manifests that are kept. Readers
+            may still use a manifest that is not the newest one.
     """
 
     min_commits: int

@@ -25,8 +25,10 @@ class CleanOptions:
         commits_retained: ``hoodie.clean.commits.retained``, at least 1.
         hours_retained: ``hoodie.clean.hours.retained``, at least 1.
         file_versions_retained: ``hoodie.clean.fileversions.retained``, at least 1.
-        is_incremental: ``hoodie.clean.incremental.enabled``: check only partitions that changed since the last clean.
-        trigger_commits: ``hoodie.clean.trigger.max.commits``: plan after this many commits since the last clean.
+        is_incremental: ``hoodie.clean.incremental.enabled``: whether a clean checks only the partitions that changed
+            since the previous clean.
+        trigger_commits: ``hoodie.clean.trigger.max.commits``: number of commits since the last clean that a new clean
+            requires.
         max_commits_per_run: ``hoodie.clean.max.commits.to.clean``; None means no limit.
         partition_regex: ``hoodie.clean.partition.filter.regex``; None means all partitions.
         partitions_selected: ``hoodie.clean.partition.filter.selected``; empty means all partitions.
@@ -53,7 +55,7 @@ class SliceFiles:
     Attributes:
         base_instant_time: requested time of the write that created the version.
         visible_at: instant time from which readers see this version instead of the previous version.
-        sizes: file name → bytes, for the base file and the log files.
+        sizes: maps the names of the base file and the log files to their sizes in bytes.
     """
 
     base_instant_time: str
@@ -112,11 +114,11 @@ class PinnedFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """The point in time from which a clean keeps all files.
+    """The point in time since which a clean keeps every state of the table readable.
 
     Attributes:
-        earliest: the earliest completed write that time travel can still read. None if the policy counts versions,
-            or if no commit is old enough for a deletion.
+        earliest: the earliest completed write whose state time travel can still read. None if the policy counts
+            versions, or if no commit is old enough for a deletion.
         blocker: the pending instant that prevents the clean from deleting more files.
         reason: explanation of the choice.
     """
@@ -131,10 +133,10 @@ class FilesToDelete:
     """The files that a clean deletes from one partition.
 
     Attributes:
-        sizes: file name → bytes.
+        sizes: maps the name of each file to its size in bytes.
         is_emptied: whether no file of the table stays in the partition.
-        waits: whether some files are outdated according to the policy, but stay because readers, savepoints or pending
-            plans still need them.
+        waits: whether the policy permits the deletion of further files, which stay because readers, savepoints or
+            pending plans still need these files.
     """
 
     partition_path: str

@@ -62,18 +62,20 @@ class ClusteringOptions:
 
     Attributes:
         layout: order of the rows in the new files.
-        small_file_limit_bytes: the plan contains only smaller slices, even if rows are to be sorted.
+        small_file_limit_bytes: the plan contains only slices below this size, even if the plan sorts the rows.
         target_file_max_bytes: target size of the new files.
         max_bytes_per_group: largest number of bytes that one group rewrites. Each group needs at least one Spark stage.
         max_num_groups: largest number of groups of one plan, over all partitions.
-        single_group_enabled: whether one slice alone can be a group. Without `parity`, the slice must also need a sort.
+        single_group_enabled: whether one slice alone can be a group. Without `parity`, this slice must also need
+            sorting.
         lookback_partitions, skip_from_latest: settings of RECENT_DAYS. A look-back of 0 or less means no limit.
         begin_partition, end_partition: bounds of SELECTED_PARTITIONS, both inclusive; empty means no bound.
         selected_partitions: only these partition paths are considered. The filter mode also applies to them, but the
             pattern does not.
         partition_pattern: regular expression that must match the whole partition path. Common expressions have the same
             meaning in Java and Python.
-        earliest_commit: with the commit-based strategy, only slices that later commits wrote are considered.
+        earliest_commit: requested time. The commit-based strategy considers only slices that were written by commits
+            with a later requested time.
         slices_sort_by: ``SIZE`` or ``INSTANT_TIME``: with `parity`, the order in which slices are packed.
         parity: plan the same groups as Hudi, instead of the better groups of this project.
         log_weight: one byte of a log file counts as this number of bytes of a base file.
@@ -122,11 +124,11 @@ class UpdatesStrategy(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitGate:
-    """Minimum number of commits since the last clustering for a new plan (section 3.1 of Hudi's scheduler).
+    """Number of commits since the last clustering that a new plan requires.
 
     Attributes:
         wanted: number of commits that must have completed; 0 means no minimum.
-        key: the option that sets the minimum, for messages.
+        key: name of the option that sets the minimum; messages name this option.
     """
 
     wanted: int = 0
@@ -168,10 +170,10 @@ class ClusteringInput:
     """Input of the planner in addition to the snapshot.
 
     Attributes:
-        settled: file groups whose latest slice was written by a clustering.
+        settled: maps each file group whose latest slice a clustering wrote to the settings of that clustering.
         overdue_partitions: partitions that did not fit into the last plan. The next plan considers them first.
-        hour: hour of the day in the time zone of the table, 0 to 23, for DAY_ROLLING.
-        commits: for the commit-based strategy: completed writes, oldest first, with their commit metadata.
+        hour: hour of the day in the time zone of the table, 0 to 23; input of DAY_ROLLING.
+        commits: completed writes with their commit metadata, oldest first; input of the commit-based strategy.
     """
 
     settled: Mapping[FileGroupId, SettledSlice] = field(default_factory=dict)
@@ -187,7 +189,8 @@ class PlannedGroup:
     Attributes:
         slices: the file slices, in the order in which a rewrite without sorting reads them.
         output_files: number of new files.
-        input_bytes: bytes of base files and weighted log files.
+        input_bytes: total size of the base files and of the log files; the size of log files is weighted by
+            `log_weight`.
         reason: what the group improves, e.g. ``80 files into 1``.
     """
 

@@ -35,7 +35,7 @@ class ConcurrentChange:
     Attributes:
         kind: COMPLETED: a write that became visible after this write started. PENDING_PLAN: a clustering or compaction
             that will replace file slices. BEING_WRITTEN: an inflight write that names the file groups it changes.
-            UNDONE: a write that was visible when this write started, and that was rolled back later.
+            UNDONE: a write that was visible when this write started, and that was rolled back afterwards.
         file_groups: file groups that the instant wrote, replaced or will replace. Empty for UNDONE, because these file
             groups are unknown.
         added_to: partitions to which the instant added rows or file groups. Set only for COMPLETED writes of rows.

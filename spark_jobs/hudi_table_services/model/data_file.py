@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from hudi_table_services.errors import MalformedFileNameError
 
 _BASE = re.compile(
-    r"(?P<file_id>[^_./][^_/]*)_(?P<token>[^_./]+)_(?P<instant>\d{14,20})(?P<extension>\.[a-z]+)", re.ASCII
+    r"(?P<file_id>[^_./][^_/]*)_(?P<token>[^_./]+)_(?P<instant>\d{14,23})(?P<extension>\.[a-z]+)", re.ASCII
 )
 _LOG = re.compile(
-    r"\.(?P<file_id>[^_/]+)_(?P<instant>\d{14,20})\.log\.(?P<version>\d{1,10})"
+    r"\.(?P<file_id>[^_/]+)_(?P<instant>\d{14,23})\.log\.(?P<version>\d{1,10})"
     r"(?:_(?P<token>\d+-\d+-\d+))?(?P<suffix>[.-]cdc)?",
     re.ASCII,
 )
@@ -57,11 +57,12 @@ class BaseFile:
         match = _BASE.fullmatch(name)
         if match is None or match["extension"] not in BASE_FILE_EXTENSIONS:
             raise MalformedFileNameError(f"{name!r} is not the name of a base file.")
+        file_id, token, instant, extension = match.groups()
         return cls(
-            file_id=match["file_id"],
-            write_token=match["token"],
-            instant_time=match["instant"],
-            extension=match["extension"],
+            file_id=file_id,
+            write_token=token,
+            instant_time=instant,
+            extension=extension,
             size_bytes=size_bytes,
         )
 

@@ -7,7 +7,7 @@ from hudi_table_services.model.data_file import BaseFile, LogFile
 
 @dataclass(frozen=True, slots=True, order=True)
 class FileGroupId:
-    """All versions of one set of records: a file id in a partition path. The path is ``""`` in unpartitioned tables."""
+    """Identity of a file group: its file id and its partition path. The path is ``""`` in tables without partitions."""
 
     partition_path: str
     file_id: str

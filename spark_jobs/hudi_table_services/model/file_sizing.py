@@ -12,7 +12,7 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
 
 BLOOM_FOOTER_BYTES_PER_RECORD = 7.19
-"""Bytes of a bloom filter per key, as base64 text, at the default false-positive rate of 1e-9: 43.13 bits / 6."""
+"""Bytes of base64 text that a bloom filter needs per key at the default false-positive rate of 1e-9: 43.13 bits / 6."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +26,8 @@ class FileSizingOptions:
         insert_auto_split: `hoodie.copyonwrite.insert.auto.split`; whether the number of rows of a new file is
             derived from the record size.
         record_size_estimate_bytes: `hoodie.copyonwrite.record.size.estimate`; used if no size was measured.
-        record_size_estimate_is_explicit: whether the user set the estimate. If so, it takes precedence over the size
-            measured on the batch.
+        record_size_estimate_is_explicit: whether the user set the estimate. If so, the estimate takes precedence over
+            the size measured on the batch.
         estimation_threshold: `hoodie.record.size.estimation.threshold`. Commits with fewer bytes than this fraction of
             the small-file limit are ignored. Parity only: without parity, each file is measured without its footer, so
             small commits do not distort the estimate.
@@ -41,8 +41,8 @@ class FileSizingOptions:
         footer_max_records: `hoodie.bloom.index.filter.dynamic.max.entries`; the footer does not grow with rows beyond
             this number.
         footer_base_bytes: bytes of a footer that do not depend on rows (schema, statistics).
-        remainder_tolerance: a file may exceed the maximum size by this fraction of the maximum size. A small
-            remainder of rows then needs no separate file. 0 means that no file may exceed the maximum size.
+        remainder_tolerance: a file may exceed the maximum size by this fraction of the maximum size. A small remainder
+            of rows then does not need a separate file. 0 means that no file may exceed the maximum size.
 
     Raises:
         InvalidRequestError: a value is out of bounds, or the small-file limit is above the maximum file size.
@@ -124,7 +124,7 @@ class FileSample:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class CommitTotals:
-    """Bytes and rows that one completed instant wrote. Hudi estimates the record size from them. Parity only.
+    """Bytes and rows that one completed instant wrote. Hudi estimates the record size from these totals. Parity only.
 
     A deltacommit has one value per base file. Every other action has one value per instant.
     """
@@ -140,7 +140,7 @@ class UpdateWorkload:
     """Rows of the batch that update one existing file group, because the file group contains their key.
 
     Attributes:
-        update_count: number of rows tagged to the file group: updates, deletes and moved rows together.
+        update_count: total number of updates, deletes and moved rows that are tagged to the file group.
         inserted_by_move: number of these rows that move to this file group from another partition; each row adds a
             whole record.
         delete_count: number of these rows that are deletes; deletes do not increase the size of the file.
@@ -195,10 +195,10 @@ class RecordSizeSource(str, Enum):
 
     PARTITION_FILES = "base files of the partition"
     TABLE_FILES = "base files of the whole table"
-    EXPLICIT_OPTION = "hoodie.copyonwrite.record.size.estimate, as given"
+    EXPLICIT_OPTION = "the given hoodie.copyonwrite.record.size.estimate"
     BATCH = "a sample of the incoming batch"
-    FEW_RECORDS = "the few records the table has"
-    DEFAULT_OPTION = "hoodie.copyonwrite.record.size.estimate, default"
+    FEW_RECORDS = "the few records of the table"
+    DEFAULT_OPTION = "the default of hoodie.copyonwrite.record.size.estimate"
     COMMIT_HISTORY = "bytes and records of the latest commits"
 
 
@@ -225,8 +225,8 @@ class RecordSizeEstimate:
         if not self.sampled_files:
             return text
         things = "commits" if self.source is RecordSizeSource.COMMIT_HISTORY else "files"
-        odd = f"; {self.odd_files} atypical files ignored" if self.odd_files else ""
-        return f"{text} ({self.sampled_files} {things}, {self.sampled_records} records{odd})"
+        odd = f", ignored atypical files: {self.odd_files}" if self.odd_files else ""
+        return f"{text} ({things}: {self.sampled_files}, records: {self.sampled_records}{odd})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +236,7 @@ class WriteBucket:
     Attributes:
         file_id: the file group to rewrite. None for INSERT, because the writer generates the file id.
         update_count: number of rows tagged to the file group.
-        insert_count: number of inserts placed in this bucket. With parity, the number is an expected value.
+        insert_count: number of inserts placed in this bucket. With parity, this number is an expected value.
         current_size_bytes: size of the base file to be rewritten; 0 for INSERT.
         expected_size_bytes: estimated size of the file that will be written.
     """
@@ -269,8 +269,10 @@ class PartitionSizing:
     """Write buckets of one partition path.
 
     Attributes:
-        buckets: UPDATE buckets by file id, then INSERT buckets, largest first. Every bucket has rows.
-        skipped: file groups that were considered for padding but get no inserts, by file id; empty without inserts.
+        buckets: first the UPDATE buckets, ordered by file id; then the INSERT buckets, largest first. Every bucket has
+            rows.
+        skipped: file groups that were considered for padding but get no inserts, ordered by file id. Empty if the batch
+            has no inserts for the partition path.
         record_size: the estimate used for this partition path.
         records_per_new_file: number of rows of a full new file.
     """

@@ -70,8 +70,10 @@ class InstantState(str, Enum):
         return ("requested", "inflight", "completed").index(self.value)
 
 
+# In table version 6, a compaction of the metadata table adds three digits to the time of the newest delta commit, which
+# may have three more digits than a write.
 _NAME = re.compile(
-    r"(?P<requested>\d{14,20})(?:_(?P<completed>\d{14,20}))?\.(?P<first>[a-z]+)(?:\.(?P<second>[a-z]+))?",
+    r"(?P<requested>\d{14,23})(?:_(?P<completed>\d{14,23}))?\.(?P<first>[a-z]+)(?:\.(?P<second>[a-z]+))?",
     re.ASCII,
 )
 

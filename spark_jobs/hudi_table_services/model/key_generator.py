@@ -106,7 +106,7 @@ TIME_UNITS_US = {
     "HOURS": 3_600_000_000,
     "DAYS": 86_400_000_000,
 }
-"""``hoodie.keygen.timebased.timestamp.scalar.time.unit``: name of each unit → microseconds."""
+"""``hoodie.keygen.timebased.timestamp.scalar.time.unit``: maps the name of each unit to its microseconds."""
 
 _FIXED_UNITS = {
     TimestampType.UNIX_TIMESTAMP: "SECONDS",
@@ -124,7 +124,7 @@ class TimestampKeyGenOptions:
         timestamp_type: meaning of the values in the column.
         scalar_unit: a key of `TIME_UNITS_US`; used for type SCALAR only.
         output_format: Joda pattern of the path segment.
-        input_formats: Joda patterns for text values, tried in this order.
+        input_formats: Joda patterns for text values. The patterns are tried in this order.
         input_time_zone: time zone of text values without an offset. None means `KeyGeneratorConfig.default_time_zone`.
         output_time_zone: time zone of the path segment. None means the zone in the text value, or the default zone if
             the text value contains no zone.

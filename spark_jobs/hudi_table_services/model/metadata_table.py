@@ -6,11 +6,12 @@ from decimal import Decimal
 from enum import Enum, IntEnum
 from typing import TypeAlias
 
+from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.file_group import FileGroupId
 
 
 class RecordType(IntEnum):
-    """Kind of a record of the metadata table; the numbers are those in records."""
+    """Kind of a record of the metadata table. The values are the codes in the records."""
 
     ALL_PARTITIONS = 1
     FILES = 2
@@ -22,7 +23,7 @@ class RecordType(IntEnum):
 
 
 class StatKind(Enum):
-    """Record in which a smallest or greatest value is stored, in the order of the union; the value is its name."""
+    """Name of the Avro record that wraps a smallest or greatest value. The order is the order in the Avro union."""
 
     BOOLEAN = "BooleanWrapper"
     INT = "IntWrapper"
@@ -40,7 +41,7 @@ class StatKind(Enum):
 
 
 class ValueTypeId(IntEnum):
-    """Type of a column in statistics of index version V2, table version 9; the numbers are those in records."""
+    """Type of a column in statistics of index version V2 (table version 9). The values are the codes in the records."""
 
     V1 = 0
     NULL = 1
@@ -70,8 +71,8 @@ class StatValue:
     """A smallest or greatest value of a column.
 
     Attributes:
-        value: as Avro stores it: a date is its number of days since 1970, a time or timestamp its number of units, a
-            decimal the bytes of its unscaled value; an array is a tuple of values, which may be None.
+        value: the value as Avro stores it. A date is its number of days since 1970, a time or timestamp is its number
+            of units, and a decimal is the bytes of its unscaled value. An array is a tuple; its items may be None.
     """
 
     kind: StatKind
@@ -80,7 +81,7 @@ class StatValue:
 
 @dataclass(frozen=True, slots=True)
 class ValueType:
-    """Type of the column of statistics.
+    """Type of a column, as the statistics of the column store it.
 
     Attributes:
         type_id: number of the type; see `ValueTypeId` for the numbers that Hudi 1.2 knows.
@@ -101,7 +102,12 @@ class ListedFile:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Files of a partition by name, or all partitions by path (``.`` for the root of a table without partitions)."""
+    """Files of a partition, or all partitions of a table.
+
+    Attributes:
+        files: maps the name of each file, or the path of each partition, to its entry. The path of the root of a table
+            without partitions is ``.``.
+    """
 
     files: Mapping[str, ListedFile]
 
@@ -112,10 +118,10 @@ class ColumnStats:
 
     Attributes:
         file_name: name of the file, or the partition path in statistics of a partition.
-        min_value, max_value: None if the column has only nulls.
-        is_tight_bound: whether the values were computed from all files of the partition, so that they replace earlier
-            ones; always False for a file.
-        value_type: None in tables before version 9.
+        min_value, max_value: smallest and greatest value; None if the column has only nulls.
+        is_tight_bound: whether the values were computed from all files of the partition, so that this record replaces
+            the earlier record of the partition; always False for a file.
+        value_type: type of the column; None in tables before version 9.
     """
 
     file_name: str | None
@@ -138,7 +144,7 @@ class FileBloomFilter:
     Attributes:
         type_code: `SIMPLE` or `DYNAMIC_V0`.
         timestamp: instant time of the file.
-        bloom_filter: the text in the footer of the file (base64), as bytes.
+        bloom_filter: the base64 text in the footer of the file, as bytes.
     """
 
     type_code: str
@@ -148,13 +154,29 @@ class FileBloomFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordLocation:
-    """Where a record is.
+class BaseFileBloom:
+    """The bloom filter in the footer of a new base file.
 
     Attributes:
-        file_id: id of the file group of the table.
+        text: the base64 text in the footer.
+        type_code: `SIMPLE` or `DYNAMIC_V0`.
+    """
+
+    partition_path: str
+    base_file: BaseFile
+    text: str
+    type_code: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordLocation:
+    """The place of a row of the table, according to the record index.
+
+    Attributes:
+        file_id: id of the file group that contains the row.
         instant_millis: time of the commit that added the record, in milliseconds since 1970.
-        is_plain_text: whether the record stores the file id as text; otherwise as two numbers and an index.
+        is_plain_text: whether the record index stores the file id as text. If not, the record index stores three
+            numbers.
         position: number of the row in the file, if known.
     """
 
@@ -167,7 +189,7 @@ class RecordLocation:
 
 @dataclass(frozen=True, slots=True)
 class SecondaryIndexEntry:
-    """The value of an entry of a secondary index. Everything else is in its key."""
+    """The value of an entry of a secondary index. All other facts are in the key of the entry."""
 
     is_deleted: bool = False
 
@@ -180,7 +202,7 @@ class MetadataRecord:
     """One record of the metadata table.
 
     Attributes:
-        key: see `hudi_format.metadata_table.keys`.
+        key: key of the record, made by `hudi_format.metadata_table.keys`.
         base_file_name: name of the base file of the metadata table that contains the record; None in log files.
     """
 
@@ -198,8 +220,8 @@ class IndexDefinition:
         name: name of the partition of the metadata table.
         index_type: e.g. `column_stats` or `secondary_index`.
         function: e.g. `column_stats` or `identity`; empty for a record index.
-        source_fields: the indexed columns; of column statistics in the order in which Hudi chose them.
-        version: `V1` or `V2`; None, which means V1, in tables of version 8.
+        source_fields: the indexed columns; for column statistics, in the order in which Hudi chose them.
+        version: `V1` or `V2`; None means V1. Hudi writes None in tables of version 8.
     """
 
     name: str
@@ -227,8 +249,9 @@ class GroupChange:
 
     Attributes:
         file_group_id: the partition of the metadata table, and the id of the file group.
-        records: in ascending order of the UTF-8 bytes of their keys, each key once.
-        deleted_keys: in the same order. They are deleted after the records are written.
+        records: new records, in ascending order of the UTF-8 bytes of their keys. Each key occurs once.
+        deleted_keys: keys to delete, in ascending order of their UTF-8 bytes. A key that has both a new record and a
+            deletion is deleted.
     """
 
     file_group_id: FileGroupId
@@ -245,10 +268,10 @@ class FileColumnRange:
 
     Attributes:
         column: name of the column; a dotted path for a member of a struct.
-        min_value, max_value: smallest and greatest value, without NaN; None if the column has only nulls, if it has no
-            other values than nulls and NaN, or if the values are not known. A date is its number of days since 1970, a
-            timestamp its number of microseconds since 1970.
-        value_count: number of rows, with nulls.
+        min_value, max_value: smallest and greatest value, without NaN; None if the column has no values other than
+            nulls and NaN, or if the smallest and greatest value are not known. A date is its number of days since 1970,
+            a timestamp its number of microseconds since 1970.
+        value_count: number of rows, including rows with null.
         null_count: None if the number is not known.
         total_size_bytes: size on storage.
         total_uncompressed_bytes: size after encoding and before compression.
@@ -274,7 +297,7 @@ class FileStatistics:
     """Statistics of the columns of one data file. A column that the file does not have is absent.
 
     Attributes:
-        file_name: without its folder.
+        file_name: name of the file, without its folder.
         row_count: number of rows of the file.
     """
 

@@ -120,11 +120,11 @@ class StructType:
         return tuple(field.name for field in self.fields)
 
     def find(self, name: str) -> Field | None:
-        """Return the field with exactly this name (case-sensitive, as in Avro); None if there is none."""
+        """Return the field with exactly this name (case-sensitive, as in Avro); None if no field has this name."""
         return next((field for field in self.fields if field.name == name), None)
 
     def field(self, name: str) -> Field:
-        """Return the field with exactly this name. Raises InvalidRequestError if there is none."""
+        """Return the field with exactly this name. Raises InvalidRequestError if no field has this name."""
         found = self.find(name)
         if found is None:
             raise InvalidRequestError(
@@ -133,7 +133,7 @@ class StructType:
         return found
 
     def at_path(self, path: str) -> Field:
-        """Return the field at a dotted path. It is nullable if the field or any struct on the path is nullable.
+        """Return the field at a dotted path; the result is nullable if the field or any struct on the path is nullable.
 
         Raises:
             InvalidRequestError: a part of the path is missing or is not a struct.

@@ -11,7 +11,8 @@ from hudi_table_services.model.table_version import TableType, TableVersion
 class RecordMergeMode(str, Enum):
     """Rule that decides which of two versions of a record stays in the table (HoodieRecordMergeMode).
 
-    EVENT_TIME_ORDERING: the version with the larger ordering value stays; if equal, the version of the later commit.
+    EVENT_TIME_ORDERING: the version with the larger ordering value stays. If the ordering values are equal, the version
+        of the later commit stays.
     COMMIT_TIME_ORDERING: the version of the later commit stays.
     CUSTOM: a payload class decides; writes refuse such tables.
     """
@@ -32,7 +33,7 @@ def _fields(text: str | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TableConfig:
-    """Properties of a table, un-escaped, with typed accessors. Unknown keys are kept as well."""
+    """Properties of a table, with typed accessors. The values contain no escapes. Unknown keys are included."""
 
     properties: Mapping[str, str]
 

@@ -1,4 +1,4 @@
-"""Plans and results of table services, as timeline files contain them (Avro model classes, Hudi 1.2).
+"""Plans and results of table services, as stored in timeline files (Avro model classes, Hudi 1.2).
 
 File paths in plans are absolute, with or without scheme, unless a docstring says otherwise. Times are instant times.
 """
@@ -37,7 +37,7 @@ class ClusteringSlice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringGroup:
-    """Slices that one clustering rewrites together, into about `output_file_groups` new file groups."""
+    """Slices that one clustering rewrites together into about `output_file_groups` new file groups."""
 
     slices: tuple[ClusteringSlice, ...]
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class ClusteringPlan:
     """Groups to rewrite (HoodieClusteringPlan). A pending plan reserves its file groups.
 
     Attributes:
-        preserve_hoodie_metadata: whether rows keep their commit time and sequence number; None means no.
+        preserve_hoodie_metadata: whether rows keep their commit time and sequence number; None means that they do not.
         missing_schedule_partitions: partitions that a later plan has to cover.
     """
 
@@ -66,8 +66,8 @@ class RequestedReplace:
     """Content of a requested replace commit (HoodieRequestedReplaceMetadata).
 
     Attributes:
-        operation_type: `CLUSTER` with a plan; None for an overwrite that stored no fields.
-        clustering_plan: None for an overwrite, which has no plan.
+        operation_type: `CLUSTER` with a plan; None if the instant is an overwrite whose file has no fields.
+        clustering_plan: None if the instant is an overwrite, because an overwrite has no plan.
     """
 
     operation_type: str | None = None
@@ -77,7 +77,7 @@ class RequestedReplace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionOperation:
-    """The log files of one slice to merge into a new base file.
+    """One slice whose log files the compaction merges into a new base file.
 
     In plans of version 2 `data_file_path` and `delta_file_paths` are bare file names.
     """
@@ -130,8 +130,8 @@ class CleanPlan:
 
     Attributes:
         policy: ``KEEP_LATEST_COMMITS``, ``KEEP_LATEST_FILE_VERSIONS`` or ``KEEP_LATEST_BY_HOURS``.
-        file_names_to_delete: partition path → bare file names, in plans of version 1.
-        files_to_delete: partition path → files, in plans of version 2.
+        file_names_to_delete: in plans of version 1, maps each partition path to bare file names.
+        files_to_delete: in plans of version 2, maps each partition path to files.
         partitions_to_delete: partitions that contain no file after the clean.
     """
 
@@ -185,10 +185,12 @@ class RollbackRequest:
     """Files of one partition that the rollback of an instant deletes.
 
     Attributes:
-        file_id: ``""`` if the plan was made by listing files.
-        latest_base_instant: the undone instant for base files; ``""`` if the plan was made by listing files.
+        file_id: ``""`` if the plan was made from a listing of files.
+        latest_base_instant: for base files, the requested time of the instant to undo; ``""`` if the plan was made by
+            listing files.
         files_to_delete: absolute paths.
-        log_blocks_to_delete: log file → bytes, in table version 6. The rollback appends a rollback block to the file.
+        log_blocks_to_delete: in table version 6, maps the path of each log file to its size in bytes. The rollback
+            appends a rollback block to the log file.
     """
 
     partition_path: str
@@ -209,7 +211,10 @@ class RollbackPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackPartition:
-    """Result of a rollback in one partition. File paths are as in the plan. Log files map to their bytes."""
+    """Result of a rollback in one partition. File paths are written as in the plan.
+
+    `rollback_log_files` and `log_files_of_failed_commit` map the path of each log file to its size in bytes.
+    """
 
     partition_path: str
     deleted_files: tuple[str, ...] = ()
@@ -261,7 +266,10 @@ class RestorePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreMetadata:
-    """Result of a restore (HoodieRestoreMetadata), with undone instant → its rollbacks."""
+    """Result of a restore (HoodieRestoreMetadata).
+
+    `rollbacks` maps the requested time of each undone instant to the results of its rollbacks.
+    """
 
     start_restore_time: str
     time_taken_ms: int

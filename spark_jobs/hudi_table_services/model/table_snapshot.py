@@ -14,10 +14,11 @@ class TableSnapshot:
 
     Attributes:
         config: table properties.
-        timeline: active timeline when the snapshot was loaded.
-        file_slices: partition path → latest visible slice of each live file group, without replaced groups.
-        reserved_file_groups: file groups of a pending clustering, compaction or log compaction plan → requested time of
-            the plan. Never write into one of these file groups.
+        timeline: the active timeline at the time when the snapshot was loaded.
+        file_slices: maps each partition path to the latest visible slices of its live file groups. Replaced file groups
+            are not live.
+        reserved_file_groups: maps each file group of a pending clustering, compaction or log compaction plan to the
+            requested time of the plan. Jobs must not write into any of these file groups.
         schema_json: Avro JSON schema of the latest completed write, without meta columns; None if the table has no
             completed write.
     """

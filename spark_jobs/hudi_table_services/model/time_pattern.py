@@ -20,7 +20,7 @@ class PatternPart:
     Attributes:
         letter: pattern letter; ``""`` for literal text.
         text: the literal text.
-        width: number of times that the letter is repeated; this is the smallest number of digits.
+        width: how many times the letter occurs in the sequence. This is also the smallest number of digits.
     """
 
     letter: str
@@ -32,8 +32,8 @@ def parse_output_pattern(pattern: str) -> tuple[PatternPart, ...]:
     """Parse a pattern that formats a date.
 
     Raises:
-        InvalidRequestError: a letter other than ``y M d H m s S D``, a month as a word, or a year that does not have
-            four digits.
+        InvalidRequestError: the pattern contains a letter other than ``y M d H m s S D``, a month as a word, or a year
+            that does not have four digits.
     """
     return _parse(pattern, _OUTPUT_LETTERS)
 
@@ -42,8 +42,8 @@ def parse_input_pattern(pattern: str) -> tuple[PatternPart, ...]:
     """Parse a pattern that reads a date from text. ``Z`` is a zone offset.
 
     Raises:
-        InvalidRequestError: a letter other than ``y M d H m s S Z``, a month as a word, or a year that does not have
-            four digits.
+        InvalidRequestError: the pattern contains a letter other than ``y M d H m s S Z``, a month as a word, or a year
+            that does not have four digits.
     """
     return _parse(pattern, _INPUT_LETTERS)
 

@@ -8,7 +8,7 @@ from hudi_table_services.model.instant import Action, Instant
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Instants ordered by requested time, one for each requested time and action. Create a timeline with `of`."""
+    """Instants ordered by requested time, one per requested time and action. Create a timeline with `of`."""
 
     instants: tuple[Instant, ...] = ()
 

@@ -16,7 +16,7 @@ class WriteSummary:
         rows_inserted, rows_updated, rows_deleted: sums of the write stats.
         files_written, bytes_written: number and size of the written base files and log files.
         files_replaced: number of file groups that readers no longer see after this write.
-        partitions: partition paths in which the write wrote or replaced files, in order.
+        partitions: ordered partition paths in which the write wrote or replaced files.
         extra_metadata: pairs that the commit stores, without the schema.
     """
 
@@ -38,8 +38,8 @@ class FileSizes:
 
     Attributes:
         sizes_bytes: size of each file, in ascending order.
-        unknown_count: number of further files whose size is unknown, because the files were cleaned
-            and their writes were archived.
+        unknown_count: number of files that are not in `sizes_bytes`. Their size is unknown, because the files were
+            cleaned and their writes were archived.
     """
 
     instant: Instant
@@ -54,7 +54,7 @@ class HistoryEnd(Enum):
     """Neither the timeline nor the archive has older writes."""
 
     ENOUGH = "enough"
-    """Older writes were not requested."""
+    """The caller did not ask for older writes."""
 
     ARCHIVE_TOO_LARGE = "archive_too_large"
     """The archive files with older writes exceed the size limit."""
@@ -69,7 +69,7 @@ class TableHistory:
 
     Attributes:
         writes: the writes, oldest first.
-        sizes: file sizes after each write, in the same order.
+        sizes: file sizes after each write, in the order of `writes`.
         end: why there are no older writes.
     """
 

@@ -1,4 +1,4 @@
-"""Results of a write, as completed instants contain them (HoodieWriteStat, HoodieCommitMetadata; Hudi 1.2)."""
+"""Results of a write, as stored in completed instants (HoodieWriteStat, HoodieCommitMetadata; Hudi 1.2)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,6 +6,9 @@ from enum import Enum
 
 NEW_FILE_GROUP = "null"
 """The literal text that Hudi stores as the previous commit of a new file group."""
+
+SCHEMA_KEY = "schema"
+"""Key of the Avro schema of the table, without meta columns, in the extra metadata of a write."""
 
 REQUEST_ID_KEY = "airflow.request_id"
 """Key of the request id in the extra metadata of an instant."""
@@ -77,7 +80,7 @@ class WriteStat:
     total_upsert_time_ms: int = 0
     total_scan_time_ms: int = 0
     extra: Mapping[str, object] = field(default_factory=dict)
-    """Fields of log-file stats and of other Hudi releases, under Hudi's names. They are kept so that none is lost."""
+    """Fields of log-file stats and of other Hudi releases, under Hudi's names. All of these fields are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +88,10 @@ class CommitMetadata:
     """Content of a completed commit. An inflight commit contains its workload profile in the same form.
 
     Attributes:
-        partition_to_write_stats: partition path → stats, in stored order.
+        partition_to_write_stats: maps each partition path to its write stats, in stored order.
         extra_metadata: keys and values as text; ``schema`` contains the Avro JSON schema without meta columns.
-        partition_to_replace_file_ids: set only for replace commits; None for plain commits.
+        partition_to_replace_file_ids: maps each partition path to the ids of the file groups that a replace commit
+            replaced; None for other commits.
     """
 
     operation_type: WriteOperation

@@ -18,12 +18,12 @@ from hudi_table_services.options.keys.cleaning import (
 )
 from hudi_table_services.options.keys.writing import TABLE_NAME
 from hudi_table_services.options.locks import LockOptions
+from hudi_table_services.options.metadata_settings import metadata_table_settings
 from hudi_table_services.options.option import AnyOption, OptionGroup
 from hudi_table_services.options.reader import OptionReader
 from hudi_table_services.options.shared import (
     failed_writes_policy,
     known_options,
-    metadata_enable,
     with_fields,
 )
 
@@ -56,7 +56,7 @@ def resolve_clean_options(request: CleanRequest) -> CleanJobOptions:
         failed_writes=failed_writes_policy(reader),
         parallelism=reader[CLEAN_PARALLELISM],
         lock=LockOptions.of(named),
-        metadata_enable=metadata_enable(reader),
+        metadata=metadata_table_settings(reader),
         hoodie_options=named,
         warnings=warnings,
     )
@@ -78,7 +78,7 @@ def _clean_options(reader: OptionReader) -> CleanOptions:
 
 
 def _policy(reader: OptionReader) -> CleanPolicy:
-    """Return the given policy. If no policy is given, infer it from the only given retention option, as Hudi does."""
+    """Return the given policy. If no policy is given, exactly one given retention option determines it, as in Hudi."""
     given = [policy for option, policy in _POLICY_OF_RETENTION.items() if option in reader]
     if CLEAN_POLICY not in reader and len(given) == 1:
         return given[0]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from hudi_table_services.model.cleaning import CleanOptions
 from hudi_table_services.options.locks import LockOptions
+from hudi_table_services.options.metadata_settings_values import MetadataTableSettings
 from hudi_table_services.options.writing_values import FailedWritesPolicy
 
 
@@ -17,8 +18,7 @@ class CleanJobOptions:
         failed_writes: decides which dead writes the job rolls back before it cleans.
         parallelism: number of threads that delete files.
         lock: settings of the table lock.
-        metadata_enable: False means that the job switches an active metadata table off. None means that the job rejects
-            a table with an active metadata table.
+        metadata: options of the metadata table.
         hoodie_options: all keys of the request, including its typed arguments.
         warnings: one sentence for each key that has no effect.
     """
@@ -27,6 +27,6 @@ class CleanJobOptions:
     failed_writes: FailedWritesPolicy
     parallelism: int
     lock: LockOptions
-    metadata_enable: bool | None
+    metadata: MetadataTableSettings
     hoodie_options: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

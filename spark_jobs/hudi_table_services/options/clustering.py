@@ -14,12 +14,12 @@ from hudi_table_services.options.clustering_job_options import ClusteringJobOpti
 from hudi_table_services.options.keys import clustering as keys
 from hudi_table_services.options.keys.writing import TABLE_NAME
 from hudi_table_services.options.locks import LockOptions
+from hudi_table_services.options.metadata_settings import metadata_table_settings
 from hudi_table_services.options.option import AnyOption, Option, OptionGroup
 from hudi_table_services.options.reader import OptionReader
 from hudi_table_services.options.shared import (
     base_file_options,
     known_options,
-    metadata_enable,
     staging_path,
     with_fields,
 )
@@ -45,7 +45,7 @@ def resolve_clustering_options(request: JobRequest) -> ClusteringJobOptions:
         cancels_expired=reader[keys.ENABLE_EXPIRATIONS],
         wait_seconds=reader[keys.WAIT_SECONDS],
         lock=LockOptions.of(named),
-        metadata_enable=metadata_enable(reader),
+        metadata=metadata_table_settings(reader),
         staging_path=staging_path(reader),
         hoodie_options=named,
         warnings=(*warnings, *_keys_without_effect(reader, plan)),
@@ -72,7 +72,7 @@ _READ_BY_MODE: dict[AnyOption, PartitionFilterMode] = {
     keys.BEGIN_PARTITION: PartitionFilterMode.SELECTED_PARTITIONS,
     keys.END_PARTITION: PartitionFilterMode.SELECTED_PARTITIONS,
 }
-"""Key → the only partition filter mode that reads the key."""
+"""Maps each key to the only partition filter mode that reads the key."""
 
 
 def _keys_without_effect(reader: OptionReader, plan: ClusteringOptions) -> list[str]:

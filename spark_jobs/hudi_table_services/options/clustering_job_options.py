@@ -13,6 +13,8 @@ from hudi_table_services.options.keys.clustering import (
 )
 from hudi_table_services.options.keys.writing import STAGING_PATH
 from hudi_table_services.options.locks import LockOptions
+from hudi_table_services.options.metadata_settings import DEFAULT_METADATA_SETTINGS
+from hudi_table_services.options.metadata_settings_values import MetadataTableSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +34,7 @@ class ClusteringJobOptions:
         cancels_expired: whether a job that makes a plan first cancels older pending plans that no job is executing.
         wait_seconds: maximum time that an execution waits for another execution of the same plan.
         lock: settings of the table lock.
-        metadata_enable: False means that the job switches an active metadata table off. None means that the job
-            rejects a table with an active metadata table.
+        metadata: options of the metadata table.
         staging_path: folder of staged rows, below the base path.
         hoodie_options: all keys of the request, including its typed arguments.
         warnings: one sentence for each known key that has no effect in these jobs.
@@ -48,7 +49,7 @@ class ClusteringJobOptions:
     cancels_expired: bool = ENABLE_EXPIRATIONS.default_value
     wait_seconds: int = WAIT_SECONDS.default_value
     lock: LockOptions = field(default_factory=LockOptions)
-    metadata_enable: bool | None = None
+    metadata: MetadataTableSettings = DEFAULT_METADATA_SETTINGS
     staging_path: str = STAGING_PATH.default_value
     hoodie_options: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

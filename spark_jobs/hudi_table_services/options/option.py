@@ -29,12 +29,15 @@ class OptionGroup(str, Enum):
     ARCHIVAL = "archival"
     TIMELINE = "savepoints, rollback, restore and repair"
     """Jobs that have only the options of the lock and of the metadata table."""
+    METADATA_TABLE = "builds of the metadata table"
 
 
 WRITES = (OptionGroup.WRITES,)
 ALL_SERVICES = tuple(OptionGroup)
-FILE_SERVICES = tuple(each for each in OptionGroup if each is not OptionGroup.TIMELINE)
-"""All groups except TIMELINE."""
+FILE_SERVICES = tuple(
+    each for each in OptionGroup if each not in (OptionGroup.TIMELINE, OptionGroup.METADATA_TABLE)
+)
+"""All groups except TIMELINE and METADATA_TABLE."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,8 @@ from hudi_table_services.options.keys.cleaning import CLEAN_OPTIONS
 from hudi_table_services.options.keys.clustering import CLUSTERING_OPTIONS
 from hudi_table_services.options.keys.foreign import FOREIGN_OPTIONS
 from hudi_table_services.options.keys.key_generation import KEY_GENERATION_OPTIONS
+from hudi_table_services.options.keys.metadata_index import METADATA_INDEX_OPTIONS
+from hudi_table_services.options.keys.metadata_table import METADATA_TABLE_OPTIONS
 from hudi_table_services.options.keys.writing import WRITE_OPTIONS
 from hudi_table_services.options.option import AnyOption, OptionGroup
 
@@ -16,6 +18,8 @@ OPTION_GROUPS: dict[str, tuple[AnyOption, ...]] = {
     **CLUSTERING_OPTIONS,
     **CLEAN_OPTIONS,
     **ARCHIVE_OPTIONS,
+    **METADATA_TABLE_OPTIONS,
+    **METADATA_INDEX_OPTIONS,
     **FOREIGN_OPTIONS,
 }
 """All known keys by heading, in the order of the documentation."""
@@ -26,10 +30,10 @@ _FAMILIES = {option.key.removesuffix("*"): option for option in _ALL if option.k
 KNOWN_OPTIONS: dict[str, AnyOption] = {
     name: option for option in _ALL if not option.key.endswith("*") for name in (option.key, *option.aliases)
 }
-"""Key or alias → declaration. Prefixes (keys that end with ``*``) are not included."""
+"""Maps each key or alias to its declaration. Prefixes (keys that end with ``*``) are not included."""
 
 ALIASES: dict[str, str] = {alias: option.key for option in _ALL for alias in option.aliases}
-"""Alias → key."""
+"""Maps each alias to its key."""
 
 MISSPELT_RATIO = 0.92
 """Minimum similarity to a known key at which an unknown key counts as a misspelling."""

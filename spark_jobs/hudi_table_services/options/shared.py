@@ -16,7 +16,6 @@ from hudi_table_services.options.keys.base_files import (
 from hudi_table_services.options.keys.writing import (
     CONCURRENCY_MODE,
     FAILED_WRITES_POLICY,
-    METADATA_ENABLE,
     STAGING_PATH,
 )
 from hudi_table_services.options.option import AnyOption, Effect, OptionGroup
@@ -31,7 +30,8 @@ def with_fields(options: Mapping[str, str], fields: Mapping[AnyOption, object]) 
     """Return the options of a request, plus those fields of the request that correspond to an option.
 
     Args:
-        fields: option → value of the request's field. Fields that are None or an empty text are ignored.
+        fields: maps each option to the value of its field in the request. Values that are None or an empty text are
+            ignored.
 
     Raises:
         InvalidRequestError: a field and its option have different values.
@@ -131,16 +131,6 @@ def _codec_level(reader: OptionReader, codec: str) -> int | None:
     if level is not None and level > highest:
         raise InvalidRequestError(f"{CODEC_LEVEL}={level} is too large: {codec} has levels up to {highest}.")
     return level
-
-
-def metadata_enable(reader: OptionReader) -> bool | None:
-    """Return False if the job switches an active metadata table off; None if the job rejects such a table."""
-    if reader[METADATA_ENABLE]:
-        raise InvalidRequestError(
-            f"{METADATA_ENABLE}=true: this release does not write the metadata table.",
-            hint="Leave the key out, or set it to false to switch an active metadata table off.",
-        )
-    return reader[METADATA_ENABLE]
 
 
 def failed_writes_policy(reader: OptionReader) -> FailedWritesPolicy:

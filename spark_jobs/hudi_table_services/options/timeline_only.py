@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.options.locks import LockOptions
+from hudi_table_services.options.metadata_settings import metadata_table_settings
+from hudi_table_services.options.metadata_settings_values import MetadataTableSettings
 from hudi_table_services.options.option import OptionGroup
 from hudi_table_services.options.reader import OptionReader
-from hudi_table_services.options.shared import known_options, metadata_enable
+from hudi_table_services.options.shared import known_options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,19 +17,21 @@ class ServiceOptions:
 
     Attributes:
         lock: settings of the table lock.
-        metadata_enable: False means that the job accepts a table with an active metadata table. None means that the
-            job rejects a table with an active metadata table.
+        metadata: options of the metadata table.
         warnings: one sentence for each key that has no effect.
     """
 
     lock: LockOptions
-    metadata_enable: bool | None
+    metadata: MetadataTableSettings
     warnings: tuple[str, ...] = ()
 
 
 def resolve_service_options(request: JobRequest) -> ServiceOptions:
     """Check all keys of a request and convert them. Raises InvalidRequestError with the key and the allowed values."""
     named, warnings = known_options(request.options, OptionGroup.TIMELINE)
+    reader = OptionReader(named)
     return ServiceOptions(
-        lock=LockOptions.of(named), metadata_enable=metadata_enable(OptionReader(named)), warnings=warnings
+        lock=LockOptions.of(named),
+        metadata=metadata_table_settings(reader),
+        warnings=warnings,
     )

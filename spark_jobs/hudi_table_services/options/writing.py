@@ -15,6 +15,7 @@ from hudi_table_services.options.keys import writing as keys
 from hudi_table_services.options.keys.base_files import BLOOM_MAX_ENTRIES
 from hudi_table_services.options.keys.key_generation import PARTITION_PATH, RECORD_KEY
 from hudi_table_services.options.locks import LockOptions
+from hudi_table_services.options.metadata_settings import metadata_table_settings
 from hudi_table_services.options.option import AnyOption, OptionGroup
 from hudi_table_services.options.reader import OptionReader
 from hudi_table_services.options.registry import KNOWN_OPTIONS
@@ -22,7 +23,6 @@ from hudi_table_services.options.shared import (
     base_file_options,
     failed_writes_policy,
     known_options,
-    metadata_enable,
     staging_path,
     with_fields,
 )
@@ -64,7 +64,7 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
         insert_dup_policy=_insert_dup_policy(reader),
         record_merge_mode=_merge_mode(reader),
         base_files=base_file_options(reader),
-        metadata_enable=metadata_enable(reader),
+        metadata=metadata_table_settings(reader),
         concurrency_mode=reader[keys.CONCURRENCY_MODE],
         failed_writes_policy=failed_writes_policy(reader),
         lock=LockOptions.of(named),
@@ -138,8 +138,8 @@ def _file_sizing(reader: OptionReader) -> FileSizingOptions:
 def _small_file_limit(reader: OptionReader, parity: bool) -> int:
     """Return the size below which files are padded; 0 means no padding.
 
-    The default is at most five sixths of the maximum file size. With parity, it is at most the maximum file size,
-    because Hudi does not pad larger files.
+    The default is at most five sixths of the maximum file size. With parity, the default is at most the maximum file
+    size, because Hudi does not pad files above that size.
     """
     largest, limit = reader[keys.MAX_FILE_SIZE], reader[keys.SMALL_FILE_LIMIT]
     if keys.SMALL_FILE_LIMIT in reader:
@@ -148,6 +148,8 @@ def _small_file_limit(reader: OptionReader, parity: bool) -> int:
 
 
 def _update_partition_path(reader: OptionReader, index_type: IndexType) -> bool:
+    if index_type.uses_record_index:
+        return reader[keys.RECORD_INDEX_UPDATES_PARTITION]
     return reader[keys.BLOOM_UPDATES_PARTITION if index_type.uses_footers else keys.SIMPLE_UPDATES_PARTITION]
 
 

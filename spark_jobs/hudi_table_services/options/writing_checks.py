@@ -37,6 +37,11 @@ _COMBINING = {
         WriteOperation.INSERT_OVERWRITE_TABLE,
     ),
 }
+_MOVING = {
+    keys.SIMPLE_UPDATES_PARTITION: (IndexType.GLOBAL_SIMPLE,),
+    keys.BLOOM_UPDATES_PARTITION: (IndexType.GLOBAL_BLOOM,),
+    keys.RECORD_INDEX_UPDATES_PARTITION: (IndexType.RECORD_INDEX, IndexType.GLOBAL_RECORD_LEVEL_INDEX),
+}
 _PADDING = (WriteOperation.INSERT, WriteOperation.UPSERT)
 _READING_KEYS = (WriteOperation.UPSERT, WriteOperation.DELETE)
 
@@ -122,12 +127,9 @@ def _operation_reasons(options: WriteOptions) -> dict[AnyOption, str]:
     reasons: dict[AnyOption, str] = {
         key: f"it is not for operation {name}" for key, own in _COMBINING.items() if operation not in own
     }
-    for key, index_type in (
-        (keys.SIMPLE_UPDATES_PARTITION, IndexType.GLOBAL_SIMPLE),
-        (keys.BLOOM_UPDATES_PARTITION, IndexType.GLOBAL_BLOOM),
-    ):
-        if options.index_type is not index_type:
-            reasons[key] = f"the index is not {index_type.value}"
+    for key, index_types in _MOVING.items():
+        if options.index_type not in index_types:
+            reasons[key] = f"the index is not {' or '.join(each.value for each in index_types)}"
     looks_up = operation in _READING_KEYS or options.insert_dup_policy is not InsertDupPolicy.NONE
     if not looks_up:
         reasons[keys.INDEX_TYPE] = f"{name} does not look up record keys"

@@ -18,20 +18,29 @@ from hudi_table_services.options.keys.clustering import (
     WAIT_SECONDS,
 )
 from hudi_table_services.options.locks import LockOptions
+from hudi_table_services.options.metadata_settings_values import MetadataTableSettings
 
 
 class IndexType(str, Enum):
-    """``hoodie.index.type``: where a record key is unique, and whether the index reads footers to skip files."""
+    """``hoodie.index.type``: where a record key is unique, and how the index finds out which files it need not read."""
 
     SIMPLE = "SIMPLE"
     BLOOM = "BLOOM"
     GLOBAL_SIMPLE = "GLOBAL_SIMPLE"
     GLOBAL_BLOOM = "GLOBAL_BLOOM"
+    RECORD_INDEX = "RECORD_INDEX"
+    GLOBAL_RECORD_LEVEL_INDEX = "GLOBAL_RECORD_LEVEL_INDEX"
+    """Name of RECORD_INDEX since Hudi 1.1."""
 
     @property
     def is_global(self) -> bool:
         """Whether a record key is unique in the whole table. If not, the key is unique only in its partition path."""
-        return self in (IndexType.GLOBAL_SIMPLE, IndexType.GLOBAL_BLOOM)
+        return self not in (IndexType.SIMPLE, IndexType.BLOOM)
+
+    @property
+    def uses_record_index(self) -> bool:
+        """Whether the record index of the metadata table says which files have keys of the batch."""
+        return self in (IndexType.RECORD_INDEX, IndexType.GLOBAL_RECORD_LEVEL_INDEX)
 
     @property
     def uses_footers(self) -> bool:
@@ -89,15 +98,14 @@ class WriteOptions:
             uses this value.
         record_merge_mode: None means event-time ordering if the table has an ordering field.
         base_files: encoding of base files.
-        metadata_enable: False means that the job switches an active metadata table off. None means that the job
-            rejects a table with an active metadata table.
+        metadata: options of the metadata table.
         conflict_strategy: decides whether a pending plan of a table service prevents the commit.
-        retries_on_conflict: how often the job plans a write again if another writer changed the same file groups.
+        retries_on_conflict: how often the job plans a write again if another writer changed file groups of the write.
             Hudi's default is 0.
         pending_clustering: how the write treats pending plans with file groups that the write changes.
         partitions_to_delete: patterns for `delete_partition`; ``*`` matches any text.
         staging_path: folder for staged rows, below the base path.
-        extra_metadata: key → value of the options that the commit stores.
+        extra_metadata: maps the key of each option that the commit stores to its value.
         hoodie_options: all keys of the request, including its typed arguments.
         warnings: one sentence for each known key that has no effect in a write.
     """
@@ -116,7 +124,7 @@ class WriteOptions:
     insert_dup_policy: InsertDupPolicy
     record_merge_mode: RecordMergeMode | None
     base_files: BaseFileOptions
-    metadata_enable: bool | None
+    metadata: MetadataTableSettings
     concurrency_mode: ConcurrencyMode
     failed_writes_policy: FailedWritesPolicy
     lock: LockOptions

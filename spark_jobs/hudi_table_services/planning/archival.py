@@ -1,13 +1,15 @@
 """Choose the completed instants that leave the active timeline (TimelineArchiverV1, V2; Hudi 1.2).
 
 Readers treat every file whose instant is older than the first write of the active timeline as committed. So archival
-moves the oldest completed writes first, and keeps a write while a decision about a later instant depends on that write.
+begins with the oldest completed writes. It keeps a write while a decision about a later instant depends on that
+write.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
+from hudi_table_services.contract.text import counted
 from hudi_table_services.model.archival import ArchivalBound, ArchivalOptions, ArchivalPlan
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
@@ -24,7 +26,7 @@ class ArchivalFacts:
     Attributes:
         retained_by_clean: earliest commit that the last clean retained; empty if no clean names such a commit.
         has_metadata_table: whether the table's properties list an active metadata table.
-        metadata_compacted_at: requested time of the metadata table's last compaction; empty without a compaction.
+        metadata_compacted_at: requested time of the metadata table's last compaction; empty if there was no compaction.
         barriers: additional bounds that follow from files on storage.
         archived: identities of active instants that the archive already contains, because an archival died before it
             could delete them from the active timeline.
@@ -38,9 +40,9 @@ class ArchivalFacts:
 
 
 def plan_archival(timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts) -> ArchivalPlan:
-    """Plan to archive the oldest completed writes down to `min_commits`, if there are more than `max_commits`.
+    """If there are more than `max_commits` completed writes, plan to archive the oldest until `min_commits` remain.
 
-    The plan keeps all writes from the earliest of these bounds on:
+    The plan keeps all writes that are not older than the earliest of these bounds:
 
     - a pending instant, together with the write before the instant and every write completed after the instant began
     - the earliest commit that the last clean retained
@@ -51,14 +53,14 @@ def plan_archival(timeline: Timeline, options: ArchivalOptions, facts: ArchivalF
     writes = timeline.completed_writes
     wanted = _wanted(writes, options, facts.archived)
     if wanted == 0:
-        reason = f"{len(writes)} commits, archival begins above {options.max_commits}"
+        reason = f"{counted(len(writes), 'commit')}; archival begins above {options.max_commits}"
         return _plan((), writes, 0, None, reason)
     bound = min(_bounds(timeline, options, facts), default=None)
     saved = _savepointed(timeline) if options.beyond_savepoint else frozenset()
     leaving = [i for i in writes[:wanted] if i.requested_time not in saved]
     free = [i for i in leaving if bound is None or i.requested_time < bound.time]
     held_back_by = bound if len(free) < len(leaving) else None
-    reason = f"{len(free)} of {len(writes)} commits are archived, {len(writes) - len(free)} stay"
+    reason = f"{len(free)} of {counted(len(writes), 'commit')} archived, {len(writes) - len(free)} kept"
     if held_back_by is not None:
         reason += f"; {len(leaving) - len(free)} more would be archived, but {held_back_by.reason}"
     return _plan(_with_followers(timeline, free), writes, len(leaving), held_back_by, reason)
@@ -69,7 +71,7 @@ def _wanted(
 ) -> int:
     """Number of the oldest writes to archive.
 
-    With at most `max_commits` writes, the plan only finishes the archival of a run that died.
+    With at most `max_commits` writes, the plan only finishes an archival that died.
     """
     excess = max(len(writes) - options.min_commits, 0)
     already_archived = sum(1 for _ in takewhile(lambda instant: instant.identity in archived, writes))
@@ -110,8 +112,8 @@ def _bounds(timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts) 
 def _bound_of_pending(timeline: Timeline) -> ArchivalBound:
     """Bound of the oldest pending instant.
 
-    The writer that completes the instant checks for conflicts with all writes completed since the instant began. The
-    writer also needs the write before the instant.
+    The writer that completes the instant checks for conflicts with all writes that completed since the instant began.
+    The writer also needs the write before the instant.
     """
     oldest = timeline.pending[0]
     before = [i.requested_time for i in timeline.completed_writes if i.requested_time < oldest.requested_time]
@@ -129,7 +131,7 @@ def _savepointed(timeline: Timeline) -> frozenset[str]:
 
 
 def _with_followers(timeline: Timeline, writes: Collection[Instant]) -> list[Instant]:
-    """The writes, and the cleans and rollbacks before the newest write. The last clean stays for the next clean."""
+    """The writes, and the cleans and rollbacks before the newest write. The last clean stays active."""
     if not writes:
         return []
     newest = max(i.requested_time for i in writes)

@@ -6,6 +6,7 @@ compactions do not count, because they write no new rows.
 
 from collections.abc import Collection, Mapping
 
+from hudi_table_services.contract.text import counted
 from hudi_table_services.model.clustering import CommitCount, CommitGate
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
@@ -43,8 +44,8 @@ def count_commits(
     Args:
         clusterings: requested times of the timeline's clusterings in any state. Only metadata and plans distinguish
             clusterings from overwrites.
-        operations: requested time of each completed write → its write operation. A commit or deltacommit that is
-            missing here, or whose operation is unknown, counts if all `COUNTED_OPERATIONS` are wanted.
+        operations: maps the requested time of each completed write to its write operation. A commit or deltacommit that
+            is missing here, or whose operation is unknown, counts if all `COUNTED_OPERATIONS` are wanted.
         wanted_operations: the operations among `COUNTED_OPERATIONS` that count; other operations never count.
         parity: whether every completed write counts, including compactions, as in Hudi.
     """
@@ -65,7 +66,7 @@ def gate_reason(count: CommitCount, gate: CommitGate) -> str | None:
     """Reason why it is too early for a clustering, or None if a clustering is due."""
     if gate.wanted <= 0 or count.count >= gate.wanted:
         return None
-    reason = f"{count.count} of {gate.wanted} commits "
+    reason = f"{count.count} of {counted(gate.wanted, 'commit')} "
     if count.since is None:
         reason += "on the timeline, which has no clustering"
     else:

@@ -2,9 +2,10 @@
 
 Follows SimpleConcurrentFileWritesConflictResolutionStrategy and PreferWriterConflictResolutionStrategy (Hudi 1.2): two
 writes conflict if they change the same file group. New file groups never conflict here; `commits` checks separately
-whether their rows have the same keys. This module adds two rules to Hudi's. A commit that was rolled back during an
-update of its rows is a conflict, because the update would restore the undone rows. Under either strategy, a clustering
-drops a group if a writer changed a file of the group; Hudi's clustering checks for conflicts only under the second one.
+whether two writes add rows with the same keys. This module adds two rules to Hudi's. A commit that was rolled back
+during an update of its rows is a conflict, because the update would restore the undone rows. Under either strategy, a
+clustering drops a group if a writer changed a file of the group; Hudi's clustering checks this only under the second
+strategy.
 """
 
 from collections.abc import Collection, Iterable

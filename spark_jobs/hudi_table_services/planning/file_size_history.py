@@ -20,7 +20,8 @@ def table_history(
 
     Args:
         writes: the latest completed writes without a gap, in the order in which they became visible.
-        stored: file group → instant time of each base file on storage → bytes of that file.
+        stored: for each file group, maps the instant time of each base file on storage to the size of the file in
+            bytes.
     """
     sizes = _Sizes(snapshot, [metadata for _, metadata in writes], stored)
     backwards = []

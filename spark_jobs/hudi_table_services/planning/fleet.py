@@ -21,7 +21,7 @@ class TableNeed:
         small_files: number of small live files, without files that are the only small file of their partition.
         small_file_ratio: share of small files among the live files, 0 to 1.
         outdated_files, outdated_bytes: number and bytes of files that the latest state does not need.
-        is_cleanable: whether the retention lets a clean delete some of the outdated files.
+        is_cleanable: whether the retention policy lets a clean delete some of the outdated files.
         is_trusted: False if the timeline cannot be trusted, so no service may run on the table.
     """
 

@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hudi_table_services.contract.health import HealthFinding, PartitionHealth, PendingInstant
+from hudi_table_services.contract.text import counted
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.options.keys.metadata_table import COMPACT_DELTA_COMMITS
 from hudi_table_services.options.keys.writing import SMALL_FILE_LIMIT
 
 _MAX_WORST_PARTITIONS = 10
 _YOUNG_S = 3600.0
 _NEWER_INSTANTS = "cleaning and archival of newer instants"
+_REBUILD = "Build the metadata table again with rebuild_metadata_table.py, or drop it with --drop all."
 _ADVICE = {
     "active_commits": "Archive the timeline: readers list and load all of it.",
     "commits_since_clean": "Clean the table, or find out why its cleans do not run.",
@@ -24,9 +27,24 @@ _ADVICE = {
     "of this project touches them.",
     "hours_ahead": "Correct the clocks of all writers. Until the clocks pass the newest instant, each new instant gets "
     "a time one millisecond after the newest one.",
-    "hours_since_commit": "Find out why nothing writes to the table.",
+    "hours_since_commit": "Find out why no job writes to the table.",
     "leftover_bytes": "List the leftover files with repair_orphan_files.py, which removes nothing without --execute.",
     "leftover_files": "List the leftover files with repair_orphan_files.py, which removes nothing without --execute.",
+    "metadata_bytes": "Let changes of the table compact and clean the metadata table, or drop indexes that no reader "
+    "uses.",
+    "metadata_commits_ahead": f"Readers that use the metadata table may see files of undone writes. {_REBUILD}",
+    "metadata_commits_behind": "A writer ignored the metadata table, and readers that use it lose rows. Find the "
+    f"writer. {_REBUILD}",
+    "metadata_commits_since_compaction": "Finish or undo the pending instants of the table and of its metadata table: "
+    f"they prevent the compaction. Compare the limit with {COMPACT_DELTA_COMMITS} of the writers.",
+    "metadata_log_bytes": f"Lower {COMPACT_DELTA_COMMITS} for the writers.",
+    "metadata_log_files": f"Lower {COMPACT_DELTA_COMMITS} for the writers.",
+    "metadata_missing_files": "Readers that use the metadata table fail, or read old files. If the files were deleted "
+    f"by mistake, copy them back. Otherwise: {_REBUILD}",
+    "metadata_pending_instants": "Run the next change of the table: it finishes or undoes them.",
+    "metadata_unlisted_files": "Readers that use the metadata table do not see these files. Look for copies and for "
+    f"files that a clean left with repair_orphan_files.py. If the files belong to commits: {_REBUILD}",
+    "metadata_unusable": f"`metadata_table_state` in the report names the reason. {_REBUILD}",
     "missing_files": "Copy the files back from a backup, or restore the table to a savepoint. Until then, run no "
     "clustering and no clean: they would make the loss permanent.",
     "oldest_pending_hours": "Take the next step that is listed for the oldest pending instant.",
@@ -43,10 +61,10 @@ class PendingFacts:
     """Facts about a pending instant, read from storage.
 
     Attributes:
-        is_clustering: whether its requested file has a clustering plan.
-        has_content: whether its plan was written; a writer that dies early leaves an empty file.
+        is_clustering: whether the instant's requested file contains a clustering plan.
+        has_content: whether the instant's plan was written; a writer that dies early leaves an empty file.
         heartbeat: ``alive``, ``expired``, ``ahead`` (later than the clock of this job), or ``none``.
-        file_groups: number of file groups in its plan.
+        file_groups: number of file groups in the instant's plan.
     """
 
     instant: Instant
@@ -108,7 +126,7 @@ _OTHERS = {
         "An unfinished rollback",
         "Run the next write, or roll back again: the job finishes the pending rollback first",
         "removing its timeline files: readers would see half of a write",
-        ("the actions that the write to be undone blocks",),
+        ("the same actions as the instant that it rolls back",),
         is_dead=True,
     ),
     Action.RESTORE: _Diagnosis(
@@ -140,7 +158,7 @@ def _diagnose_heartbeat_ahead(what: str, facts: PendingFacts, blocks: tuple[str,
 
 
 def _diagnose_write(facts: PendingFacts) -> _Diagnosis:
-    blocks = (_NEWER_INSTANTS, "padding and clustering of the file groups that it rewrites")
+    blocks = (_NEWER_INSTANTS, "padding and clustering of the file groups that the write rewrites")
     if facts.heartbeat == "ahead":
         return _diagnose_heartbeat_ahead("write", facts, blocks)
     if facts.heartbeat == "alive":
@@ -173,8 +191,8 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
     is_clustering = facts.is_clustering or facts.instant.action is Action.CLUSTERING
     what = "clustering" if is_clustering else "compaction"
     blocks = (
-        f"updates and padding of its {facts.file_groups} file groups, unless the write is allowed to release them from "
-        "the plan",
+        f"updates and padding of the plan's {counted(facts.file_groups, 'file group')}, unless a write may release "
+        "file groups from the plan",
         _NEWER_INSTANTS,
     )
     if not facts.has_content:
@@ -194,8 +212,8 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
     if facts.instant.state is InstantState.INFLIGHT:
         if facts.heartbeat == "none" and facts.age_s < _YOUNG_S:
             return _Diagnosis(
-                f"A {what} that is being executed without a heartbeat; Hudi's own executions have none",
-                "Check whether its job runs before executing it again",
+                f"A {what} that is being executed without a heartbeat; Hudi's own executions have no heartbeat",
+                "Check whether its job is still running before you execute the plan again",
                 "a second execution while the first runs",
                 blocks,
             )
@@ -210,13 +228,13 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
         return _Diagnosis(
             f"A {what} that is planned but not started",
             executes,
-            f"scheduling another {what} before this one is executed",
+            f"scheduling a second {what} before this {what} is executed",
             blocks,
         )
     return _Diagnosis(
         f"A {what} that was planned long ago and never executed",
         executes,
-        "deleting its plan while another job may be starting it",
+        "deleting its plan while another job may be starting to execute the plan",
         blocks,
     )
 
@@ -224,7 +242,7 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
 def findings(
     measures: Mapping[str, float], warn_above: Mapping[str, float], fail_above: Mapping[str, float]
 ) -> tuple[HealthFinding, ...]:
-    """Measures above their limits, failures first. A measure with a failure has no additional warning."""
+    """Measures above their limits, failures first. A measure above its failure limit has no additional warning."""
     found: list[HealthFinding] = []
     for level, limits in (("fail", fail_above), ("warn", warn_above)):
         for measure, limit in sorted(limits.items()):

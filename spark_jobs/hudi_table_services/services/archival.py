@@ -27,7 +27,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     add_numbers(
         group,
         {
-            "min_commits": f"commits that stay on the active timeline; default: {MIN_COMMITS.default}",
+            "min_commits": f"number of commits that stay on the active timeline; default: {MIN_COMMITS.default}",
             "max_commits": "archive only if the active timeline has more commits than this number; "
             f"default: {MAX_COMMITS.default}",
         },

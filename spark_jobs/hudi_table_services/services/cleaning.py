@@ -30,14 +30,15 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "--policy",
         choices=POLICIES,
         metavar="NAME",
-        help=f"{', '.join(POLICIES)}; default: the policy of the retention that is given",
+        help=f"{', '.join(POLICIES)}; default: if exactly one --…-retained flag is given, the "
+        "policy of this flag; else KEEP_LATEST_COMMITS",
     )
     add_numbers(
         group,
         {
             "commits_retained": f"number of commits whose state stays readable; default: {COMMITS_RETAINED.default}",
-            "hours_retained": "commits of this number of hours stay readable",
-            "file_versions_retained": "number of versions that stay of each file group",
+            "hours_retained": "number of past hours whose commits stay readable",
+            "file_versions_retained": "number of versions of each file group that cleaning keeps",
             "max_commits_per_run": "maximum number of commits that this run cleans; default: no limit",
         },
     )
@@ -53,7 +54,7 @@ def _clean(request: CleanRequest, storage: "Storage | None") -> JobResult:
 CLEAN = MetadataScript(
     file_name="clean.py",
     request_type=CleanRequest,
-    description="Delete the files of a Hudi table that the retention no longer covers. Needs no Spark.",
+    description="Delete the files of a Hudi table that the retention policy no longer keeps. Needs no Spark.",
     examples=_EXAMPLES,
     add_flags=_add_flags,
     check_options=resolve_clean_options,

@@ -29,7 +29,7 @@ _SCHEDULE_EXAMPLES = """\
 examples:
   Show what would be clustered, and the resulting files:
     schedule_clustering.py --base-path /data/flights --preview
-  Make a plan after every fourth commit; an earlier run plans nothing and reports why:
+  Make a plan after every fourth commit; with fewer commits, the run plans nothing and reports why:
     schedule_clustering.py --base-path /data/flights --every-n-commits 4 --request-id nightly-2026-01-02
   Sort the rows of two partitions for queries by carrier and date:
     schedule_clustering.py --base-path /data/flights --sort-columns carrier,day --layout zorder --partitions 1,2
@@ -45,7 +45,7 @@ examples:
 """
 _RUN_EXAMPLES = """\
 examples:
-  Schedule and execute, after every fourth commit:
+  Schedule a clustering after every fourth commit, and execute the clustering:
     run_clustering.py --base-path /data/flights --every-n-commits 4 --request-id nightly-2026-01-02
 """
 _CANCEL_EXAMPLES = """\
@@ -100,7 +100,7 @@ def _add_plan_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--partitions",
         type=names_in,
         metavar="PATH[,PATH]",
-        help="partition paths; default: all that the options select",
+        help="partition paths; default: all partitions that the options select",
     )
     add(
         "--every-n-commits",
@@ -117,7 +117,7 @@ def _add_when_held(group: argparse._ArgumentGroup) -> None:
         "--when-held",
         choices=WHEN_HELD,
         metavar="NAME",
-        help=f"{', '.join(WHEN_HELD)}: what to do while another job is executing the plan; default: fail",
+        help=f"what to do while another job is executing the plan: {', '.join(WHEN_HELD)}; default: fail",
     )
 
 

@@ -31,15 +31,23 @@ facts:
 def _add_flags(parser: argparse.ArgumentParser) -> None:
     group = table_group(parser, "check")
     group.add_argument(
-        "--fact", action=PairsAction, dest="facts", metavar="NAME=VALUE", help="see below; repeatable"
+        "--fact",
+        action=PairsAction,
+        dest="facts",
+        metavar="NAME=VALUE",
+        help="one of the facts below; repeatable",
     )
-    group.add_argument("--fail-on", metavar="SEVERITY", help=f"{', '.join(FAIL_ON)}; default: error")
+    group.add_argument(
+        "--fail-on",
+        metavar="SEVERITY",
+        help=f"lowest severity that fails the job: {', '.join(FAIL_ON)}; default: error",
+    )
     group.add_argument(
         "--accept",
         type=names_in,
         dest="accepted_rules",
         metavar="RULES",
-        help="ids of rules whose findings are intended: r1,r2",
+        help="ids of rules that the check skips, because you accept their findings; separated by commas",
     )
 
 

@@ -41,7 +41,7 @@ def command_line_of(
     """Read the flags. ``--help`` prints the help and ends the process.
 
     Args:
-        build: builds the request from a mapping of field name → value of the given flag.
+        build: builds the request from a mapping, which maps field names to the values of the given flags.
         arguments: command-line arguments without the program name; None means the arguments of this process.
 
     Raises:
@@ -87,7 +87,7 @@ class PairsAction(argparse.Action):
             raise InvalidRequestError(f"{flag} {key!r} is not of the form key=value.")
         pairs: dict[str, str] = dict(getattr(namespace, self.dest, {}))
         if pairs.setdefault(key, value) != value:
-            raise InvalidRequestError(f"{flag} gives {key} twice, with different values.")
+            raise InvalidRequestError(f"{flag} gives the key {key!r} twice, with different values.")
         setattr(namespace, self.dest, pairs)
 
 
@@ -99,7 +99,7 @@ class RequestParser(argparse.ArgumentParser):
 
 
 def new_parser(program: str, description: str, epilog: str) -> argparse.ArgumentParser:
-    """Create a parser that also accepts a request document. The parsed flags contain only given flags."""
+    """Create a parser that also accepts a request document. The result of parsing lacks flags that are not given."""
     parser = RequestParser(
         prog=program,
         description=description,
@@ -152,7 +152,7 @@ def add_run_flags(group: argparse._ArgumentGroup) -> None:
         action=PairsAction,
         dest="options",
         metavar="hoodie.K=V",
-        help="Hudi's own keys, docs/options.md; repeatable",
+        help="option under Hudi's own key, see docs/options.md; repeatable",
     )
     add(
         "--storage-option",

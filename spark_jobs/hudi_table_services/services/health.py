@@ -56,7 +56,8 @@ def _table_health(request: HealthRequest, storage: "Storage | None") -> JobResul
 TABLE_HEALTH = MetadataScript(
     file_name="table_health.py",
     request_type=HealthRequest,
-    description="Report the health of a Hudi table: files, pending instants and what they block, lags. Needs no Spark.",
+    description="Report the health of a Hudi table: its files, its pending instants with the actions that they block, "
+    "and the backlog of its table services. Needs no Spark.",
     examples=_EXAMPLES,
     exit_codes=f"{EXIT_CODES.rstrip()}\n  76 a measure is above --fail-above\n",
     add_flags=_add_flags,

@@ -1,4 +1,4 @@
-"""All table services: the records, the scripts by file name, and results with any service's report."""
+"""All table services. Functions find a script by its file name and read a result with the report of any service."""
 
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
@@ -7,6 +7,7 @@ from hudi_table_services.services.cleaning import CLEANING
 from hudi_table_services.services.clustering import CLUSTERING
 from hudi_table_services.services.config_check import CONFIG_CHECK
 from hudi_table_services.services.health import HEALTH
+from hudi_table_services.services.metadata_table import METADATA_TABLE_BUILDS
 from hudi_table_services.services.orphans import ORPHANS
 from hudi_table_services.services.recovery import RECOVERY
 from hudi_table_services.services.savepoints import SAVEPOINTS
@@ -21,6 +22,7 @@ SERVICES: tuple[Service, ...] = (
     RECOVERY,
     SAVEPOINTS,
     ORPHANS,
+    METADATA_TABLE_BUILDS,
     HEALTH,
     CONFIG_CHECK,
 )
@@ -31,7 +33,7 @@ _REPORTS = {service.name: service.report for service in SERVICES if service.repo
 
 
 def script(file_name: str) -> Script[JobRequest]:
-    """Return the script with this file name, such as ``clean.py``. Raises KeyError if there is none."""
+    """Return the script with this file name, such as ``clean.py``. Raises KeyError if there is no such script."""
     return _SCRIPTS[file_name]
 
 

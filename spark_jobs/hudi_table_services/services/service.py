@@ -27,7 +27,7 @@ RequestT_co = TypeVar("RequestT_co", bound=JobRequest, covariant=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script(Generic[RequestT_co]):
-    """One job script: its flags, its request and its job. Use `MetadataScript` or `SparkScript`.
+    """One job script: its flags, its request and its job. Use `MetadataScript`, `SparkScript` or `OptionalSparkScript`.
 
     Attributes:
         file_name: file name of the script, such as ``clean.py``.
@@ -62,8 +62,12 @@ class Script(Generic[RequestT_co]):
         """Return the name of the job in metrics and lineage, such as ``clean``."""
         return self.metric or self.file_name.removesuffix(".py")
 
+    def uses_spark(self, request: JobRequest) -> bool:
+        """Whether the job of this request needs a Spark session."""
+        return self.needs_spark
+
     def parser(self) -> argparse.ArgumentParser:
-        """Create the parser of the script's flags. The parsed flags contain only given flags."""
+        """Create the parser of the script's flags. The result of parsing lacks flags that are not given."""
         parser = new_parser(self.file_name, self.description, self.examples + self.exit_codes)
         self.add_flags(parser)
         add_run_flags(parser.add_argument_group("run"))
@@ -111,7 +115,7 @@ class Script(Generic[RequestT_co]):
         """Return the request if it has this script's type; else raise TypeError."""
         if not isinstance(request, self.request_type):
             raise TypeError(
-                f"{self.file_name} takes a {self.request_type.__name__}, not {type(request).__name__}."
+                f"{self.file_name} needs a request of type {self.request_type.__name__}, not {type(request).__name__}."
             )
         return request
 
@@ -149,6 +153,27 @@ class SparkScript(Script[RequestT]):
     ) -> JobResult:
         if spark is None:
             raise TypeError(f"{self.file_name} needs a Spark session.")
+        return self.job(spark, self._own(request), storage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionalSparkScript(Script[RequestT]):
+    """A script whose job needs a Spark session for some requests, and uses a session that exists.
+
+    Attributes:
+        job: imports the job and calls it. The function contains the import, so that the script itself imports quickly.
+        wants_spark: whether the job of a request needs a session.
+    """
+
+    job: "Callable[[SparkSession | None, RequestT, Storage | None], JobResult]"
+    wants_spark: Callable[[RequestT], bool]
+
+    def uses_spark(self, request: JobRequest) -> bool:
+        return self.wants_spark(self._own(request))
+
+    def run(
+        self, spark: "SparkSession | None", request: JobRequest, *, storage: "Storage | None" = None
+    ) -> JobResult:
         return self.job(spark, self._own(request), storage)
 
 

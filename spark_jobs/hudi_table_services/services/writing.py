@@ -32,7 +32,7 @@ examples:
         --source-sql "SELECT *, current_timestamp() AS loaded_at FROM source"
   On a cluster:
     spark-submit --master yarn --py-files hudi_table_services.zip upsert_with_sizing.py --request s3://jobs/1.json
-"""  # noqa: S608 - an example, no query of this program
+"""  # noqa: S608 - an example, not a query of this program
 _EXIT_CODES = """
 exit codes:
   0 done, planned or nothing to do   64 the request cannot succeed     65 the rows, or a corrupt table
@@ -41,7 +41,7 @@ exit codes:
 The result document contains the details.
 """
 _SOURCE = {"source_path": "path", "source_format": "format", "source_options": "options", "source_sql": "sql"}
-"""Name of a flag's value → field of `SourceSpec`."""
+"""Maps the name of each flag's value to a field of `SourceSpec`."""
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:

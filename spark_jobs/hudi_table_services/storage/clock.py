@@ -1,6 +1,7 @@
 """The clock, and instant times. Storage and jobs receive a `Clock` as an argument; planners never read the time."""
 
-from datetime import datetime, timedelta, timezone
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Protocol
 
 from hudi_table_services.model.table_config import TableConfig
@@ -24,6 +25,21 @@ class SystemClock:
         return datetime.now(UTC)
 
 
+@dataclass(frozen=True, slots=True)
+class ClockNotBefore:
+    """A clock that never returns a time before a moment.
+
+    Two timelines that belong together must agree on the order of their instants, even if the clock of this machine is
+    behind the clock of another writer.
+    """
+
+    clock: Clock
+    moment: datetime
+
+    def now(self) -> datetime:
+        return max(self.clock.now(), self.moment)
+
+
 def instant_text(moment: datetime, config: TableConfig) -> str:
     """Format a time as ``yyyyMMddHHmmssSSS`` in the time zone of the table's timeline.
 
@@ -43,6 +59,13 @@ def instant_moment(text: str, config: TableConfig) -> datetime | None:
     except ValueError:
         return None
     return moment.replace(tzinfo=UTC) if config.timeline_timezone_is_utc else moment.astimezone(UTC)
+
+
+def zone_at(text: str, config: TableConfig) -> tzinfo:
+    """Time zone of the timeline at an instant time: UTC, or the offset of the machine's zone at that time."""
+    moment = instant_moment(text, config)
+    local = None if moment is None or config.timeline_timezone_is_utc else moment.astimezone().tzinfo
+    return local or UTC
 
 
 def age_text(seconds: float) -> str:

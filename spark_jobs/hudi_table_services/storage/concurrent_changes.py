@@ -53,18 +53,18 @@ def load_completed_changes(
 
 
 def newer_may_be_archived(store: TimelineStore, before: Timeline, after: Timeline) -> bool:
-    """Whether a write that was not complete in `before` may have completed and been archived when `after` was loaded.
+    """Whether a write that was not complete in `before` may have completed and been archived before `after` was loaded.
 
     Archival moves the oldest writes first. If the first write of `after` is not newer than the newest write of
-    `before`, no later write has been archived. Archived writes are not checked for conflicts. If this function returns
-    True, the caller must therefore plan its write again.
+    `before`, then no newer write has been archived. Archived writes are not checked for conflicts. If this function
+    returns True, the caller must therefore plan its write again.
     """
     newest = max((i.requested_time for i in before if i.action.writes_data), default="")
     return newest < _first_left_by_archival(after) or pending_may_be_archived(store, before, after)
 
 
 def pending_may_be_archived(store: TimelineStore, before: Timeline, after: Timeline) -> bool:
-    """Whether a write that was pending in `before` may have completed and been archived when `after` was loaded."""
+    """Whether a write that was pending in `before` may have completed and been archived before `after` was loaded."""
     present, first = {i.identity for i in after}, _first_left_by_archival(after)
     pending = [i for i in before.pending if i.action.writes_data and i.identity not in present]
     doubtful = [i for i in pending if i.requested_time < first]
@@ -76,7 +76,7 @@ def pending_may_be_archived(store: TimelineStore, before: Timeline, after: Timel
 
 
 def _first_left_by_archival(timeline: Timeline) -> str:
-    """Requested time of the first write; empty if no write is completed. Archival always leaves completed writes."""
+    """Requested time of the first write; empty if no write is completed. Archival keeps at least one such write."""
     return (first_write_time(timeline) or "") if timeline.completed_writes else ""
 
 
@@ -106,7 +106,7 @@ def _undone_since(store: TimelineStore, before: Timeline, after: Timeline) -> li
 
 
 def _undone_by(store: TimelineStore, undo: Instant) -> frozenset[str] | None:
-    """Requested times of the instants that a rollback or restore undoes; None if its files do not name them."""
+    """Requested times of the instants that a rollback or restore undoes; None if no file names these instants."""
     try:
         if undo.action is Action.ROLLBACK and undo.is_completed:
             return frozenset(decode_rollback_metadata(store.read(undo)).commits_rolled_back)

@@ -12,7 +12,7 @@ from hudi_table_services.model.instant import Action
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.stores.storage import StoredObject
 
-_INSTANT_TIME = re.compile(r"\d{14,20}")
+_INSTANT_TIME = re.compile(r"\d{14,23}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class Visibility:
     """The instants whose files readers see.
 
     Attributes:
-        completed: requested time of each completed write → time from which the write is visible.
+        completed: maps the requested time of each completed write to the time from which the write is visible.
         first_write_time: the result of `first_write_time`. Earlier writes are archived, and archived writes are
             complete.
         pending_compactions: requested times of pending compactions. In table version 6, names of later log files
@@ -59,7 +59,7 @@ class Visibility:
 
 
 def first_write_time(timeline: Timeline) -> str | None:
-    """Requested time of the first write that has no savepoint. If all have savepoints, the time of the first write.
+    """Requested time of the first write that has no savepoint. If all have savepoints, the time of the first.
 
     Pending writes count, because archival stops at a pending write. Commits with savepoints do not count, because
     archival can keep a commit with a savepoint and archive later writes. Other actions do not count, because archival

@@ -59,7 +59,7 @@ def _text(modified_ms: int, config: TableConfig) -> str:
 def replacements(
     store: TimelineStore, timeline: Timeline, visible_at: Mapping[str, str]
 ) -> dict[FileGroupId, Replacement]:
-    """File group → its replacement, for each completed replace commit of the active timeline."""
+    """Map each file group that was replaced on the active timeline to its completed replace commit."""
     found: dict[FileGroupId, Replacement] = {}
     for instant in timeline.completed_writes:
         if instant.action is Action.REPLACE_COMMIT:

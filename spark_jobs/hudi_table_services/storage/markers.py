@@ -52,8 +52,8 @@ class MarkerStore:
     def sweep(self, keep: Collection[str] = ()) -> tuple[str, ...]:
         """Delete all marked data files except `keep`; return the paths of the deleted files. The markers stay.
 
-        Call this method again after the heartbeat of the write was deleted. Tasks that end after the deletion delete
-        their own files. The markers stay, so that a later rollback can still use them.
+        Call this method again after the heartbeat of the write was deleted. Each task that ends after this deletion
+        removes its own files. The markers stay, so that a later rollback can still use them.
         """
         swept = []
         for marker in self.markers():

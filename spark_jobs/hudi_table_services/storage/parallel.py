@@ -1,11 +1,11 @@
-"""Read many files at the same time. An object store responds slowly, but it serves many requests at once."""
+"""Read many files at the same time. An object store responds slowly, but it serves many requests in parallel."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 READ_THREADS = 8
-"""Requests to the storage that one caller sends at the same time."""
+"""Number of requests that one caller sends to the storage at the same time."""
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")

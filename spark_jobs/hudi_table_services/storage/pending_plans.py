@@ -76,7 +76,7 @@ def planned_file_paths(store: TimelineStore, instant: Instant) -> frozenset[str]
 
 
 def groups_being_written(store: TimelineStore, timeline: Timeline) -> dict[FileGroupId, str]:
-    """File group → phrase that names the write, for each file group that an inflight write rewrites or replaces.
+    """For each file group that an inflight write rewrites or replaces, a phrase that names the write.
 
     The inflight file of each write names the file groups. Writes that only add file groups are not included.
     """

@@ -17,12 +17,12 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.clock import SystemClock
-from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.file_slices import Visibility, latest_slices
 from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.pending_plans import planned_file_groups
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_files import list_table
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 
@@ -31,7 +31,11 @@ _ATTEMPTS = 3
 
 
 def load_snapshot(
-    storage: Storage, partitions: Collection[str] | None = None, *, config: TableConfig | None = None
+    storage: Storage,
+    partitions: Collection[str] | None = None,
+    *,
+    config: TableConfig | None = None,
+    metadata_enable: bool | None = None,
 ) -> TableSnapshot:
     """Load the table as of its latest completed write.
 
@@ -39,6 +43,9 @@ def load_snapshot(
         partitions: partition paths whose file slices are loaded. None loads all partitions. If the collection is empty,
             the loader lists no folder and loads no file slices.
         config: properties that the caller has just read. None means that the loader reads them.
+        metadata_enable: ``hoodie.metadata.enable`` of the request. False means that the loader lists folders; otherwise
+            it lists the metadata table where `list_table` permits that. Partitions without any file of a completed
+            write may then be missing.
 
     Raises:
         TableNotFoundError, CorruptTableError: see `read_table_config` and `TimelineStore.load`.
@@ -46,7 +53,8 @@ def load_snapshot(
     """
     for attempt in range(_ATTEMPTS):
         try:
-            return _SnapshotLoader(storage, config or read_table_config(storage)).load(partitions)
+            loader = _SnapshotLoader(storage, config or read_table_config(storage), metadata_enable)
+            return loader.load(partitions)
         except ObjectNotFoundError as error:
             # Instants can be archived or rolled back between listing and reading them.
             if attempt == _ATTEMPTS - 1:
@@ -56,10 +64,12 @@ def load_snapshot(
 
 
 class _SnapshotLoader:
-    def __init__(self, storage: Storage, config: TableConfig) -> None:
+    def __init__(self, storage: Storage, config: TableConfig, metadata_enable: bool | None) -> None:
         self._storage = storage
         self._config = config
-        self._store = TimelineStore(storage, config, SystemClock())
+        self._metadata_enable = metadata_enable
+        self._clock = SystemClock()
+        self._store = TimelineStore(storage, config, self._clock)
         self._metadata: dict[Instant, CommitMetadata] = {}
 
     def load(self, partitions: Collection[str] | None) -> TableSnapshot:
@@ -80,9 +90,17 @@ class _SnapshotLoader:
         visibility = Visibility.of(timeline, has_own_log_instants=has_own_log_instants)
         replaced = self._replaced(timeline)
         written = _WrittenFiles(self, timeline)
+        listing = list_table(
+            self._storage,
+            self._config,
+            timeline,
+            self._clock,
+            partitions,
+            metadata_enable=self._metadata_enable,
+        )
         return {
             path: latest_slices(path, files, visibility, replaced.get(path, ()), written.pick)
-            for path, files in list_partitions(self._storage, partitions).items()
+            for path, files in listing.files.items()
         }
 
     def _replaced(self, timeline: Timeline) -> Mapping[str, set[str]]:

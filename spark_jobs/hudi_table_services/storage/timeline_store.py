@@ -208,7 +208,7 @@ class TimelineStore:
         instant seems pending.
 
         Raises:
-            StorageError: a file cannot be deleted; the files after it were not deleted.
+            StorageError: a file cannot be deleted; the files after that file were not deleted.
         """
         pending = [
             self.path_of(replace(self._in_state(instant, state), action=action))
@@ -318,7 +318,7 @@ class TimelineStore:
             raise error from None
         except StorageError as failure:
             raise CommitStateUnknownError(
-                f"It is unknown whether {path} was created: {error.message} Then: {failure.message}",
+                f"It is unknown whether {path} was created: {error.message} The check then failed: {failure.message}",
                 path=path,
                 hint="Nothing was deleted. Run the request again: it checks the timeline first.",
             ) from failure
@@ -326,7 +326,9 @@ class TimelineStore:
             return
         if exists_already:
             raise InstantExistsError(
-                f"{path} already exists: another writer was first.", path=path, hint="Run the request again."
+                f"{path} already exists: another writer created it first.",
+                path=path,
+                hint="Run the request again.",
             ) from error
         raise error
 

@@ -69,7 +69,7 @@ class ArchivedTimeline:
         return self._without_undone(archive.writes()) if archive is not None else ()
 
     def readable_writes(self) -> tuple[ArchivedWrite, ...]:
-        """All archived writes. If the archive is Parquet and pyarrow is not installed, log a warning and return none.
+        """All archived writes. If the archive is Parquet and pyarrow is not installed, log a warning and return ``()``.
 
         Raises:
             CorruptTableError: the archive cannot be read.
@@ -77,14 +77,14 @@ class ArchivedTimeline:
         try:
             return self.writes()
         except UnsupportedTableError as error:
-            _LOG.warning("Only the active timeline is read: %s", error)
+            _LOG.warning("The archive cannot be read, so only the active timeline is read: %s", error)
             return ()
 
     def tail(self, *, count: int, limit_bytes: int) -> ArchiveTail:
         """The newest archived writes.
 
         Args:
-            count: number of writes to read; the result may contain more.
+            count: number of writes to read; the result may contain more writes than this number.
             limit_bytes: largest total size of the archive files that are read.
 
         Raises:
@@ -96,7 +96,7 @@ class ArchivedTimeline:
         return replace(tail, writes=self._without_undone(tail.writes))
 
     def find_request(self, request_id: str) -> tuple[Instant, CommitMetadata] | None:
-        """The completed write of a request; None if the archive has none. Raises the errors of `writes`."""
+        """The completed write of a request; None if the archive does not contain it. Raises the errors of `writes`."""
         archive = self._archive()
         for write in archive.find(request_id) if archive is not None else ():
             is_wanted = write.metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id

@@ -1,4 +1,4 @@
-"""Earlier cleans on the timeline: result of the last clean, unfinished cleans, and files that savepoints keep."""
+"""Facts from the timeline for a clean: the result of the last clean, unfinished cleans, and files of savepoints."""
 
 import logging
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ class PendingCleans:
 
 
 def last_clean(table: TableAccess, timeline: Timeline) -> CleanMetadata | None:
-    """Result of the newest completed clean of the active timeline; None if there is none or it is unreadable."""
+    """Result of the newest completed clean of the active timeline; None if it is missing or unreadable."""
     for instant in reversed(timeline.completed):
         if instant.action is Action.CLEAN:
             try:
@@ -67,10 +67,11 @@ class PastClean:
 
 
 def clean_of_request(table: TableAccess, timeline: Timeline, request_id: str) -> PastClean | None:
-    """The newest completed clean that this request began; None if the active timeline has none."""
+    """The newest completed clean that this request began; None if the active timeline has no such clean."""
     for instant in reversed(timeline.completed):
         if instant.action is Action.CLEAN:
-            with suppress(ObjectNotFoundError, MalformedMetadataError):  # just archived, or damaged
+            # The clean may have just been archived, or its file may be damaged.
+            with suppress(ObjectNotFoundError, MalformedMetadataError):
                 metadata = decode_clean_metadata(table.timeline_store.read(instant))
                 if metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id:
                     return PastClean(instant, metadata)
@@ -96,7 +97,7 @@ def pending_cleans(table: TableAccess, timeline: Timeline) -> PendingCleans:
 def _stored_plans(table: TableAccess, timeline: Timeline) -> Iterator[tuple[Instant, bytes]]:
     for instant in timeline.pending:
         if instant.action is Action.CLEAN:
-            with suppress(ObjectNotFoundError):  # another job just finished or removed it
+            with suppress(ObjectNotFoundError):  # another job just finished or removed the clean
                 yield instant, table.timeline_store.read_requested(instant)
 
 

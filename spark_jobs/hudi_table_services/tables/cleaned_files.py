@@ -1,6 +1,7 @@
 """Distinguish a conflict from a lost file if a file disappears while a write reads it.
 
-In a conflict, another writer replaced the file and a clean deleted it, or a rollback deleted the file with its commit.
+In a conflict, either another writer replaced the file and a clean deleted it, or a rollback undid the file's commit and
+deleted the file.
 """
 
 import logging
@@ -29,13 +30,13 @@ _LOG = logging.getLogger(__name__)
 def conflict_where_cleaned(
     table: TableAccess, planned_with: Callable[[], TableSnapshot | None], request_id: str = ""
 ) -> Iterator[None]:
-    """Raise a conflict error instead of a read error if other writers removed the file. Other errors are not changed.
+    """Raise a conflict error instead of a read error if other writers removed the file. Do not change other errors.
 
     Args:
         planned_with: returns the snapshot whose files are read, or None if no snapshot was loaded yet. Called only
             after a failure.
-        request_id: request id of the write; empty if the write has none. If another attempt of the same request has
-            committed, that attempt has deleted the staged rows of the write.
+        request_id: request id of the write; empty if the write has no request id. If another attempt of the same
+            request has committed, that attempt has deleted the staged rows of the write.
 
     Raises:
         FileGroupConflictError: other writers removed the file; the message names the file.
@@ -63,7 +64,7 @@ def _second_write(table: TableAccess, before: TableSnapshot, request_id: str) ->
 
 
 def _conflict(table: TableAccess, before: TableSnapshot, path: str) -> HudiTableServiceError | None:
-    """The conflict error if the missing file belongs to the snapshot and other writers removed it; otherwise None."""
+    """The conflict error if the missing file belongs to the snapshot and other writers removed it, else None."""
     missing = next((s for s in before.all_slices if path and s.base_file_path == path), None)
     if missing is None or not _is_removed_by_others(table, before, missing, path):
         return None
@@ -78,7 +79,7 @@ def _is_removed_by_others(table: TableAccess, before: TableSnapshot, missing: Fi
     """Whether another write on the file group has completed after `before`, or the write of the file was undone.
 
     A lost file and an undone write both leave the file group with only an older slice or no slice. After a loss,
-    however, the timeline shows no other completed write on the file group and no undo of its write.
+    however, the timeline shows neither a newer completed write on the file group nor a rollback of the file's write.
     """
     group, written_at = missing.file_group_id, missing.base_instant_time
     try:

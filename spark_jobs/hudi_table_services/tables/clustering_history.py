@@ -20,17 +20,16 @@ from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.timeline_store import TimelineStore
 
 PARENT_KEY = "airflow.clustering.schedule"
-"""Key in the extra metadata of plans that were scheduled together: requested time of the first plan."""
+"""Key in the extra metadata of plans that were scheduled together. The value is the first plan's requested time."""
 
 PREDECESSOR_KEY = "airflow.clustering.instead_of"
-"""Key in the extra metadata of a plan that a write put in place of another plan: requested time of the other plan.
+"""Key in the extra metadata of a plan that replaced an older plan. The value is the older plan's requested time.
 
-The write released file groups of the other plan."""
+A write replaces a plan to release file groups from it."""
 
 GAVE_WAY_KEY = "airflow.clustering.gave_way"
-"""Key in the extra metadata of a write: requested times of the plans that the write replaced or cancelled.
-
-Commas separate the times."""
+"""Key in the extra metadata of a write. The value lists the requested times of the plans that the write replaced or
+cancelled, separated by commas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class ClusteringHistory:
 
     @classmethod
     def load(cls, store: TimelineStore, timeline: Timeline) -> "ClusteringHistory":
-        """Read the requested file of every replace commit, as only a plan distinguishes clusterings from overwrites.
+        """Read the requested file of every replace commit, because only this file shows whether it is a clustering.
 
         Raises:
             MalformedMetadataError: the plan of a pending clustering cannot be read.
@@ -101,7 +100,7 @@ class ClusteringHistory:
         return tuple(each for each in self.clusterings if each.request_id == request_id)
 
     def settled(self, snapshot: TableSnapshot) -> dict[FileGroupId, SettledSlice]:
-        """File groups whose latest slice one of these clusterings wrote → settings of that clustering."""
+        """Map each file group whose latest slice one of these clusterings wrote to the settings of that clustering."""
         by_time = {
             each.instant.requested_time: _settings(each.plan)
             for each in self.clusterings
@@ -127,7 +126,7 @@ def _requested(store: TimelineStore, instant: Instant) -> RequestedReplace | Non
         with naming(store.requested_path_of(instant)):
             return decode_requested_replace(content) if content else None
     except ObjectNotFoundError:
-        return None  # just archived or rolled back
+        return None  # the instant was just archived or rolled back
     except MalformedMetadataError:
         if instant.is_completed:
             return None

@@ -35,7 +35,7 @@ class ClusteringLookup:
         return self.history.find(requested_time) or self.history.successor_of(requested_time)
 
     def find(self, requested_time: str) -> Clustering:
-        """The result of `current`, which must exist.
+        """The result of `current`. It is an error if there is no such clustering.
 
         Raises:
             InvalidRequestError: the instant was rolled back, is not a clustering, or is not on the active timeline.
@@ -56,11 +56,9 @@ class ClusteringLookup:
         )
 
     def why_missing(self, requested_time: str) -> str | None:
-        """Return, as a clause, why a plan was removed and not replaced; None if the reason is unknown."""
+        """Return a clause that says why a plan was removed without replacement; None if the reason is unknown."""
         if (write := self.released_by(requested_time)) is not None:
-            return (
-                f"write {write} released all file groups of clustering {requested_time}, which cancelled it"
-            )
+            return f"write {write} released all file groups of clustering {requested_time} and thereby cancelled it"
         if (rollback := self.cancelled_by(requested_time)) is not None:
             return (
                 f"clustering {requested_time} was cancelled: rollback {rollback} removed it from the timeline"
@@ -76,7 +74,7 @@ class ClusteringLookup:
     def cancelled_by(self, requested_time: str) -> str | None:
         """The rollback that removed a plan from the timeline.
 
-        None if there is no such rollback, or if another plan replaced the plan.
+        None if there is no such rollback, or if a new plan replaced the given plan.
         """
         if self._is_present(requested_time):
             return None
@@ -98,7 +96,7 @@ class ClusteringLookup:
             try:
                 self._named_times[instant] = self._read(instant)
             except ObjectNotFoundError:
-                self._named_times[instant] = frozenset()  # just archived
+                self._named_times[instant] = frozenset()  # the instant was just archived
         return self._named_times[instant]
 
     def _read(self, instant: Instant) -> frozenset[str]:

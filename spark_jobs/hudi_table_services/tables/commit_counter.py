@@ -29,7 +29,7 @@ def count_commits_of(
         operations: write operations to count; if empty, all operations that change rows (`COUNTED_OPERATIONS`).
         history: clusterings of the timeline, if they are already loaded.
         archived: returns the archived writes. It is called only if the active timeline has no clustering.
-        parity: count every completed write, as Hudi does.
+        parity: whether to count every completed write, as Hudi does.
     """
     clusterings = (history or ClusteringHistory.load(store, timeline)).requested_times
     before = archived() if not clusterings and not parity else ()
@@ -50,7 +50,7 @@ def count_commits_of(
 
 
 def _operations(store: TimelineStore, instants: Sequence[Instant]) -> dict[str, WriteOperation]:
-    """Map the requested time of each write to its operation, without writes that were just archived."""
+    """Map the requested time of each write to its operation. Leave out writes that were just archived."""
     found = zip(instants, map_in_parallel(lambda i: _operation(store, i), instants), strict=True)
     return {instant.requested_time: operation for instant, operation in found if operation is not None}
 

@@ -23,7 +23,7 @@ def is_executed(table: TableAccess, pending: Instant, expires_after_minutes: int
     try:
         begun_ms = table.storage.modified_ms(table.timeline_store.path_of(pending))
     except ObjectNotFoundError:
-        return False  # the plan was just completed or cancelled, or is requested again
+        return False  # the plan was just completed or cancelled, or is back in the requested state
     age_ms = int(table.clock.now().timestamp() * 1000) - begun_ms
     return age_ms < expires_after_minutes * 60_000
 

@@ -23,7 +23,7 @@ class MissingFilesSearch:
 
     Attributes:
         snapshot: loaded before the storage was listed.
-        sizes: path → size in bytes, for all files on storage.
+        sizes: maps the path of each file on storage to its size in bytes.
         retained_from: requested time of the earliest commit that the last clean retained; empty if unknown.
     """
 
@@ -80,7 +80,10 @@ class MissingFilesSearch:
         try:
             archived = ArchivedTimeline(self.table.storage, self.table.config).writes()
         except (CorruptTableError, UnsupportedTableError) as error:
-            _LOG.warning("Only files that the last clean retained are checked: %s", error)
+            _LOG.warning(
+                "The archive cannot be read, so only files that the last clean retained are checked: %s",
+                error,
+            )
             return max(active)
         times = {each.instant.requested_time for each in archived}
         return max(times - active, default="")

@@ -1,4 +1,4 @@
-"""Describe the pending instants of a table: age, heartbeat, plan."""
+"""Describe each pending instant of a table by its age, heartbeat and plan."""
 
 from hudi_table_services.contract.health import PendingInstant
 from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError

@@ -20,9 +20,10 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_history import HistoryEnd, TableHistory
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.file_size_history import table_history
-from hudi_table_services.storage.file_listing import list_partitions
+from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_files import list_table
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 
@@ -54,7 +55,8 @@ def recent_writes(
     """
     active = sorted(snapshot.timeline.completed_writes, key=_order, reverse=True)
     found = map_in_parallel(lambda instant: _metadata(store, instant), active[:latest])
-    # Writes without metadata were just archived. The archive is read afterwards, so it contains them.
+    # Writes without metadata were just archived. The archive is read after the active timeline, so the archive contains
+    # these writes.
     known = list(zip(active, found, strict=False))
     writes = [(instant, metadata) for instant, metadata in known if metadata is not None]
     if len(active) > latest and len(writes) == latest:
@@ -74,19 +76,19 @@ def recent_writes(
 def _history(
     storage: Storage, snapshot: TableSnapshot, writes: Sequence[_Write], end: HistoryEnd
 ) -> TableHistory:
-    return replace(table_history(snapshot, writes[::-1], _stored_versions(storage)), end=end)
+    return replace(table_history(snapshot, writes[::-1], _stored_versions(storage, snapshot)), end=end)
 
 
 def _tail(archive: ArchivedTimeline, count: int, limit_bytes: int) -> ArchiveTail | None:
     try:
         return archive.tail(count=count, limit_bytes=limit_bytes)
     except (CorruptTableError, StorageError, UnsupportedTableError) as error:
-        _LOG.warning("The history ends at the archive: %s", error)
+        _LOG.warning("The archive cannot be read, so the history contains no archived writes: %s", error)
         return None
 
 
 def _merged(writes: Sequence[_Write], tail: ArchiveTail) -> list[_Write]:
-    """Active and archived writes, newest first. If an archival died, both lists contain a write; return it once."""
+    """Active and archived writes, newest first, each once. If an archival died, a write can be in both lists."""
     found = {each.identity: (each.instant, each.metadata) for each in tail.writes}
     found |= {instant.identity: (instant, metadata) for instant, metadata in writes}
     without_gaps = [pair for pair in found.values() if pair[0].requested_time > tail.since]
@@ -104,9 +106,10 @@ def _metadata(store: TimelineStore, instant: Instant) -> CommitMetadata | None:
         return None
 
 
-def _stored_versions(storage: Storage) -> dict[FileGroupId, dict[str, int]]:
+def _stored_versions(storage: Storage, snapshot: TableSnapshot) -> dict[FileGroupId, dict[str, int]]:
     found: dict[FileGroupId, dict[str, int]] = {}
-    for partition_path, files in list_partitions(storage).items():
+    listing = list_table(storage, snapshot.config, snapshot.timeline, SystemClock())
+    for partition_path, files in listing.files.items():
         for stored in files:
             try:
                 base = BaseFile.from_file_name(stored.name, stored.size_bytes)

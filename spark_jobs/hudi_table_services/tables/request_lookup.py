@@ -15,7 +15,7 @@ from hudi_table_services.tables.table import TableAccess
 def find_completed_anywhere(
     storage: Storage, config: TableConfig, store: TimelineStore, timeline: Timeline, request_id: str
 ) -> tuple[Instant, CommitMetadata] | None:
-    """The completed write of this request; None if neither the active timeline nor the archive has one.
+    """The completed write of this request; None if it is neither on the active timeline nor in the archive.
 
     The archive is read after the active timeline, and only if the active timeline does not contain the write. Archival
     writes an instant into the archive before it removes the instant from the active timeline, so this order misses no
@@ -37,8 +37,8 @@ def refuse_second_write(
     This can happen if the other attempt was treated as dead although it was alive.
 
     Args:
-        in_archive: also search the archive if the write may have been archived in the meantime. Do not use this option
-            under the table lock, because an archive can be large.
+        in_archive: also search the archive if the write may have been archived in the meantime. Do not set this
+            argument under the table lock, because an archive can be large.
 
     Raises:
         CommitConflictError: another attempt has completed.

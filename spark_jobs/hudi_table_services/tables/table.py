@@ -6,12 +6,14 @@ from hudi_table_services.errors import CorruptTableError, InvalidRequestError, U
 from hudi_table_services.hudi_format.table_properties import CHECKSUM
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.options.keys.writing import METADATA_ENABLE
+from hudi_table_services.options.metadata_settings import DEFAULT_METADATA_SETTINGS
+from hudi_table_services.options.metadata_settings_values import MetadataTableSettings
 from hudi_table_services.planning.table.refused_features import refused_features
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import PROPERTIES
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.metadata_table import require_maintainable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +23,14 @@ class TableAccess:
     Attributes:
         config: properties as read at the start of the job; for a new table, the properties that it will have.
         exists: whether the base path already contains a table.
+        metadata: options of the metadata table.
     """
 
     storage: Storage
     clock: Clock
     config: TableConfig
     exists: bool = True
+    metadata: MetadataTableSettings = DEFAULT_METADATA_SETTINGS
 
     @property
     def timeline_store(self) -> TimelineStore:
@@ -45,12 +49,13 @@ def check_name(config: TableConfig, table_name: str) -> None:
         )
 
 
-def check_writable(config: TableConfig, table_name: str, *, metadata_enable: bool | None) -> None:
+def check_writable(config: TableConfig, table_name: str, *, updates_metadata: bool) -> None:
     """Refuse a table that this release cannot write safely.
 
     Args:
         table_name: name in the request; an empty name matches any table.
-        metadata_enable: ``hoodie.metadata.enable`` if the request sets it.
+        updates_metadata: whether the job is going to write its change into an active metadata table. A job that only
+            undoes writes removes them from any metadata table.
 
     Raises:
         InvalidRequestError: the table has another name.
@@ -72,16 +77,5 @@ def check_writable(config: TableConfig, table_name: str, *, metadata_enable: boo
         )
     for feature in refused_features(config):
         raise UnsupportedTableError(f"The table {feature}, which this release does not write.")
-    if must_disable_metadata_table(config) and metadata_enable is not False:
-        listed = ", ".join(config.metadata_partitions + config.inflight_metadata_partitions)
-        raise UnsupportedTableError(
-            f"The table has an active metadata table ({listed}); a commit that leaves it stale would lose rows "
-            "for every reader that trusts it.",
-            hint=f"Pass {METADATA_ENABLE}=false. With this option, the job switches the metadata table off before this "
-            "commit, as Hudi's own writers do. Hudi must rebuild the metadata table afterwards.",
-        )
-
-
-def must_disable_metadata_table(config: TableConfig) -> bool:
-    """Whether a commit by this release has to switch the metadata table off first (see `check_writable`)."""
-    return bool(config.metadata_partitions or config.inflight_metadata_partitions)
+    if updates_metadata:
+        require_maintainable(config)

@@ -1,14 +1,15 @@
 """Check the side effects of a change that gives the active timeline another first write.
 
-Readers treat every file that is older than the first write as committed. They ignore a newer file whose instant is not
-on the timeline. If an earlier write becomes the first write, archived commits are hidden. If a later write becomes the
-first write, files of writes that never completed become visible. Commits with a savepoint do not count as the first
-write, so creating or deleting a savepoint can change the first write too.
+Readers treat every file that is older than the first write as committed. Readers ignore a file that is newer than the
+first write and whose instant is not on the timeline. If the new first write is earlier than the old one, archived
+commits are hidden. If the new first write is later, files of writes that never completed become visible. Commits with a
+savepoint do not count as the first write, so creating or deleting a savepoint can change the first write too.
 """
 
 from collections.abc import Mapping, Set
 from contextlib import suppress
 
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InvalidRequestError, MalformedFileNameError
 from hudi_table_services.model.archival import ArchivedWrite
 from hudi_table_services.model.data_file import BaseFile
@@ -21,7 +22,7 @@ from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.table import TableAccess
 
 _NEXT_COMMIT = Instant(requested_time="9" * 17, action=Action.COMMIT, state=InstantState.REQUESTED)
-"""A commit later than every instant."""
+"""An instant time that is later than the time of every instant."""
 
 
 def hidden_writes(table: TableAccess, before: Timeline, after: Timeline) -> tuple[ArchivedWrite, ...]:
@@ -46,7 +47,7 @@ def require_nothing_hidden(table: TableAccess, before: Timeline, after: Timeline
     """Raise InvalidRequestError if readers would no longer see some archived commits; see also `hidden_writes`."""
     if hidden := hidden_writes(table, before, after):
         raise InvalidRequestError(
-            f"Readers would no longer see {len(hidden)} archived commits, such as "
+            f"Readers would no longer see {counted(len(hidden), 'archived commit')}, such as "
             f"{hidden[-1].instant.requested_time}: too few commits would be left on the active timeline.",
             hint="Undo fewer commits. Archived commits cannot be undone; write corrected rows instead.",
         )
@@ -55,7 +56,7 @@ def require_nothing_hidden(table: TableAccess, before: Timeline, after: Timeline
 def require_nothing_shown(table: TableAccess, before: Timeline, after: Timeline) -> None:
     """Raise InvalidRequestError if readers would see uncommitted files with the timeline `after`.
 
-    The check includes the state after the next commit.
+    The check also covers the timeline as it will be after the next commit.
     """
     shown = uncommitted_files(table, before, first_write_time(Timeline.of((*after, _NEXT_COMMIT))) or "")
     if shown:

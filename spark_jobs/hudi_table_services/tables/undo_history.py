@@ -42,7 +42,7 @@ def permanently_undone(table: TableAccess, timeline: Timeline) -> frozenset[str]
 
 
 def _undone(table: TableAccess, instant: Instant) -> tuple[InstantReference, ...]:
-    """Instants that a completed rollback or restore undid. If the file is unreadable, log a warning and return none."""
+    """Instants that a completed rollback or restore undid. If its file is unreadable, log a warning; return ``()``."""
     try:
         if instant.action is Action.ROLLBACK:
             rollback = decode_rollback_metadata(table.timeline_store.read(instant))

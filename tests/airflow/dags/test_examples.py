@@ -39,13 +39,13 @@ def test_all_examples_can_be_parsed(bag: Any) -> None:
 
 
 def test_a_clustering_executes_the_plan_of_its_own_run(bag: Any) -> None:
-    """Without the upstream task, the task would have no instant and would execute any pending plan."""
+    """Without its upstream task, a clustering task would have no instant, and would execute any pending plan."""
     for name in ("cluster_every_n_commits", "cluster_what_others_write"):
         assert bag.dags[name].get_task("execute").upstream_task_ids == {"schedule"}
 
 
 def test_a_dag_that_waits_for_commits_has_a_schedule_and_one_run_at_a_time(bag: Any) -> None:
-    """Only a clustering resets the count. If the table needs none, the sensor succeeds immediately in every run."""
+    """Only a clustering resets the count. If no clustering is needed, the sensor succeeds immediately in every run."""
     dag = bag.dags["cluster_what_others_write"]
     assert (dag.schedule, dag.catchup, dag.max_active_runs) == (timedelta(minutes=10), False, 1)
     wait = dag.get_task("wait")

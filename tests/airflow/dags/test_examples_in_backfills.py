@@ -41,7 +41,7 @@ def loads_of(dag: Any) -> list[Any]:
 
 
 def problems_of(dag: Any) -> list[str]:
-    """List the reasons why a backfill of this DAG could damage its table; an empty list: the backfill is safe."""
+    """List the reasons why a backfill of this DAG could damage its table; the list of a safe DAG is empty."""
     from airflow.sdk import CronDataIntervalTimetable
 
     found = []
@@ -89,7 +89,7 @@ def test_the_listed_examples_write_rows(dags: dict[str, Any]) -> None:
 
 
 def test_backfills_of_the_examples_are_safe(dags: dict[str, Any]) -> None:
-    """The test covers every DAG that writes rows, including new ones."""
+    """The test covers every DAG that writes rows, including new DAGs."""
     found = {name: problems_of(dag) for name, dag in dags.items() if loads_of(dag)}
     assert found == {name: [] for name in WRITERS}
 

@@ -73,7 +73,7 @@ def test_the_base_path_combines_argument_and_connection(connections: Callable[..
     ("base_path", "conn_id", "message"),
     [
         (None, None, "There is no base path"),
-        ("  ", None, "empty after rendering"),
+        ("  ", None, "empty after Airflow rendered its template"),
         ("trips", None, "is relative"),
         ("trips", "rootless", "is relative"),
         (None, "rootless", "There is no base path"),

@@ -52,7 +52,7 @@ def test_a_write_that_began_early_and_completed_late_is_in_a_later_window(table:
     assert sorted(seen) == sorted([slow.requested_time, fast.requested_time])
 
 
-def test_many_later_commits_do_not_hide_those_before_a_pending_write(tmp_path: Path) -> None:
+def test_many_commits_after_a_pending_write_do_not_hide_the_commits_before_the_write(tmp_path: Path) -> None:
     """In version 6 a window ends before the first pending write.
 
     Here, more commits than `DESCRIBED_INSTANTS` follow the pending write.
@@ -80,7 +80,7 @@ def test_a_savepointed_commit_on_the_active_timeline_does_not_hide_archived_comm
     archive(request, storage=table.storage, clock=table.clock)
     hook = HudiHook(table.storage.base_path)
     assert hook.timeline().completed_writes[0] == first
-    with pytest.raises(InvalidRequestError, match="are archived"):
+    with pytest.raises(InvalidRequestError, match="The archive contains"):
         hook.incremental_window(after=first.visible_from)
     assert hook.instants(InstantQuery(after=first.visible_from)).count == 8
 
@@ -92,7 +92,7 @@ def test_a_window_that_begins_before_archived_commits_is_refused(table: SmallTab
         table.commit(FileGroupId("city=a", f"a-{number}"))
     request = ArchiveRequest(base_path="/t", options=SMALL_LIMITS, min_commits=2, max_commits=3)
     archive(request, storage=table.storage, clock=table.clock)
-    with pytest.raises(InvalidRequestError, match="are archived"):
+    with pytest.raises(InvalidRequestError, match="The archive contains"):
         hook.incremental_window(after=first.visible_from)
     newest = hook.timeline().completed_writes[-2].visible_from
     assert hook.incremental_window(after=newest).count == 1

@@ -20,10 +20,13 @@ from airflow_hudi_provider.tables.registry import RegisteredTable
 from hudi_table_services.contract.result import JobError
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.metadata_table.table_listing import Reason
 from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.table_store import METADATA_TABLE
 from support.airflow.task_context import TaskInstance, context
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable
+from support.whole_metadata_golden import whole_table
 
 SENT: list[dict[str, Any]] = []
 
@@ -33,7 +36,7 @@ def remember(payload: dict[str, Any]) -> None:
 
 
 class FileNotifier(BaseNotifier):
-    """A notifier that appends a templated text to a file, where other notifiers would send the text to a channel."""
+    """A notifier that appends a templated text to a file instead of sending the text to a channel."""
 
     template_fields = ("text",)
 
@@ -137,6 +140,19 @@ def test_a_damaged_table_is_reported(table: SmallTable) -> None:
     assert payload["health"]["damage"] in payload["text"]
 
 
+def test_a_metadata_table_that_readers_cannot_use_is_reported(tmp_path: Path) -> None:
+    made = whole_table(TableVersion.V9, "copy_on_write", LocalStorage(str(tmp_path)))
+    made.put_data_files()
+    question = TableQuestion(base_path=made.storage.base_path)
+    payload = health_payload({}, question)
+    assert "metadata table" not in payload["text"]
+    made.storage.delete_folder(METADATA_TABLE)
+    payload = health_payload({}, question)
+    assert payload["health"]["metadata_table"]["unusable"] == Reason.ABSENT.value
+    assert f"metadata table: {Reason.ABSENT.value}" in payload["text"]
+    assert needs_attention(payload)
+
+
 def test_the_payload_has_links_to_the_pages_of_the_table_and_of_the_run(
     table: SmallTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,7 +201,7 @@ def test_a_healthy_table_sends_no_notification(table: SmallTable) -> None:
     assert SENT[0]["error"] == {"kind": "ValueError", "message": "it broke", "hint": ""}
 
 
-def test_a_failing_receiver_does_not_block_the_other_one(table: SmallTable, tmp_path: Path) -> None:
+def test_a_failing_receiver_does_not_block_the_other_receiver(table: SmallTable, tmp_path: Path) -> None:
     def breaks(payload: dict[str, Any]) -> None:
         raise ConnectionError("no network")
 

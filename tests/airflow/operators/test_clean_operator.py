@@ -63,12 +63,12 @@ def data_files(table: SmallTable) -> int:
 def test_the_operator_cleans_in_the_worker_and_reports_the_deleted_files(table: SmallTable, run: Run) -> None:
     answer = run(commits_retained=1, hudi_options=NO_FLOOR)
     assert (answer["outcome"], answer["files"], answer["bytes"]) == ("completed", 3, 12)
-    assert answer["retention"] == "1 of 5 commits are kept"
+    assert answer["retention"] == "cleaning keeps 1 of 5 commits"
     assert answer["partitions"][0]["partition_path"] == "city=a"
     assert data_files(table) == 2
     again = run(commits_retained=1, hudi_options=NO_FLOOR)
     assert (again["reused"], again["instant"], again["files"]) == (True, answer["instant"], 3)
-    with pytest.raises(AirflowSkipException, match="0 of 1 commits since the last clean"):
+    with pytest.raises(AirflowSkipException, match="0 of 1 commit since the last clean"):
         run(commits_retained=1, hudi_options=NO_FLOOR, run_id="run 2")
 
 

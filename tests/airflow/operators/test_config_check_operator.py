@@ -158,7 +158,7 @@ def test_a_template_is_checked_after_it_is_rendered() -> None:
         task_id="check", facts={"writers": "{{ var.value.w }}"}, hudi_options={"hoodie.x": "{{ 1 }}"}
     )
     task.facts = {"writers": ""}
-    with pytest.raises(HudiTaskRefusedError, match="facts is empty after rendering"):
+    with pytest.raises(HudiTaskRefusedError, match="'facts' is empty after Airflow rendered its template"):
         task.execute(context())
 
 

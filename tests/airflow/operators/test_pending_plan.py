@@ -63,7 +63,7 @@ def trigger_of(deferred: TaskDeferred, **changes: Any) -> HudiPendingServiceTrig
 
 
 def event_of(trigger: HudiPendingServiceTrigger, action: Callable[[], None]) -> dict[str, Any]:
-    """Return the event that the trigger fires after this action, and not before."""
+    """Return the event that the trigger fires after this action; the trigger must not fire before the action."""
 
     async def wait() -> dict[str, Any]:
         async with aclosing(trigger.run()) as events:
@@ -106,7 +106,7 @@ def test_the_error_of_a_refusal_before_spark_starts_names_plan_age_and_remedy(
         made.execute(context())
     message = str(failure.value)
     assert f"clustering {plan} (requested, " in message
-    assert " old, 1 file groups in 'city=a')" in message
+    assert " old, 1 file group in 'city=a')" in message
     assert f"CancelClusteringOperator(instant='{plan}')" in message
     assert failure.value.kind == "PendingPlanError"
     assert "submitted" not in message
@@ -160,7 +160,7 @@ def test_the_partitions_of_a_delete_are_read_from_its_options(table: SmallTable,
 
 
 def test_a_global_index_makes_plans_of_all_partitions_relevant(table: SmallTable, operator: Operator) -> None:
-    """With a global index, the old version of a row may be in another partition than the new one."""
+    """With a global index, the old version of a row may be in another partition than the new version."""
     schedule(table)
     everywhere = {"hoodie.index.type": "GLOBAL_SIMPLE"}
     deferred_of(operator(NO_SPARK, on_pending_plan="wait", partitions="city=b", hudi_options=everywhere))
@@ -201,7 +201,7 @@ def test_the_task_waits_in_all_partitions_for_a_plan_that_only_the_job_finds(
     assert list(LocalStorage(str(tmp_path / "table")).list_files(turns.FOLDER)) == []
 
 
-def test_another_failure_of_the_job_fails_the_task(operator: Operator) -> None:
+def test_a_job_that_fails_for_a_reason_other_than_a_plan_fails_the_task(operator: Operator) -> None:
     conflict = "failed('FileGroupConflictError', True); sys.exit(75)"
     with pytest.raises(HudiTaskError, match="FileGroupConflictError"):
         operator(conflict, on_pending_plan="wait").execute(context())

@@ -11,6 +11,7 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.operators.archive import ArchiveOperator
+from airflow_hudi_provider.operators.metadata_table import RebuildMetadataTableOperator
 from airflow_hudi_provider.operators.recovery import (
     DeleteSavepointOperator,
     RepairOperator,
@@ -24,6 +25,7 @@ from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.table_store import read_table_config
 from support.airflow.stand_ins import stand_in
 from support.airflow.task_context import TaskInstance, context
 from support.fixed_clock import FixedClock
@@ -81,7 +83,7 @@ def test_savepoints_are_created_and_deleted(table: SmallTable, run: Run) -> None
     saved = run(SavepointOperator, instant=first.requested_time, comments="before")
     assert (saved["instant"], saved["reason"], saved["reused"]) == (
         first.requested_time,
-        "keeps 1 files",
+        "keeps 1 file",
         False,
     )
     assert run(SavepointOperator, instant=first.requested_time)["reused"]
@@ -163,13 +165,36 @@ def test_the_timeline_is_archived(table: SmallTable, run: Run) -> None:
         i.requested_time for i in done[5:]
     ]
     assert len(live(table)) == 9
-    with pytest.raises(AirflowSkipException, match="4 commits, archival begins above 6"):
+    with pytest.raises(AirflowSkipException, match="4 commits; archival begins above 6"):
         run(ArchiveOperator, **bounds)
+
+
+def test_a_metadata_table_is_built_and_dropped(table: SmallTable, run: Run) -> None:
+    table.commit(A)
+    before = file_paths(table)
+    preview = run(RebuildMetadataTableOperator, partitions="files", preview=True)
+    assert (preview["outcome"], file_paths(table)) == ("planned", before)
+    assert "files: 1 file groups, about 2 records" in preview["picture"]
+    done = run(RebuildMetadataTableOperator, partitions=["files"])
+    assert (done["outcome"], done["built_count"], done["data_files"]) == ("completed", 1, 1)
+    assert [(each["name"], each["records"]) for each in done["built"]] == [("files", 2)]
+    assert read_table_config(table.storage).metadata_partitions == ("files",)
+    dropped = run(RebuildMetadataTableOperator, drop="all")
+    assert (dropped["dropped"], dropped["built"]) == (["files"], [])
+    assert file_paths(table) == before
+    with pytest.raises(AirflowSkipException, match="the metadata table has no partitions"):
+        run(RebuildMetadataTableOperator, drop="all")
 
 
 @pytest.mark.parametrize(
     ("operator", "arguments", "message"),
     [
+        (RebuildMetadataTableOperator, {"drop": "all, files"}, "other names"),
+        (
+            RebuildMetadataTableOperator,
+            {"hudi_options": {"hoodie.metadata.index.column.stats.columns": "a"}},
+            "Unknown option",
+        ),
         (RollbackOperator, {}, "name either instants or all failed writes"),
         (RollbackOperator, {"instant": "yesterday"}, "is not an instant time"),
         (RollbackOperator, {"instant": "20260101000000000", "all_failed": True}, "not both"),

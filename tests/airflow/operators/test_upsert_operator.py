@@ -187,7 +187,7 @@ def test_a_template_that_renders_to_nothing_is_refused(
 ) -> None:
     made = operator(**{field: "{{ params.x }}"})
     setattr(made, field, rendered)
-    with pytest.raises(HudiTaskRefusedError, match=f"{field} .*template"):
+    with pytest.raises(HudiTaskRefusedError, match=f"'{field}' .*template"):
         made.execute(context())
 
 
@@ -232,9 +232,8 @@ def test_an_archived_commit_is_not_repeated(
     kept = {"task_state_store": StateStore()}
     operator().execute(context(**kept))
     (first,) = (tmp_path / "table" / ".hoodie").glob("*.commit")
-    operator().execute(
-        context(ti=TaskInstance(run_id="run 2"))
-    )  # the instant of another writer stays on the active timeline
+    # The instant of this second run stays on the active timeline.
+    operator().execute(context(ti=TaskInstance(run_id="run 2")))
     for path in first.parent.glob(f"{first.stem}.*"):
         path.unlink()
     with pytest.raises(
@@ -264,7 +263,7 @@ def test_a_rolled_back_commit_is_repeated(
 def test_the_id_of_an_ended_driver_is_deleted(
     operator: Callable[..., UpsertWithSizingOperator], connections: Callable[..., None], tmp_path: Path
 ) -> None:
-    """Otherwise the success of this driver would count as the success of the next job.
+    """If the id stayed, the success of this driver would count as the success of the next job.
 
     Airflow keeps the id of a driver when a user clears the task.
     """

@@ -15,6 +15,7 @@ from page_server import (
     Server,
     aged_table,
     healthy_table,
+    indexed_table,
     register,
     run_dags,
     stuck_table,
@@ -38,13 +39,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     stuck_table(folder / "stuck")
     stuck_table(folder / "secret")
     aged_table(folder / "aged")
+    indexed_table(folder / "indexed")
     configured = {
         "stuck": {"base_path": str(folder / "stuck")},
         "missing": {"base_path": str(folder / "nowhere")},
         **(
             {}
             if PICTURES
-            else {NASTY: {"base_path": f"{folder}/{NASTY}"}, "aged": {"base_path": f"{folder}/aged"}}
+            else {name: {"base_path": f"{folder}/{name}"} for name in (NASTY, "aged", "indexed")}
         ),
     }
     variables = {
@@ -66,7 +68,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def browser_context(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A Chromium in which an administrator has logged in through the form.
 
-    Its scope is one module, because no other event loop can run while Playwright runs.
+    The fixture has the scope of a module, because no other event loop can run while Playwright runs.
     """
     with logged_in(server.url, server.password, tmp_path_factory.mktemp("browser")) as context:
         yield context

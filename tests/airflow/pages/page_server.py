@@ -25,9 +25,10 @@ from support.archived_tables import History  # noqa: E402
 from support.fixed_clock import FixedClock  # noqa: E402
 from support.small_tables import SmallTable, base_file_name  # noqa: E402
 from support.undone_tables import updated  # noqa: E402
+from support.whole_metadata_golden import whole_table  # noqa: E402
 
 PICTURES = bool(os.environ.get("PICTURES"))
-"""Whether the tests take the pictures for the docs; then the tables have only plain names."""
+"""Whether the tests take the pictures for the docs; for the pictures, the tables have only plain names."""
 
 NASTY = "<img src=x onerror=window.harmed=1>"
 # A program that registers assets as Airflow does when it parses a DAG with these outlets.
@@ -43,7 +44,7 @@ with create_session() as session:
         session.add(AssetActive.for_asset(asset))
 """
 
-# This DAG file runs each of its DAGs once if Python runs it as a program. Airflow stores the runs, and the
+# If Python runs this DAG file as a program, the file runs each of its DAGs once. Airflow stores the runs, and the
 # results and links of the tasks.
 _DAGS = """
 from datetime import datetime, timezone
@@ -162,6 +163,14 @@ def aged_table(folder: Path) -> None:
     for number in range(12):
         history.commits(1, FileGroupId("p", f"f{number}"))
     history.archive()
+
+
+def indexed_table(folder: Path) -> None:
+    """A table with a metadata table of Hudi 1.2.0, which does not list a copy of a file."""
+    table = whole_table(TableVersion.V9, "copy_on_write", LocalStorage(str(folder)))
+    table.put_data_files()
+    path, sizes = next(iter(table.files.items()))
+    table.storage.write(f"{path}/copy-{max(sizes)}", b"rows")
 
 
 def stuck_table(folder: Path) -> None:

@@ -70,9 +70,8 @@ def test_runs_of_a_dag_without_permission_are_not_shown(server: Server) -> None:
 
 def test_a_table_does_not_reveal_the_hidden_run_that_wrote_it(server: Server) -> None:
     address = f"/hudi/api/tables/{server.table_id('orders')}/history"
-    for (
-        user
-    ) in USERS:  # the administrator sends the first request, because the server caches a view for all users
+    # The administrator sends the first request, because the server caches a view for all users.
+    for user in USERS:
         server.request(address, "admin")
         _, history, _ = server.request(address, user)
         writers = [each["by"] and each["by"]["dag_id"] for each in history["instants"][:4]]

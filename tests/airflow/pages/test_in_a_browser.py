@@ -27,7 +27,7 @@ def test_a_user_can_open_a_table_with_the_keyboard(page: "Page", server: Server)
     page.goto(f"{server.url}/plugin/hudi-tables")
     frame = page.frame_locator("iframe")
     frame.locator("text=needs attention").first.wait_for()
-    assert frame.locator("tbody tr").count() == (4 if PICTURES else 6)
+    assert frame.locator("tbody tr").count() == (4 if PICTURES else 7)
     assert frame.locator("tr", has_text="missing").locator("text=unreadable").is_visible()
     keep(page, "hudi-tables")
     link = frame.locator("a", has_text="orders")
@@ -49,8 +49,17 @@ def test_the_link_of_a_task_opens_the_page_of_its_table(page: "Page", server: Se
 @pytest.mark.skipif(PICTURES, reason="no picture shows this table")
 def test_the_page_shows_where_its_history_ends(page: "Page", server: Server) -> None:
     open_table(page, server, "aged")
-    assert page.locator("text=Includes 10 archived writes").is_visible()
+    assert page.locator("text=The chart includes 10 archived writes").is_visible()
     assert page.locator("text=No older writes are known").is_visible()
+
+
+@pytest.mark.skipif(PICTURES, reason="no picture shows this table")
+def test_the_page_shows_the_state_of_the_metadata_table(page: "Page", server: Server) -> None:
+    open_table(page, server, "indexed")
+    section = page.locator("section", has_text="Metadata table")
+    assert section.locator("text=column_stats, files").is_visible()
+    assert section.locator("text=: not listed").is_visible()
+    assert section.locator("text=Jobs refuse changes: ").is_visible()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -144,7 +144,7 @@ def test_wrong_arguments_fail_when_the_dag_is_parsed(
 @pytest.mark.parametrize(
     ("field", "rendered", "message"),
     [
-        ("every_n_commits", "", "every_n_commits is empty"),
+        ("every_n_commits", "", "'every_n_commits' is empty"),
         ("every_n_commits", "0", "at least 1"),
         ("operations", "merge", "no operation"),
     ],

@@ -106,7 +106,7 @@ def test_filters_select_instants(table: SmallTable) -> None:
         ({"actions": ["comit"]}, "no action 'comit'"),
         ({"operations": ["merge"]}, "no operation 'merge'"),
         ({"after": "yesterday"}, "neither an instant time"),
-        ({"after": " "}, "empty after rendering"),
+        ({"after": " "}, "'after' is empty after Airflow rendered its template"),
     ],
 )
 def test_wrong_values_fail_without_a_retry(
@@ -313,5 +313,5 @@ def test_a_storage_failure_is_retried_and_a_denied_permission_is_not(
 def test_a_filter_whose_template_renders_to_nothing_is_refused(table: SmallTable, field: str) -> None:
     waiting = sensor(table, **{field: "{{ params.x }}"})
     setattr(waiting, field, "")
-    with pytest.raises(HudiTaskRefusedError, match=f"{field} is empty after rendering"):
+    with pytest.raises(HudiTaskRefusedError, match=f"'{field}' is empty after Airflow rendered its template"):
         waiting.poke({"ti": TaskInstanceWithXCom()})  # type: ignore[typeddict-item]

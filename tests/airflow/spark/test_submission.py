@@ -59,7 +59,8 @@ def test_cluster_mode_exchanges_documents_through_the_result_folder(
 ) -> None:
     connections("yarn", conn_type="spark", host="yarn")
     made = operator(spark_conn_id="yarn", deploy_mode="cluster", result_base_path=str(tmp_path / "results"))
-    made.execute(context())  # Airflow's own default, durable=True without YARN's REST API, would raise
+    # Airflow's own default, durable=True without YARN's REST API, would raise an error.
+    made.execute(context())
     folder = tmp_path / "results" / "d" / "run%201" / "load"
     assert [path.name for path in folder.iterdir()] == ["result.json"], "the request may contain credentials"
 

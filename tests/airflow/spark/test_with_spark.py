@@ -99,7 +99,7 @@ def loaded(
     return run, base_path
 
 
-def test_a_mapped_load_of_bad_rows_fails_and_the_other_one_writes(loaded: tuple[Any, Path]) -> None:
+def test_a_mapped_load_of_bad_rows_fails_and_the_load_of_good_rows_writes(loaded: tuple[Any, Path]) -> None:
     run, base_path = loaded
     assert run.state == "failed"
     states = {ti.map_index: ti.state for ti in run.get_task_instances()}
@@ -174,7 +174,7 @@ def test_if_only_the_rows_name_the_partitions_the_job_refuses_the_load_or_the_ta
     timer.start()
     assert run("wait") == "success"
     timer.join()
-    assert "Waiting in the triggerer for clustering" in "".join(capfd.readouterr())
+    assert "The task waits in the triggerer for clustering" in "".join(capfd.readouterr())
     timeline = load_snapshot(LocalStorage(str(base_path))).timeline
     assert timeline.pending == ()
     (undone,) = (instant for instant in timeline.completed if instant.action is Action.ROLLBACK)

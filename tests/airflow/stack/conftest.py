@@ -16,7 +16,7 @@ from demo_support.backfill import EXAMPLES, demo_stack  # noqa: E402
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run tests with the marker ``at_the_end`` after the others, so that they need not wait for slow events."""
+    """Run tests with the marker ``at_the_end`` last. The slow events that they need happen during the other tests."""
     items.sort(key=lambda item: item.get_closest_marker("at_the_end") is not None)
 
 

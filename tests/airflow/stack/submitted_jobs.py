@@ -15,7 +15,7 @@ def command_of(pid: int) -> bytes:
 
 
 def spark_processes(folder: Path) -> list[int]:
-    """All processes of running loads of the stack in this folder, and not those of other tests on the machine."""
+    """All processes of running loads of the stack in this folder, without the processes of other tests."""
     pids = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
     return [pid for pid in pids if b"upsert_with_sizing.py" in command_of(pid) and _is_of_stack(pid, folder)]
 

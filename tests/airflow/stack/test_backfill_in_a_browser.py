@@ -5,7 +5,7 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -26,8 +26,8 @@ from support.depth import number_from
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Response
 
-LONG = 1200.0
 DAYS = int(number_from("BACKFILLED_DAYS", 2, 3))
+LONG = 300.0 + 30.0 * DAYS
 ROWS = {(f"2013-01-{day:02d}", number) for day in range(1, DAYS + 1) for number in range(10)}
 
 
@@ -97,14 +97,21 @@ def clear_run(page: "Page", stack: AirflowStack, run_id: str) -> None:
     dialog.wait_for(state="detached")
 
 
-def tries(api: AirflowApi) -> list[int]:
-    """For each successful run, the number of tries of its task."""
+def starts_of_loads(api: AirflowApi) -> dict[str, str]:
+    """Map each successful run to the start of the latest attempt of its task.
+
+    Airflow sometimes sets the number of tries of a reprocessed run back to 1, so the number does not count the attempts.
+    """
     done = [run["dag_run_id"] for run in api.runs("turns") if run["state"] == "success"]
-    return sorted(api.task_instances("turns", run_id)["load"]["try_number"] for run_id in done)
+    return {run_id: api.task_instances("turns", run_id)["load"]["start_date"] for run_id in done}
 
 
-def wait_for(api: AirflowApi, wanted: list[int]) -> None:
-    wait_until(lambda: tries(api) == wanted, LONG, lambda: f"{tries(api)}, {api.runs('turns')}")
+def wait_for_new_attempts(api: AirflowApi, earlier: dict[str, str], run_ids: Iterable[str]) -> None:
+    def are_new() -> bool:
+        starts = starts_of_loads(api)
+        return all(starts.get(run_id, earlier[run_id]) != earlier[run_id] for run_id in run_ids)
+
+    wait_until(are_new, LONG, lambda: f"{earlier}, {starts_of_loads(api)}, {api.runs('turns')}")
 
 
 def stored(folder: Path) -> dict[tuple[str, int], Any]:
@@ -120,18 +127,22 @@ def test_a_cleared_or_reprocessed_day_is_not_written_again(
     page: "Page", stack: AirflowStack, folder: Path
 ) -> None:
     start_backfill(page, stack, "Missing Runs")
-    wait_for(stack.api, [1] * DAYS)
+    wait_until(lambda: len(starts_of_loads(stack.api)) == DAYS, LONG, lambda: str(stack.api.runs("turns")))
     first = stored(folder)
     assert set(first) == ROWS
     keep(page, "backfill-done")
 
-    for run in stack.api.runs("turns")[:2]:
-        clear_run(page, stack, run["dag_run_id"])
-    wait_for(stack.api, [1] * (DAYS - 2) + [2, 2])
+    starts = starts_of_loads(stack.api)
+    cleared = list(starts)[:2]
+    for run_id in cleared:
+        clear_run(page, stack, run_id)
+    wait_for_new_attempts(stack.api, starts, cleared)
     assert stored(folder) == first
 
+    starts = starts_of_loads(stack.api)
+    assert len(starts) == DAYS
     start_backfill(page, stack, "All Runs")
-    wait_for(stack.api, [2] * (DAYS - 2) + [3, 3])
+    wait_for_new_attempts(stack.api, starts, starts)
     assert stored(folder) == first
 
 

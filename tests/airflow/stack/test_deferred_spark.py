@@ -1,4 +1,4 @@
-"""Tasks of a real Airflow end while they wait for Spark in the triggerer: killed, cleared, marked, or timed out."""
+"""Tasks that wait for Spark in the triggerer are killed, cleared, marked as failed, or time out in a real Airflow."""
 
 import sys
 from collections.abc import Iterator
@@ -147,7 +147,7 @@ def test_a_run_continues_after_scheduler_and_triggerer_are_killed(
 
 
 def test_the_task_log_contains_the_progress_of_the_job(api: AirflowApi) -> None:
-    assert "Write 1 file groups of on_spark" in logs(api, "on_spark")
+    assert "Write 1 file group of on_spark" in logs(api, "on_spark")
 
 
 def test_deferred_tasks_occupy_no_pool_slot(

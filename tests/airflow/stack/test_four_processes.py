@@ -115,7 +115,9 @@ def test_marking_a_task_failed_ends_spark_and_the_cleared_task_writes_its_rows(
     run_id = run_of(api, "marked_failed", 1)["dag_run_id"]
     api.patch(f"/api/v2/dags/marked_failed/dagRuns/{run_id}/taskInstances/load", {"new_state": "failed"})
     wait_until(
-        lambda: not set(before) & set(spark_processes(folder)), LONG, lambda: "Spark goes on after the kill"
+        lambda: not set(before) & set(spark_processes(folder)),
+        LONG,
+        lambda: "Spark still runs after the kill",
     )
     wait_until(
         lambda: STATE_AFTER_KILL.search(api.log("marked_failed", run_id, "load", 1)) is not None,
@@ -158,7 +160,7 @@ def test_a_retry_completes_the_load_of_a_killed_worker(
 
 
 def _ancestors(pid: int) -> list[int]:
-    """Ids of the ancestors of a process below the scheduler; empty if the scheduler is no ancestor."""
+    """Ids of the ancestors of a process below the scheduler; empty if the scheduler is not an ancestor."""
     found = []
     while pid > 1:
         fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()

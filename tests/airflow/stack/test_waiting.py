@@ -39,7 +39,7 @@ def test_twenty_sensors_wait_in_one_triggerer_and_occupy_no_pool_slot(
     api.wait_for_dag("another_task")
     tables = [SmallTable(LocalStorage(str(folder / "waiting" / f"{number:02d}"))) for number in range(20)]
     for table in tables[10:]:
-        table.commit(GROUP)  # the first of two commits
+        table.commit(GROUP)  # these tables get their second commit below
 
     run_id = start(api, "twenty_tables")
     wait_until(lambda: states(api, run_id) == {"deferred": 20}, LONG, lambda: f"{states(api, run_id)}")
@@ -50,13 +50,13 @@ def test_twenty_sensors_wait_in_one_triggerer_and_occupy_no_pool_slot(
     wait_until(
         lambda: api.task_instances("another_task", beside)["work"]["state"] == "success",
         LONG,
-        lambda: f"waits for a slot: {api.task_instances('another_task', beside)}",
+        lambda: f"the task does not get a slot: {api.task_instances('another_task', beside)}",
     )
     assert states(api, run_id) == {"deferred": 20}
 
     stack.stop("triggerer", kill=True)
     for table in tables[::2]:
-        table.commit(GROUP)  # commits while no triggerer is running
+        table.commit(GROUP)  # these commits complete while no triggerer is running
     stack.start("triggerer")
     wait_until(
         lambda: states(api, run_id) == {"deferred": 10, "success": 10},

@@ -52,7 +52,7 @@ class Table:
             if not self.active[time].is_completed:
                 return  # archival stops at a pending write
             if int(time) >= FIRST + self.clock + 5 - SKEW:
-                return  # archival keeps the newest writes: no later request has an earlier time than an archived write
+                return  # archival keeps the newest writes, so a new request has a later time than all archived writes
             self.archived.append(self.active.pop(time))
 
     @property
@@ -86,7 +86,7 @@ def test_every_completed_write_is_reported_once(
     assert sorted(reported) == table.completed
 
 
-def test_a_cursor_at_the_head_reports_only_writes_that_complete_later() -> None:
+def test_a_cursor_at_the_end_of_the_timeline_reports_only_writes_that_complete_afterwards() -> None:
     table = Table()
     for number in range(5):
         table.request(0)

@@ -157,7 +157,7 @@ def test_hundreds_of_triggers_share_a_small_pool_and_all_fire(tmp_path: Path) ->
 
 
 def test_all_triggers_read_equally_often(tmp_path: Path) -> None:
-    """Reads run in the order in which triggers ask for them, so a trigger that polls often does not delay others."""
+    """Reads run in the order of their requests, so a trigger that polls often does not delay the other triggers."""
     tables = [SmallTable(LocalStorage(str(tmp_path / f"t{number}"))) for number in range(60)]
 
     async def run() -> None:

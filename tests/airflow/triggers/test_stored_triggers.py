@@ -68,7 +68,7 @@ def test_a_trigger_of_an_older_release_keeps_its_meaning(stored: dict[str, Any])
 
 @pytest.mark.parametrize("class_path", sorted(our_triggers()))
 def test_the_newest_entry_has_every_current_argument(class_path: str) -> None:
-    """Only with the newest arguments does the file protect the triggers that are stored from now on."""
+    """Without the newest arguments, the file would not protect the triggers that this release stores."""
     newest = [each for each in STORED if each["classpath"] == class_path][-1]
     assert set(read(newest).serialize()[1]) == set(newest["kwargs"])
 

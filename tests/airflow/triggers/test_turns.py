@@ -58,7 +58,7 @@ def test_a_retry_that_finds_its_work_done_removes_the_place_of_the_killed_try(
     assert places(tmp_path) == []
 
 
-def test_a_task_defers_until_the_writer_ahead_leaves(
+def test_a_task_is_deferred_until_the_writer_before_it_leaves_the_queue(
     operator: Operator, queue: WriterQueue, tmp_path: Path
 ) -> None:
     assert queue.begin("another writer")

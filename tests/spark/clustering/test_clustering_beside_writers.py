@@ -10,12 +10,12 @@ from pyspark.sql import SparkSession
 
 from hudi_table_services.contract.result import Outcome
 from hudi_table_services.errors import (
+    CorruptTableError,
     ExecutionFailedError,
     HudiTableServiceError,
     InstantHeldError,
     InstantVanishedError,
     PendingPlanError,
-    UnsupportedTableError,
 )
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.locks.heartbeat import Heartbeat
@@ -93,7 +93,7 @@ def test_a_write_that_changes_all_groups_of_a_plan_cancels_the_plan(
     executed = table.execute(plan)
     assert executed.outcome is Outcome.NOTHING_TO_DO
     assert executed.reason == (
-        f"write {written.instant_time} released all file groups of clustering {plan}, which cancelled it"
+        f"write {written.instant_time} released all file groups of clustering {plan} and thereby cancelled it"
     )
 
 
@@ -324,7 +324,7 @@ def test_an_execution_does_not_commit_if_a_metadata_table_is_listed_meanwhile(
         def __reduce__(self) -> tuple[object, ...]:
             return (LocalStorage, (self.root,))
 
-    with pytest.raises(UnsupportedTableError, match=r"hoodie\.metadata\.enable"):
+    with pytest.raises(CorruptTableError, match=r"hoodie\.metadata\.enable"):
         table.execute(plan, storage=Listing(str(table.base_path)))
     properties.write_text(unlisted)
     assert table.rows() == expected
@@ -332,13 +332,13 @@ def test_an_execution_does_not_commit_if_a_metadata_table_is_listed_meanwhile(
     assert table.leftovers() == set()
 
 
-def test_an_execution_without_a_heartbeat_can_be_taken_over_only_when_it_has_expired(
+def test_an_execution_without_a_heartbeat_can_be_taken_over_only_after_it_has_expired(
     table: TableUnderTest,
 ) -> None:
     plan = table.schedule().instant_time or ""
     store = table.timeline_store()
     (pending,) = store.load().pending
-    store.start(pending)  # without a heartbeat, as real Hudi does
+    store.start(pending)  # like real Hudi, this execution writes no heartbeat
     with pytest.raises(InstantHeldError, match="has no heartbeat, like every execution by Hudi"):
         table.execute(plan)
     taken = table.execute(plan, options={"hoodie.clustering.expiration.threshold.mins": "0"})

@@ -1,4 +1,4 @@
-"""Clustering jobs stop at one of their changes to the storage. Readers see the same rows; the next run completes.
+"""A clustering job stops at one of its changes to the storage. Readers see the same rows; the next run completes it.
 
 By default the tests stop the jobs at a sample of the changes, and with ``TEST_DEPTH=all`` at every change.
 """
@@ -30,7 +30,7 @@ FAILURES = {
 def small_files(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], TableUnderTest]:
-    """For a table version, a table of two partitions with two files each."""
+    """A function from a table version to a table of two partitions with two files each."""
 
     @cache
     def made(version: str) -> TableUnderTest:

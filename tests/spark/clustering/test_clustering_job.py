@@ -60,7 +60,7 @@ def values(path: Path, column: str) -> list[object]:
 
 
 @pytest.mark.parametrize("version", cases(["6", "8", "9"], ["6", "9"]))
-def test_small_files_become_one_per_partition_with_the_same_rows(
+def test_the_small_files_of_a_partition_become_one_file_with_the_same_rows(
     spark: SparkSession, tmp_path: Path, version: str
 ) -> None:
     table = with_small_files(spark, tmp_path / "t", version)
@@ -106,7 +106,7 @@ def test_the_footer_gives_the_layout_of_a_file_whose_clustering_is_archived(tabl
     table.execute()
     kept = {path for files in table.live_files().values() for path in files}
     for path in set(table.base_path.glob("[ab]/*.parquet")) - kept:
-        path.unlink()  # as a clean would do; Hudi archives only commits whose files have been cleaned
+        path.unlink()  # a clean does the same; Hudi archives a clustering only after a clean of the replaced files
     archived = [
         p for p in (table.base_path / ".hoodie").iterdir() if "commit" in p.name or p.suffix == ".inflight"
     ]
@@ -304,7 +304,7 @@ def test_nothing_is_scheduled_if_the_maximum_number_of_plans_is_pending(table: T
     for partition in ("a", "b"):
         assert table.schedule(partitions=(partition,)).outcome is Outcome.COMPLETED
     capped = table.schedule()
-    assert "2 plans are pending" in capped.reason
+    assert "the table has 2 pending plans" in capped.reason
     assert (
         table.schedule(options={"hoodie.airflow.clustering.max.pending.plans": "0"}).outcome
         is Outcome.NOTHING_TO_DO

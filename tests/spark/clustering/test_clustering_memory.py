@@ -88,7 +88,7 @@ def in_memory(job: RewriteJob, task: GroupTask) -> list[GroupOutcome]:
 def peak_mib(
     root: str, inputs: list[InputFile], rewrite: Callable[[RewriteJob, GroupTask], list[GroupOutcome]]
 ) -> float:
-    """MiB of memory that rewriting the files into the same number of files needs in addition to the program itself."""
+    """Rewrite the files into the same number of files. Return the memory in MiB, without that of the program."""
     job = clustering_job(root)
     heartbeat = Heartbeat(job.storage, INSTANT_TIME, owner=job.attempt)
     heartbeat.start()
@@ -105,7 +105,7 @@ def peak_mib(
 def measured(
     root: Path, *sizes: int, rewrite: Callable[[RewriteJob, GroupTask], list[GroupOutcome]]
 ) -> list[float]:
-    """`peak_mib` of groups with these numbers of files, each measured in a new process."""
+    """Call `peak_mib` for groups with these numbers of files; a new process measures each group."""
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawn, max_tasks_per_child=1) as fresh:
         inputs = fresh.submit(write_inputs, str(root), max(sizes)).result()

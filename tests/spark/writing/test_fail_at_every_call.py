@@ -1,7 +1,7 @@
 """The storage fails once, at one of the calls of a job with Spark. Readers see old or new rows; the next run completes.
 
-``TEST_DEPTH=all`` tries every call (twelve minutes). By default each test tries every ``FAIL_EVERY``-th call, and each
-test begins with another call. Only calls in the driver fail, because Spark's tasks use other storage objects.
+``TEST_DEPTH=all`` tries every call (twelve minutes). By default each test tries every ``FAIL_EVERY``-th call, and the
+tests begin with different calls. Only calls in the driver fail, because Spark's tasks use other storage objects.
 """
 
 import shutil
@@ -36,7 +36,7 @@ Act = Callable[[TableUnderTest, Storage | None, Clock | None], JobResult]
 
 @dataclass(frozen=True)
 class Job:
-    """A job that the test lets fail, and the rows of the table after the job succeeds."""
+    """A job in which the test causes failures, and the rows of the table after the job succeeds."""
 
     act: Act
     new: list[Row]
@@ -64,7 +64,7 @@ Start = Callable[[str, str], TableUnderTest]
 
 @pytest.fixture(scope="module")
 def start(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Start:
-    """For a job and a table version: two partitions of two files each, and a plan if the job is a clustering."""
+    """A function from a job and a version to a table of two partitions of two files; a clustering also gets a plan."""
 
     @cache
     def made(is_planned: bool, version: str) -> TableUnderTest:

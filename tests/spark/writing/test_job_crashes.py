@@ -64,7 +64,7 @@ def test_a_second_run_completes_a_killed_upsert(old_table: TableUnderTest, tmp_p
     for table in stopped_runs(old_table.copied_to, tmp_path, write_batch, at_least=10, turn=turn):
         seen.append(table.rows() == NEW)
         check_repaired(table, OLD, NEW)
-    assert seen == sorted(seen), "readers saw new rows, and later old ones again"
+    assert seen == sorted(seen), "readers saw the new rows, and afterwards the old rows again"
     assert set(seen) == {False, True}
 
 

@@ -8,9 +8,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.errors import CommitConflictError, ExecutionFailedError, FileGroupConflictError
 from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.jobs.metadata_table.rebuild import rebuild_metadata_table
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.metadata_table.opened_table import open_metadata_table
+from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
+from hudi_table_services.storage.metadata_table.table_listing import ListedTable, list_from_metadata_table
 from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.storage.timeline_store import TimelineStore
 from judges.table_files import files_below
 from support.spark.held_up import NO_RETRY, OPTIMISTIC, HeldUp
 from support.spark.writing import Row, TableUnderTest
@@ -32,6 +40,31 @@ def test_two_writers_of_different_file_groups_both_commit(table: TableUnderTest)
     assert first.result.result().rows.updated == 1
     assert table.rows() == [("a", 2, "x", 2.0), ("b", 2, "y", 2.0)]
     assert table.leftovers() == set()
+
+
+def test_the_metadata_table_gets_the_commits_of_two_writers(
+    spark: SparkSession, tmp_path: Path, table: TableUnderTest
+) -> None:
+    """The first write with ``hoodie.metadata.enable=true`` creates the metadata table."""
+    assert not read_table_config(LocalStorage(str(table.base_path))).metadata_partitions
+    table.options["hoodie.metadata.enable"] = "true"
+    table.write([("a", 2, "x", 2.0)], options=OPTIMISTIC)
+    storage = LocalStorage(str(table.base_path))
+    rebuild = RebuildMetadataTableRequest(base_path=str(table.base_path), partitions=("record_index",))
+    rebuild_metadata_table(rebuild, spark=spark, storage=storage)
+    with HeldUp(table, [("a", 3, "x", 3.0), ("c", 1, "x", 1.0)], "first") as first:
+        table.write([("b", 3, "y", 3.0), ("d", 1, "y", 1.0)], options=OPTIMISTIC, request_id="second")
+    assert first.result.exception() is None
+    config = read_table_config(storage)
+    timeline = TimelineStore(storage, config, SystemClock()).load()
+    outcome = list_from_metadata_table(storage, config, timeline, SystemClock())
+    assert isinstance(outcome, ListedTable), outcome
+    listed = {f.path for files in outcome.files.values() for f in files}
+    assert listed == {name for name in table.files() if name.endswith(".parquet")}
+    metadata = open_metadata_table(storage, config, SystemClock())
+    keys = {record.key for record in MetadataPartition(metadata, "record_index").records()}
+    assert keys == {"a", "b", "c", "d"}
+    assert len(table.rows()) == 4
 
 
 def test_a_write_retries_if_another_writer_changed_its_file_group(

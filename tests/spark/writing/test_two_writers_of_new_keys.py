@@ -44,7 +44,7 @@ def test_an_upsert_without_retries_fails_if_another_writer_inserted_its_key(
 ) -> None:
     with HeldUp(table, [("k", 2, "x", 2.0)], "first", NO_RETRY) as first:
         other = table.write([("k", 1, "x", 1.0), ("l", 1, "x", 1.0)])
-    expected = rf"added 1 rows .* in commit {other.instant_time} or later"
+    expected = rf"added 1 row .* in commit {other.instant_time} or in a later commit"
     with pytest.raises(FileGroupConflictError, match=expected):
         first.result.result()
     assert table.rows() == [OLD[0], OLD[1], ("k", 1, "x", 1.0), ("l", 1, "x", 1.0)]
@@ -57,7 +57,7 @@ def test_two_upserts_that_insert_different_keys_both_commit_without_a_retry(
     with HeldUp(table, [("k", 2, "x", 2.0)], "first", NO_RETRY) as first:
         table.write(
             [("l", 1, "x", 1.0), ("k", 1, "y", 1.0)]
-        )  # the same key in another partition is no conflict
+        )  # the same key in another partition is not a conflict
     first.result.result()
     assert RETRIED not in caplog.text
     assert table.rows() == [*OLD, ("k", 1, "y", 1.0), ("k", 2, "x", 2.0), ("l", 1, "x", 1.0)]
@@ -131,7 +131,7 @@ def test_rows_of_an_upsert_stay_if_a_concurrent_overwrite_has_other_keys(table: 
 def test_concurrent_overwrites_of_different_empty_partitions_both_commit(
     table: TableUnderTest, operation: str
 ) -> None:
-    """Overwrites of two partitions do not conflict; an overwrite of the table also replaces the other partition."""
+    """Overwrites of two partitions do not conflict; an overwrite of the table also replaces the partition ``other``."""
     with HeldUp(table, [("k", 2, "new", 2.0)], "first", operation=operation) as first:
         table.write([("l", 1, "other", 1.0)], "insert_overwrite")
     assert first.result.exception() is None

@@ -9,10 +9,10 @@ from pyspark.sql import SparkSession
 from hudi_table_services.contract.result import Outcome
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import (
+    CorruptTableError,
     InvalidDataError,
     InvalidRequestError,
     TimelineInvariantError,
-    UnsupportedTableError,
 )
 from hudi_table_services.jobs.writing.upsert import upsert
 from support.spark.writing import Row, TableUnderTest
@@ -133,7 +133,7 @@ def test_an_upsert_with_a_global_index_leaves_one_row_of_a_key_that_two_partitio
     assert (result.rows.updated, result.rows.deleted, result.rows.inserted) == (1, 1, 0)
 
 
-def test_a_delete_is_not_expected_to_enlarge_files(v6: TableUnderTest) -> None:
+def test_a_dry_run_of_a_delete_expects_no_file_to_become_larger(v6: TableUnderTest) -> None:
     v6.write(some_rows(range(200)))
     planned = v6.write(some_rows(range(100), ts=2), "delete", dry_run=True)
     for change in (c for p in planned.partitions for c in p.rewritten):
@@ -230,11 +230,11 @@ def test_a_table_with_an_empty_completed_instant_is_refused(v6: TableUnderTest) 
         v6.write(some_rows(range(2)))
 
 
-def test_an_active_metadata_table_is_refused_unless_an_option_switches_it_off(v6: TableUnderTest) -> None:
+def test_a_missing_metadata_table_is_refused_unless_an_option_switches_it_off(v6: TableUnderTest) -> None:
     v6.write(some_rows(range(4)))
     properties = v6.base_path / ".hoodie" / "hoodie.properties"
     properties.write_text(properties.read_text() + "hoodie.table.metadata.partitions=files\n")
-    with pytest.raises(UnsupportedTableError, match=r"hoodie\.metadata\.enable=false"):
+    with pytest.raises(CorruptTableError, match=r"hoodie\.metadata\.enable=false"):
         v6.write(some_rows(range(4), ts=2))
     v6.write(some_rows(range(4), ts=2), options={"hoodie.metadata.enable": "false"})
     assert "hoodie.table.metadata.partitions=files" not in properties.read_text()

@@ -27,7 +27,7 @@ NEW = sorted({row[0]: row for row in OLD + BATCH}.values())
 def disk(tmp_path: Path) -> Iterator[SmallDisk]:
     """A small file system, mounted for all processes because Spark's workers are not child processes of the test."""
     if os.geteuid() != 0:
-        pytest.skip("no right to mount: run as root, or under unshare --map-root-user --mount")
+        pytest.skip("this user cannot mount: run the test as root, or under unshare --map-root-user --mount")
     folder = tmp_path / "disk"
     folder.mkdir()
     options = "size=32m,nr_inodes=0"

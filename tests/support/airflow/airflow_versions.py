@@ -32,8 +32,8 @@ def serialized(dag: object) -> dict:
 def load_operator_links(monkeypatch: pytest.MonkeyPatch) -> None:
     """Deserialize tasks with their links, as the API server does.
 
-    A class attribute of Airflow decides whether links are deserialized. The scheduler and the clearing of tasks set
-    the attribute to False for the whole process.
+    A class attribute of Airflow decides whether links are deserialized. The scheduler sets the attribute to False for
+    the whole process, and so does Airflow's function that clears tasks.
     """
     from airflow.serialization import serialized_objects
 

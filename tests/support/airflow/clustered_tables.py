@@ -31,7 +31,7 @@ def open_table(base_path: str) -> SmallTable:
 def schedule(
     table: SmallTable, *, partition: str = "city=a", request_id: str = "", instead_of: str = ""
 ) -> Instant:
-    """Request a clustering of one file group; ``instead_of``: the plan that the new plan replaces after a release."""
+    """Request a clustering of one file group. The new plan replaces the plan ``instead_of``, as after a release."""
     piece = ClusteringSlice(
         file_id="a-0", partition_path=partition, data_file_path=f"file:///t/{partition}/a-0"
     )
@@ -43,13 +43,13 @@ def schedule(
 
 
 def cancel(table: SmallTable, *instants: Instant) -> None:
-    """Cancel plans."""
+    """Cancel the given plans."""
     request = CancelClusteringRequest(base_path="/t", instants=tuple(i.requested_time for i in instants))
     cancel_clustering(request, storage=table.storage, clock=table.clock)
 
 
 def release(table: SmallTable, plan: Instant, *, request_id: str = "", releases_all: bool = False) -> Instant:
-    """Release file groups of a plan for a write. Return the new plan, or the write if no group is left."""
+    """Release file groups of a plan for a write. Return the new plan, or the write instant if no group is left."""
     cancel(table, plan)
     if not releases_all:
         successor = schedule(table, request_id=request_id, instead_of=plan.requested_time)
@@ -58,7 +58,7 @@ def release(table: SmallTable, plan: Instant, *, request_id: str = "", releases_
 
 
 def complete(table: SmallTable, *instants: Instant, request_id: str = "") -> None:
-    """Complete clusterings in the same way as an execution with this request id."""
+    """Complete the given clusterings in the same way as an execution with this request id."""
     metadata = CommitMetadata(
         operation_type=WriteOperation.CLUSTER,
         partition_to_write_stats={},
@@ -71,7 +71,7 @@ def complete(table: SmallTable, *instants: Instant, request_id: str = "") -> Non
 
 
 def complete_pending(base_path: str, times: Sequence[str] = (), request_id: str = "") -> list[str]:
-    """Complete all pending clusterings, or those with these times; return their requested times."""
+    """Complete the pending clusterings with these times (no times: all of them), and return their requested times."""
     table = open_table(base_path)
     pending = [i for i in table.timeline_store.load().pending if not times or i.requested_time in times]
     complete(table, *pending, request_id=request_id)

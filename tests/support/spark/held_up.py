@@ -19,7 +19,7 @@ NO_RETRY = {"hoodie.write.num.retries.on.conflict.failures": "0"}
 
 
 class HeldUpJob:
-    """A job in a thread. It writes its files, then waits for the end of the block before it commits.
+    """A job in a thread. The job writes its files, then waits for the end of the ``with`` block, and then commits.
 
     Args:
         job: a function that runs the job on the given storage.

@@ -1,4 +1,4 @@
-"""Run a job repeatedly. Stop each run at a different change of storage: at all changes or at a sample (`depth`)."""
+"""Run a job repeatedly, and stop each run at a different change to the storage: at all changes or at a sample."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,11 +34,11 @@ def stopped_runs(
         start: creates the table of one run in the given folder.
         folder: the folder that contains the tables of all runs.
         act: runs the job on the storage that fails.
-        after: fail after the change is done instead of before.
+        after: fail after the storage has done the change, and not before.
         error: creates the error that the storage raises.
         at_least: the minimum number of changes that the job must make.
-        turn: 0, 1 or 2: selects which third of the changes a sample contains. Tests of one job that use all three turns
-            stop the job at every change; a single test stops the job at about half of them.
+        turn: 0, 1 or 2; selects which third of the changes a sample contains. A test with one turn stops the job at
+            about half of its changes. Three tests of a job, one for each turn, stop the job at every change.
     """
     changes = _changes(start(folder / "whole"), act)
     assert len(changes) >= at_least, changes
@@ -50,12 +50,12 @@ def stopped_runs(
         except (Crash, StorageError):
             yield table
         else:
-            assert storage.changes >= fail_at, "the job makes fewer changes than before"
+            assert storage.changes >= fail_at, "the job makes fewer changes than in its first run"
             yield table  # the job succeeded although this change failed
 
 
 def sample(changes: list[str], turn: int) -> list[int]:
-    """Numbers of the first and last change, of the commit, of the change after the commit, and of every third change.
+    """Numbers of five kinds of changes: first, last, commit, the change after the commit, and every third change.
 
     The sample contains all numbers if there are few changes.
     """

@@ -75,13 +75,13 @@ class TableUnderTest:
         return upsert(self._spark, request, frame, storage=storage, clock=clock)
 
     def schedule(self, **fields: object) -> JobResult:
-        """Schedule a clustering; the fields may contain a storage and a clock for the job."""
+        """Schedule a clustering. `fields` are fields of the request; `storage` and `clock` are for the job."""
         own = {name: fields.pop(name) for name in ("storage", "clock") if name in fields}
         request = ScheduleClusteringRequest(base_path=str(self.base_path), **fields)
         return schedule_clustering(request, **own)
 
     def execute(self, *instants: str, **fields: object) -> JobResult:
-        """Execute these plans, or all pending plans if none is given."""
+        """Execute the given plans, or all pending plans if no plan is given."""
         own = {name: fields.pop(name) for name in ("storage", "clock") if name in fields}
         request = ExecuteClusteringRequest(base_path=str(self.base_path), instants=instants, **fields)
         return execute_clustering(self._spark, request, **own)
@@ -125,7 +125,7 @@ class TableUnderTest:
     def leftovers(self) -> set[str]:
         """Files that only a running write may have: staged rows, markers, heartbeats and uncommitted data files.
 
-        The lock is not one of them, because the next writer takes over the lock of a dead writer.
+        The lock is not included, because the next writer takes over the lock of a dead writer.
         """
         own = (".hoodie/.temp/", ".hoodie/.aux/staging/", ".hoodie/.heartbeat/")
         committed = {p.name for p in files_below(self.base_path / ".hoodie") if p.name.endswith(COMPLETED)}

@@ -17,6 +17,7 @@ from hudi_table_services.services.cleaning import CLEAN
 from hudi_table_services.services.clustering import CANCEL_CLUSTERING, SCHEDULE_CLUSTERING
 from hudi_table_services.services.config_check import CHECK_CONFIG
 from hudi_table_services.services.health import TABLE_HEALTH
+from hudi_table_services.services.metadata_table import REBUILD_METADATA_TABLE
 from hudi_table_services.services.orphans import REPAIR_ORPHAN_FILES
 from hudi_table_services.services.recovery import RESTORE, ROLLBACK
 from hudi_table_services.services.savepoints import CREATE_SAVEPOINT, DELETE_SAVEPOINT
@@ -43,6 +44,7 @@ JOBS: list[tuple[Script[Any], dict[str, Any]]] = [
     (DELETE_SAVEPOINT, {"instants": ["{last}"]}),
     (ROLLBACK, {"all_failed": True}),
     (REPAIR_ORPHAN_FILES, {"execute": True, "older_than_hours": 0}),
+    (REBUILD_METADATA_TABLE, {"partitions": ["files"]}),
 ]
 
 

@@ -115,7 +115,7 @@ def test_an_archival_between_the_snapshot_and_the_start_of_the_write_is_a_confli
 
 
 def archived_by_hudi(history: History, slow: Instant) -> None:
-    """Archive all commits before the newest one, and a write that was pending until now."""
+    """Archive all commits before the newest one, and the write `slow`, as if it had been completed."""
     history.commits(1, LATER)
     store = history.table.timeline_store
     for instant in store.load().completed_writes[:-1]:
@@ -146,8 +146,8 @@ def undo(history: History, pending: Instant) -> None:
     store.complete(rollback, encode_rollback_metadata(metadata))
 
 
-def test_archival_of_commits_in_the_snapshot_of_the_writer_is_no_conflict(history: History) -> None:
-    """A rollback of another write at the same time is no conflict either."""
+def test_archival_of_commits_in_the_snapshot_of_the_writer_is_not_a_conflict(history: History) -> None:
+    """A rollback of another write at the same time does not cause a conflict either."""
     dead = history.table.begin()
 
     def others_act() -> None:
@@ -181,7 +181,7 @@ def create_savepoints(history: History) -> None:
         create_savepoint(request, storage=history.storage, clock=history.clock)
 
 
-def test_a_dead_first_write_that_was_rolled_back_is_no_conflict(history: History) -> None:
+def test_a_dead_first_write_that_was_rolled_back_is_not_a_conflict(history: History) -> None:
     """The dead write is older than every write without a savepoint, like an archived write."""
     create_savepoints(history)
     dead = history.table.begin()
@@ -198,7 +198,7 @@ def pending_clustering(history: History) -> Instant:
     return history.table.timeline_store.request(action, encode_requested_replace(plan))
 
 
-def test_savepoints_of_all_commits_and_a_pending_plan_are_no_conflict(history: History) -> None:
+def test_savepoints_of_all_commits_and_a_pending_plan_are_not_a_conflict(history: History) -> None:
     create_savepoints(history)
     pending_clustering(history)
     done = commit_ours(history.table, lambda: None, accept_all)

@@ -36,7 +36,7 @@ VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9]
 
 
 class CountedLock(FileSystemLock):
-    """Counts how often it was acquired."""
+    """Counts how often the lock was acquired."""
 
     acquired = 0
 
@@ -118,7 +118,7 @@ def test_a_plan_with_a_pending_cancellation_is_not_executed(planned: Planned) ->
 
 @VERSIONS
 @pytest.mark.parametrize("kind", ["without a plan", "overtaken"])
-def test_a_removed_rollback_does_not_keep_a_plan_from_being_executed(planned: Planned, kind: str) -> None:
+def test_a_removed_rollback_does_not_prevent_the_execution_of_a_plan(planned: Planned, kind: str) -> None:
     table = planned.table
     content = b""
     if kind == "overtaken":
@@ -228,7 +228,7 @@ def test_an_attempt_that_lost_its_plan_only_stops_its_heartbeat(
 
     with pytest.raises(InstantVanishedError, match="Another attempt took clustering .* over"):
         execute()
-    assert lock.acquired == 2  # to start the plan, and to find out that the plan was lost
+    assert lock.acquired == 2  # once to start the plan, and once to find that the plan is lost
     assert read_heartbeat_owner(planned.table.storage, planned.plan.requested_time) == "others/1"
     (pending,) = planned.table.timeline_store.load().pending
     assert pending.state is InstantState.INFLIGHT

@@ -106,9 +106,9 @@ def test_a_retryable_failure_is_raised_and_the_result_reports_every_plan() -> No
         f"Clustering {plans.unsortable} failed: Clustering {plans.unsortable} sorts by 'x'" in error.message
     )
     assert f"Clustering {plans.blocked} failed: Other writers changed or are" in error.message
-    assert f"Completed nevertheless: {plans.completed}." in error.message
+    assert f"These plans are completed nevertheless: {plans.completed}." in error.message
     assert (
-        f"Cancelled, because other writers changed all groups of each plan: {plans.outdated}."
+        f"These plans were cancelled, because other writers changed all groups of each plan: {plans.outdated}."
         in error.message
     )
     assert result.outcome is Outcome.FAILED
@@ -129,7 +129,7 @@ def test_the_first_failure_is_raised_if_none_is_retryable() -> None:
     error, result = failure(plans.table, plans.completed, plans.unsortable)
     assert isinstance(error, InvalidRequestError)
     assert error.message.startswith(f"Clustering {plans.unsortable} failed: ")
-    assert error.message.endswith(f"Completed nevertheless: {plans.completed}.")
+    assert error.message.endswith(f"These plans are completed nevertheless: {plans.completed}.")
     assert states(result) == {plans.unsortable: "failed", plans.completed: "reused"}
 
 

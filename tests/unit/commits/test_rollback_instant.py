@@ -1,13 +1,14 @@
 """The rollback of a dead write: its steps on storage, and the instants that it does not touch."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import ClassVar
 from uuid import uuid4
 
 import pytest
 
 from hudi_table_services.commits.undo import finish_pending_rollbacks, rollback_instant
-from hudi_table_services.errors import StorageError, UnsupportedTableError
+from hudi_table_services.errors import CorruptTableError, StorageError, UnsupportedTableError
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_rollback_metadata,
@@ -19,6 +20,7 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import ClusteringGroup, ClusteringPlan, ClusteringSlice
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.options.metadata_settings import DEFAULT_METADATA_SETTINGS
 from hudi_table_services.planning.recovery.rollback_plan import plan_rollback
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.markers import MarkerStore
@@ -176,30 +178,34 @@ def test_rollbacks_are_not_completed_while_a_restore_is_pending(table: SmallTabl
         finish_pending_rollbacks(access(table), table.timeline_store.load())
 
 
-@pytest.mark.parametrize("was_listed_at_start", [True, False])
-def test_a_metadata_table_with_the_dead_write_is_switched_off_or_the_rollback_fails(
-    table: SmallTable, was_listed_at_start: bool
+def test_a_metadata_table_with_the_dead_write_is_switched_off_if_the_request_says_so(
+    table: SmallTable,
 ) -> None:
     dead, _ = dead_write(table)
     folder = f".hoodie/metadata/{table.version.layout.timeline_folder}"
     table.storage.create(f"{folder}/{dead.requested_time}.deltacommit", b"x")
-    listed = update_properties(table.storage, {"hoodie.table.metadata.partitions": "files"}, table.clock)
-    config = listed if was_listed_at_start else table.config
-    opened = TableAccess(storage=table.storage, clock=table.clock, config=config)
-    if was_listed_at_start:
-        assert rollback_instant(opened, dead) is not None
-        assert read_table_config(table.storage).metadata_partitions == ()
-    else:
-        with pytest.raises(UnsupportedTableError, match="metadata table"):
-            rollback_instant(opened, dead)
+    opened = with_listed_metadata_table(table, metadata_enable=False)
+    assert rollback_instant(opened, dead) is not None
+    assert read_table_config(table.storage).metadata_partitions == ()
 
 
 def test_a_metadata_table_without_the_dead_write_is_kept(table: SmallTable) -> None:
     dead, _ = dead_write(table)
-    listed = update_properties(table.storage, {"hoodie.table.metadata.partitions": "files"}, table.clock)
-    opened = TableAccess(storage=table.storage, clock=table.clock, config=listed)
-    assert rollback_instant(opened, dead) is not None
+    assert rollback_instant(with_listed_metadata_table(table, metadata_enable=False), dead) is not None
     assert read_table_config(table.storage).metadata_partitions == ("files",)
+
+
+def test_nothing_is_deleted_if_the_listed_metadata_table_does_not_exist(table: SmallTable) -> None:
+    dead, (written, _) = dead_write(table)
+    with pytest.raises(CorruptTableError, match="contains none"):
+        rollback_instant(with_listed_metadata_table(table), dead)
+    assert table.storage.exists(written)
+
+
+def with_listed_metadata_table(table: SmallTable, metadata_enable: bool | None = None) -> TableAccess:
+    listed = update_properties(table.storage, {"hoodie.table.metadata.partitions": "files"}, table.clock)
+    options = replace(DEFAULT_METADATA_SETTINGS, enable=metadata_enable)
+    return TableAccess(storage=table.storage, clock=table.clock, config=listed, metadata=options)
 
 
 class _RollbackDuringDeletion(MemoryStorage):

@@ -1,4 +1,4 @@
-"""Before its commit, a job compares its rows with the rows that others added since its snapshot.
+"""Before its commit, a job compares its rows with the rows that other writers added since its snapshot.
 
 The job compares the rows without the lock, unless other writers commit during each comparison.
 """
@@ -62,7 +62,7 @@ def test_every_commit_that_adds_rows_is_compared_once(table: SmallTable) -> None
     assert done in table.timeline_store.load().completed_writes
 
 
-def test_nothing_is_compared_without_commits_of_others(table: SmallTable) -> None:
+def test_nothing_is_compared_without_commits_of_other_writers(table: SmallTable) -> None:
     def refuse(added: Sequence[ConcurrentChange]) -> None:
         raise AssertionError(added)
 

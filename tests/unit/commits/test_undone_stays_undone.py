@@ -109,7 +109,7 @@ def test_a_commit_gets_no_savepoint_if_a_clean_by_versions_may_have_deleted_its_
         storage=table.storage,
         clock=later(),
     )
-    with pytest.raises(InvalidRequestError, match="may be deleted"):
+    with pytest.raises(InvalidRequestError, match="may have deleted files"):
         save_commit(table, done[1])
     assert save_commit(table, done[-1])
 

@@ -1,4 +1,4 @@
-"""Documents of contract version 1, as the last code with that version wrote them: this release reads them.
+"""This release reads documents of contract version 1, as the last code with that version wrote them.
 
 The task logs beside the documents (`.log`) have the texts of this release. Change these logs when you change a text.
 """
@@ -27,6 +27,9 @@ FIELDS = {
 SERVICES_OF_VERSION_1 = {"writing", "savepoints", *FIELDS.values()}
 """Services with documents of version 1; later services have none."""
 
+LATER_FIELDS = {"health": ("metadata_table_state",)}
+"""Service → fields of its report that documents of version 1 lack."""
+
 
 def task_log(result: JobResult) -> str:
     lines = []
@@ -43,6 +46,9 @@ def test_a_stored_result_is_read_without_loss(path: Path) -> None:
     assert read_result(result.to_json()) == result
     written = json.loads(result.to_json())
     reports = {name: stored.pop(name) for name in FIELDS}
+    for field in LATER_FIELDS.get(result.service, ()):
+        if written["report"] is not None:
+            assert not any(written["report"].pop(field).values())
     for name in FIELDS:
         assert reports[name] == (written["report"] if result.service == FIELDS[name] else None)
     assert stored.pop("contract_version") == 1

@@ -207,7 +207,7 @@ LIST = pa.list_(pa.int64())
 def test_a_null_inside_a_list_is_refused_because_hudi_could_not_merge_the_file(
     value: object, arrow_type: pa.DataType
 ) -> None:
-    with pytest.raises(InvalidDataError, match="null elements"):
+    with pytest.raises(InvalidDataError, match="null element"):
         check_list_elements(pa.table({"c": pa.array([value], arrow_type)}))
 
 

@@ -10,7 +10,7 @@ from hudi_table_services.source_archive import write_archive
 REPOSITORY = Path(__file__).parents[3]
 SOURCES = REPOSITORY / "spark_jobs"
 
-# Started with -I and -S, so neither this checkout nor its environment can be imported.
+# Python runs this program with -I and -S, so the program can import neither this checkout nor its environment.
 IMPORT_FROM_ARCHIVE = """
 import sys
 sys.path.insert(0, sys.argv[1])

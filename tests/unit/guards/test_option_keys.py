@@ -25,7 +25,7 @@ PROPERTIES = {
     "hoodie.record.merge.mode",
 }
 PROPERTY_PREFIX = "hoodie.table."
-# The layers below `options` cannot import it.
+# The layers below `options` cannot import `options`.
 BELOW = (f"{ENGINE}/model/", f"{ENGINE}/contract/", f"{ENGINE}/hudi_format/")
 
 

@@ -43,7 +43,7 @@ def test_the_warm_up_is_not_part_of_the_verdict() -> None:
     assert problems_of(lambda n: [sample(n, uss=50 if n * INTERVAL < WARM_UP else 150)]) == []
 
 
-def test_pages_that_are_no_longer_shared_are_not_growth() -> None:
+def test_memory_pages_that_are_no_longer_shared_are_not_growth() -> None:
     """The unshared memory of a forked process can grow although the process allocates no memory."""
 
     def unshared(number: int) -> Sample:
@@ -58,7 +58,7 @@ def test_growing_memory_is_reported() -> None:
     assert "triggerer 1 (airflow): USS" in problem
 
 
-def test_files_and_threads_that_stay_open_are_reported() -> None:
+def test_growing_numbers_of_open_files_and_threads_are_reported() -> None:
     assert [p.split(": ")[1][:10] for p in problems_of(lambda n: [sample(n, files=30 + n // 8)])] == [
         "open files"
     ]

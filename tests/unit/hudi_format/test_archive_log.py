@@ -148,7 +148,7 @@ def test_decoded_records_equal_the_encoded_records(written: list[bytes]) -> None
 
 @given(st.binary(max_size=80), st.booleans())
 def test_arbitrary_bytes_are_decoded_or_refused_as_malformed_metadata(data: bytes, is_framed: bool) -> None:
-    if is_framed:  # as a block whose sizes are right
+    if is_framed:  # the bytes become a block with correct sizes
         body = data + struct.pack(">q", len(data) + 14)
         data = b"#HUDI#" + struct.pack(">q", len(body)) + body
     try:

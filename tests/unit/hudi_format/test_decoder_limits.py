@@ -85,7 +85,7 @@ EXTRA = {
     "name": "r",
     "fields": [{"name": "extraMetadata", "type": {"type": "map", "values": "string"}}],
 }
-"""Every kind of record tested here has a field of this name, so the decoder does not skip it."""
+"""Every kind of record in these tests has a field `extraMetadata`, so no decoder skips this field."""
 
 AVRO_FILES: dict[str, Callable[[], bytes]] = {
     "items without bytes": lambda: container(

@@ -1,4 +1,4 @@
-"""The footer's key-value pairs: an upsert of Hudi finds keys with their help."""
+"""The footer's key-value pairs, with which an upsert of Hudi finds keys."""
 
 import numpy as np
 

@@ -11,18 +11,22 @@ from hudi_table_services import cli
 from hudi_table_services.contract.config_check import CheckConfigRequest, ConfigReport
 from hudi_table_services.contract.result import Outcome
 from hudi_table_services.errors import InvalidRequestError, UnsafeConfigError
+from hudi_table_services.hudi_format.metadata_table.index_definitions import PATH, encode_index_definitions
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
 from hudi_table_services.jobs.check_config import check_table_config
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
+from hudi_table_services.model.metadata_table import IndexDefinition
 from hudi_table_services.model.table_service_plans import ClusteringGroup, ClusteringPlan, ClusteringSlice
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.services.config_check import CHECK_CONFIG
 from hudi_table_services.services.registry import read_result
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
-from hudi_table_services.storage.table_store import PROPERTIES
+from hudi_table_services.storage.table_store import PROPERTIES, read_table_config
 from support.small_tables import SmallTable
+from support.whole_metadata_golden import VERSIONS as METADATA_VERSIONS
+from support.whole_metadata_golden import whole_table
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 WRITE = "hoodie.datasource.write."
@@ -106,6 +110,40 @@ def test_an_unknown_table_version_is_a_finding() -> None:
     assert rules(check(table.storage)) == {"table-not-written"}
 
 
+@pytest.mark.parametrize("version", METADATA_VERSIONS, ids=str)
+def test_indexes_of_a_real_table_that_jobs_cannot_update_are_findings(version: TableVersion) -> None:
+    storage = whole_table(version, "copy_on_write").storage
+    assert isinstance(storage, MemoryStorage)
+    report = check(storage)
+    names = read_table_config(storage).metadata_partitions
+    refused = {"secondary_index_names", "expr_index_day"} & set(names)
+    reasons = [each.reason for each in report.findings if each.rule == "metadata-table-stale"]
+    assert len(reasons) == len(
+        [name for name in names if name.startswith(("secondary_index_", "expr_index_"))]
+    )
+    assert all(any(name in reason for reason in reasons) for name in refused)
+    report = check(storage, options={"hoodie.metadata.enable": "false"})
+    (deleted,) = (each for each in report.findings if each.rule == "metadata-table-deleted")
+    assert ", ".join(names) in deleted.reason
+
+
+@VERSIONS
+def test_a_record_index_for_each_partition_is_a_finding(version: TableVersion) -> None:
+    table = a_table(version)
+    content = table.storage.read(PROPERTIES)
+    table.storage.write(PROPERTIES, content + b"hoodie.table.metadata.partitions=files,record_index\n")
+    assert rules(check(table.storage)) == set()
+    index = IndexDefinition(
+        name="record_index",
+        index_type="record_index",
+        function="",
+        source_fields=(),
+        options={"isPartitioned": "true"},
+    )
+    table.storage.write(PATH, encode_index_definitions({"record_index": index}))
+    assert rules(check(table.storage)) == {"metadata-table-stale"}
+
+
 def test_only_the_options_are_checked_if_the_base_path_has_no_table(tmp_path: Path) -> None:
     result = check_table_config(CheckConfigRequest(base_path=str(tmp_path / "new")))
     assert result.report is not None
@@ -160,8 +198,8 @@ def test_fail_on_is_the_lowest_severity_that_fails_the_job(
         ({"facts": {"catchup": "yes"}}, "neither true nor false"),
         ({"facts": {"commits_per_day": "-1"}}, "number of 0 or more"),
         ({"facts": {"commits_per_day": "nan"}}, "number of 0 or more"),
-        ({"facts": {"hudi_version": "newest"}}, "no release"),
-        ({"facts": {"engine": "flink"}}, "none of native, hudi, both"),
+        ({"facts": {"hudi_version": "newest"}}, "not a release"),
+        ({"facts": {"engine": "flink"}}, "not one of native, hudi, both"),
         ({"facts": {"writers": 2}}, "write its value as text"),
         ({"accepted_rules": ("archival-bound",)}, "Did you mean archival-bounds?"),
     ],
@@ -185,7 +223,7 @@ def test_the_script_ends_with_exit_code_78_and_reports_its_findings(
     )
     assert result.report is not None
     assert rules(result.report) == {"archival-before-cleaning"}
-    assert "Archival may leave 3 active commits" in capsys.readouterr().err
+    assert "Archival may leave only 3 commits on the active timeline" in capsys.readouterr().err
     assert cli.main(CHECK_CONFIG, [*flags, "--accept=archival-before-cleaning,refused-by-job"]) == 0
     assert json.loads(capsys.readouterr().out)["report"]["status"] == "clean"
     assert cli.main(CHECK_CONFIG, [*flags, "--fail-on=never", "--fact=writers=2"]) == 0

@@ -11,11 +11,13 @@ import pytest
 from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ClusteringRequest
+from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.contract.recovery import RollbackRequest
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.options.archival import resolve_archive_options
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.options.metadata_table import resolve_metadata_table_options
 from hudi_table_services.options.option import AnyOption, Effect, OptionGroup
 from hudi_table_services.options.registry import OPTION_GROUPS
 from hudi_table_services.options.timeline_only import resolve_service_options
@@ -29,6 +31,7 @@ RESOLVED = {
     "archival": resolve_archive_options(ArchiveRequest(base_path="/t")),
     "cleaning": resolve_clean_options(CleanRequest(base_path="/t")),
     "clustering": resolve_clustering_options(ClusteringRequest(base_path="/t")),
+    "metadata_table": resolve_metadata_table_options(RebuildMetadataTableRequest(base_path="/t")),
     "recovery": resolve_service_options(RollbackRequest(base_path="/t", all_failed=True)),
     "writing": resolve_options(UpsertRequest(base_path="/t")),
 }
@@ -45,8 +48,9 @@ def plain(value: Any) -> Any:
 
 
 def declared(option: AnyOption) -> dict[str, Any]:
-    # The stored values are older than the group TIMELINE, so they do not contain it.
-    services = [each.value for each in option.services if each is not OptionGroup.TIMELINE]
+    # The stored values of keys that all services read are older than these groups, so they do not contain them.
+    later = {OptionGroup.TIMELINE, OptionGroup.METADATA_TABLE} if len(option.services) > 1 else set()
+    services = [each.value for each in option.services if each not in later]
     return {
         "default": option.default,
         "effect": option.effect.value,

@@ -67,7 +67,9 @@ def refusal(options: dict[str, str], **request: object) -> str:
         ("hoodie.parquet.block.size", "1048576", "base_files.block_size_bytes", 1048576),
         ("hoodie.index.bloom.fpp", "0.01", "base_files.bloom_fpp", 0.01),
         ("hoodie.bloom.index.filter.dynamic.max.entries", "7", "base_files.bloom_max_entries", 7),
-        ("hoodie.metadata.enable", "false", "metadata_enable", False),
+        ("hoodie.metadata.enable", "false", "metadata.enable", False),
+        ("hoodie.metadata.enable", "true", "metadata.enable", True),
+        ("hoodie.metadata.compact.max.delta.commits", "3", "metadata.services.max_delta_commits", 3),
         ("hoodie.cleaner.policy.failed.writes", "LAZY", "failed_writes_policy", FailedWritesPolicy.LAZY),
         ("hoodie.clean.failed.writes.policy", "NEVER", "failed_writes_policy", FailedWritesPolicy.NEVER),
         ("hoodie.airflow.staging.path", ".hoodie/.aux/x/", "staging_path", ".hoodie/.aux/x"),
@@ -195,14 +197,13 @@ def test_a_key_that_contradicts_its_field_is_refused(
         ("hoodie.copyonwrite.record.size.estimate", "0", "it must be at least 1"),
         ("hoodie.index.bloom.fpp", "1.5", "above 0 and below 1"),
         ("hoodie.index.bloom.fpp", "nan", "out of bounds"),
-        ("hoodie.index.type", "RECORD_INDEX", "Supported: SIMPLE, BLOOM, GLOBAL_SIMPLE, GLOBAL_BLOOM"),
+        ("hoodie.index.type", "HBASE", "Supported: SIMPLE, BLOOM, GLOBAL_SIMPLE, GLOBAL_BLOOM, RECORD_INDEX"),
         ("hoodie.index.type", "BUCKET", "hoodie.index.type=BUCKET is not supported"),
         ("hoodie.record.merge.mode", "CUSTOM", "Use EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING"),
         (f"{WRITE}payload.class", "com.example.Mine", "payload.class=com.example.Mine is not supported"),
         (f"{WRITE}operation", "merge", "Supported: upsert"),
         (f"{WRITE}hive_style_partitioning", "yes", "neither true nor false"),
         ("hoodie.combine.before.insert", "1", "neither true nor false"),
-        ("hoodie.metadata.enable", "true", "does not write the metadata table"),
         (f"{WRITE}table.type", "MERGE_ON_READ", "writes COPY_ON_WRITE only"),
         ("hoodie.table.type", "MERGE_ON_READ", "writes COPY_ON_WRITE only"),
         ("hoodie.populate.meta.fields", "false", "writes true only"),
@@ -256,7 +257,7 @@ def test_a_key_that_resembles_no_known_key_is_refused() -> None:
         "hoodie.cleaner.commits.retained",
         "hoodie.clean.commits.retained",
         "hoodie.clustering.inline",
-        "hoodie.metadata.index.column.stats.enable",
+        "hoodie.metadata.index.async",
         "hoodie.datasource.hive_sync.enable",
         "hoodie.write.auto.upgrade",
         "hoodie.write.lock.zookeeper.url",
@@ -324,6 +325,17 @@ def test_only_the_option_of_the_chosen_global_index_moves_rows() -> None:
     simple = {"hoodie.index.type": "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path": "false"}
     assert not resolve(simple).update_partition_path
     assert resolve({**simple, "hoodie.index.type": "GLOBAL_BLOOM"}).update_partition_path
+
+
+@pytest.mark.parametrize("name", ["RECORD_INDEX", "GLOBAL_RECORD_LEVEL_INDEX"])
+def test_the_record_index_updates_rows_in_their_partition_unless_its_own_option_moves_them(name: str) -> None:
+    options = {"hoodie.index.type": name}
+    assert resolve(options).index_type.is_global
+    assert not resolve(options).update_partition_path
+    assert resolve({**options, "hoodie.record.index.update.partition.path": "true"}).update_partition_path
+    other = resolve({**options, "hoodie.simple.index.update.partition.path": "true"})
+    assert not other.update_partition_path
+    assert any("simple.index.update.partition.path has no effect" in w for w in other.warnings)
 
 
 def test_with_several_writers_the_policy_for_failed_writes_is_lazy() -> None:

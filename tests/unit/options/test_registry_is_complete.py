@@ -4,7 +4,7 @@ import importlib
 import pkgutil
 
 from hudi_table_services.options import keys
-from hudi_table_services.options.option import FILE_SERVICES, Option
+from hudi_table_services.options.option import FILE_SERVICES, Option, OptionGroup
 from hudi_table_services.options.registry import OPTION_GROUPS
 from hudi_table_services.planning.config_check.names import CHECKS_OF_JOBS
 
@@ -22,4 +22,4 @@ def test_every_declared_option_is_in_a_group() -> None:
 
 
 def test_the_configuration_check_runs_the_checks_of_every_service_that_writes_or_deletes_files() -> None:
-    assert set(CHECKS_OF_JOBS) == set(FILE_SERVICES)
+    assert set(CHECKS_OF_JOBS) == {*FILE_SERVICES, OptionGroup.METADATA_TABLE}

@@ -45,7 +45,7 @@ def test_options_of_the_lock_and_the_metadata_table_give_no_warning() -> None:
         "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
     }
     resolved = resolve_service_options(RollbackRequest(base_path="/t", all_failed=True, options=options))
-    assert (resolved.lock.retries, resolved.metadata_enable, resolved.warnings) == (3, False, ())
+    assert (resolved.lock.retries, resolved.metadata.enable, resolved.warnings) == (3, False, ())
 
 
 @pytest.mark.parametrize("family", ["hoodie.clean", "hoodie.cleaner"])

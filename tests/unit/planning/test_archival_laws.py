@@ -160,9 +160,9 @@ def test_of_thirty_one_commits_the_oldest_eleven_are_archived() -> None:
     ]
     plan = plan_archival(Timeline.of(commits), archival_options(), ArchivalFacts())
     assert plan.instants == tuple(commits[:11])
-    assert plan.reason == "11 of 31 commits are archived, 20 stay"
+    assert plan.reason == "11 of 31 commits archived, 20 kept"
     plan = plan_archival(Timeline.of(commits[:30]), archival_options(), ArchivalFacts())
-    assert (plan.instants, plan.reason) == ((), "30 commits, archival begins above 30")
+    assert (plan.instants, plan.reason) == ((), "30 commits; archival begins above 30")
 
 
 def commit(number: int, completed: int) -> Instant:

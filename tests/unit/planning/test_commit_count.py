@@ -1,4 +1,4 @@
-"""The count of commits since the last clustering: which writes count, and from which clustering on."""
+"""The count of commits since the last clustering: which writes count, and after which clustering the count begins."""
 
 import pytest
 

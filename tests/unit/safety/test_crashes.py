@@ -1,4 +1,4 @@
-"""Crashes at every change of storage: readers see the old or the new state, and a second run completes the work."""
+"""Crashes at every change to the storage: readers see the old or the new state, and a second run completes the work."""
 
 from uuid import uuid4
 
@@ -121,7 +121,7 @@ def test_the_next_run_rolls_back_a_dead_commit(version: TableVersion) -> None:
 @VERSIONS
 @pytest.mark.parametrize("completed_since", [False, True])
 def test_a_second_run_completes_a_rollback(version: TableVersion, completed_since: bool) -> None:
-    """A rollback deletes data files before instants: otherwise files older than the timeline would seem committed."""
+    """If a rollback deleted instants before data files, data files older than the timeline would seem committed."""
     dead_times: list[str] = []
 
     def start() -> Storage:

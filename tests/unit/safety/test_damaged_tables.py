@@ -18,6 +18,7 @@ from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ScheduleClusteringRequest
 from hudi_table_services.contract.config_check import CheckConfigRequest
 from hudi_table_services.contract.health import HealthRequest
+from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.contract.recovery import (
     CreateSavepointRequest,
     RepairOrphansRequest,
@@ -36,6 +37,7 @@ from hudi_table_services.jobs.check_config import check_table_config
 from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 from hudi_table_services.jobs.health.table_health import table_health
+from hudi_table_services.jobs.metadata_table.rebuild import rebuild_metadata_table
 from hudi_table_services.jobs.recovery.repair_orphans import repair_orphan_files
 from hudi_table_services.jobs.recovery.restore import restore
 from hudi_table_services.jobs.recovery.rollback import rollback
@@ -169,6 +171,11 @@ def jobs(saved: str) -> dict[str, RunJob]:
         ),
         "repair": lambda s, c: repair_orphan_files(
             RepairOrphansRequest(base_path="/t", execute=True, options=NO_LOCK_RETRIES), storage=s, clock=c
+        ),
+        "rebuild": lambda s, c: rebuild_metadata_table(
+            RebuildMetadataTableRequest(base_path="/t", partitions=("files",), options=NO_LOCK_RETRIES),
+            storage=s,
+            clock=c,
         ),
         "health": lambda s, c: table_health(HealthRequest(base_path="/t"), storage=s, clock=c),
         "check config": lambda s, c: check_table_config(CheckConfigRequest(base_path="/t"), storage=s),

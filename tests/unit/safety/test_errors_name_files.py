@@ -93,7 +93,7 @@ DAMAGED = [
 
 def read_everything(table: SmallTable) -> None:
     config = read_table_config(table.storage)
-    check_writable(config, "", metadata_enable=None)
+    check_writable(config, "", updates_metadata=True)
     table.timeline_store.load()
     HistoryManifestStore(table.storage, config).files()
 
@@ -144,20 +144,20 @@ def test_a_file_that_a_clean_removed_is_a_conflict(
         read_beside_a_write(table, kind("It could not be read.", path=path))
 
 
-def test_a_missing_file_of_an_unchanged_file_group_is_no_conflict(table: SmallTable) -> None:
+def test_a_missing_file_of_an_unchanged_file_group_is_not_a_conflict(table: SmallTable) -> None:
     path = path_of(table, OTHER_GROUP)
     table.storage.delete(path)
     with pytest.raises(ObjectNotFoundError):
         read_beside_a_write(table, ObjectNotFoundError("It could not be read.", path=path))
 
 
-def test_a_failure_without_a_path_is_no_conflict(table: SmallTable) -> None:
+def test_a_failure_without_a_path_is_not_a_conflict(table: SmallTable) -> None:
     path = path_of(table, GROUP)
     with pytest.raises(ExecutionFailedError, match="ran out of memory"):
         read_beside_a_write(table, ExecutionFailedError(f"A worker ran out of memory after {path}."))
 
 
-def test_a_file_that_still_exists_is_no_conflict(table: SmallTable) -> None:
+def test_a_file_that_still_exists_is_not_a_conflict(table: SmallTable) -> None:
     path = path_of(table, GROUP)
     with pytest.raises(ObjectNotFoundError):
         read_beside_a_write(table, ObjectNotFoundError("It could not be read.", path=path), removes=False)

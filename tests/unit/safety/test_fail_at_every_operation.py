@@ -1,4 +1,4 @@
-"""One call of storage fails in a job: readers see the old or the new table, and the next run completes the work.
+"""One call to the storage fails in a job: readers see the old or the new table, and the next run completes the work.
 
 ``TEST_DEPTH=all`` lets each call fail (two minutes). By default each test lets every fifth call fail (``FAIL_EVERY``);
 the tests begin at different calls.
@@ -36,7 +36,9 @@ EVERY = int(number_from("FAIL_EVERY", 5, 1))
 @VERSIONS
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("job", JOBS)
-def test_a_job_survives_one_failure_of_storage(job: str, after: bool, version: TableVersion) -> None:
+def test_the_next_run_completes_a_job_after_one_failure_of_the_storage(
+    job: str, after: bool, version: TableVersion
+) -> None:
     table = a_table(version, START)
     act = JOBS[job](table)
     old, files = read_state(table), {f.path for f in table.storage.list_files()}

@@ -2,8 +2,8 @@
 
 The error of a failed job names the path and the full disk. Readers see the old or the new table. When the disk has
 space again, the next run completes the work and leaves the same files as a successful run, at the latest after a clean
-and a repair. ``TEST_DEPTH=all`` has, for every change, a run in which the disk becomes full before this change (a
-minute). By default, every fifth change has such a run (``FAIL_EVERY``).
+and a repair. With ``TEST_DEPTH=all`` (one minute), there is a run for every change, and the disk becomes full before
+this change. By default, there is a run for every fifth change (``FAIL_EVERY``).
 """
 
 import re

@@ -38,11 +38,12 @@ VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9]
 START = datetime.now(timezone.utc) - timedelta(hours=3)
 EVERY = int(number_from("FAIL_EVERY", 5, 1))
 FEW_CALLS = 20
-"""If a job makes fewer calls than this, the table vanishes at every call, in one run of the job per call.
+"""If a job makes fewer calls than this number, the job runs once for each call, and the table vanishes at this call.
 
-Only the first calls of a job find out that the table is gone, and larger steps could miss all of them.
+Only the first calls of a job find out that the table is gone, and larger steps could miss all of these calls.
 """
-JOBS_THAT_NEED_A_TABLE = [job for job in JOBS if job != "check config"]
+# A job that changes the properties replaces the file without a look at the old one, so the file may reappear alone.
+JOBS_THAT_NEED_A_TABLE = [job for job in JOBS if job not in ("check config", "drop metadata table")]
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +81,7 @@ class Vanishing(FailingCalls):
 
 @VERSIONS
 @pytest.mark.parametrize("job", JOBS_THAT_NEED_A_TABLE)
-def test_a_job_fails_if_the_table_vanished_before(job: str, version: TableVersion) -> None:
+def test_a_job_fails_if_the_table_vanished_before_the_job(job: str, version: TableVersion) -> None:
     table = a_table(version, START)
     act = JOBS[job](table)
     data = data_of(table.storage)
@@ -92,11 +93,11 @@ def test_a_job_fails_if_the_table_vanished_before(job: str, version: TableVersio
     assert data_of(table.storage) == data
     assert hoodie_of(table.storage) == {}
     with pytest.raises(InvalidRequestError, match=r"not a Hudi table.*restore \.hoodie from a copy"):
-        find_table_config(table.storage)  # the first call of a write
+        find_table_config(table.storage)  # a write calls this function first
 
 
 @VERSIONS
-def test_the_configuration_check_fails_if_the_table_vanished_before(version: TableVersion) -> None:
+def test_the_configuration_check_fails_if_the_table_vanished_before_the_check(version: TableVersion) -> None:
     table = a_table(version, START)
     act = JOBS["check config"](table)
     table.storage.delete_folder(".hoodie")
@@ -171,7 +172,7 @@ def test_truncated_properties_prevent_writes() -> None:
         storage.write(PROPERTIES, content[:length])
         try:
             config = read_table_config(storage)
-            check_writable(config, "", metadata_enable=None)
+            check_writable(config, "", updates_metadata=True)
         except (CorruptTableError, UnsupportedTableError):
             refused += 1
         else:

@@ -105,7 +105,10 @@ def test_a_request_document_needs_no_other_flags() -> None:
         (["--base-path"], "Argument --base-path: expected one argument"),
         (["--base-path=/t", "--option=hoodie.index.type"], "--option 'hoodie.index.type' is not of the form"),
         (["--base-path=/t", "--option==1"], "--option '' is not of the form key=value"),
-        (["--base-path=/t", "--option=a=1", "--option=a=2"], "--option gives a twice, with different values"),
+        (
+            ["--base-path=/t", "--option=a=1", "--option=a=2"],
+            "--option gives the key 'a' twice, with different values",
+        ),
         (["--base-path=/t", "--source-sql=SELECT 1"], "neither a path nor options"),
         (["--base-path=/t", "--source-format=csv"], "neither a path nor options"),
     ],

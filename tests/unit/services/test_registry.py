@@ -62,7 +62,9 @@ def test_a_script_is_found_by_its_name_and_runs_its_job() -> None:
 
 
 def test_a_script_refuses_another_request_type_and_a_missing_spark_session() -> None:
-    with pytest.raises(TypeError, match=r"archive\.py takes a ArchiveRequest, not CleanRequest"):
+    with pytest.raises(
+        TypeError, match=r"archive\.py needs a request of type ArchiveRequest, not CleanRequest"
+    ):
         script("archive.py").run(None, CleanRequest(base_path="/t"))
     with pytest.raises(TypeError, match="needs a Spark session"):
         script("execute_clustering.py").run(None, ExecuteClusteringRequest(base_path="/t"))

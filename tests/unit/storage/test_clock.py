@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_table_services.model.table_config import TableConfig
-from hudi_table_services.storage.clock import instant_text, instant_time
+from hudi_table_services.storage.clock import ClockNotBefore, instant_text, instant_time
+from support.fixed_clock import FixedClock
 
 UTC_TABLE = TableConfig({"hoodie.table.timeline.timezone": "UTC"})
 LOCAL_TABLE = TableConfig({})
@@ -58,3 +59,9 @@ def test_instant_times_always_increase_even_if_the_clock_is_set_back(
     later = instant_time(second.replace(tzinfo=timezone.utc), UTC_TABLE, after=earlier)
     assert later > earlier
     assert len(later) == 17
+
+
+def test_a_clock_that_is_behind_another_timeline_returns_the_time_of_that_timeline() -> None:
+    later = MOMENT + timedelta(hours=1)
+    assert ClockNotBefore(FixedClock(MOMENT), later).now() == later
+    assert ClockNotBefore(FixedClock(later), MOMENT).now() == later

@@ -28,7 +28,7 @@ def request(
 ) -> None:
     """Request an instant in each round, at the same time as the other processes; report the time of the instant.
 
-    If another process has an instant with this time, report `LOST`.
+    If another process requested an instant with this time first, report `LOST`.
     """
     storage = LocalStorage(base_path)
     store = TimelineStore(storage, TableConfig(table_properties(version)), FixedClock())

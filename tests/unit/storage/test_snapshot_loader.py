@@ -76,7 +76,7 @@ def test_files_of_a_table_without_partitions_are_loaded(table: SmallTable) -> No
     assert base_instants(load_snapshot(table.storage)) == {"./f-0": instant.requested_time}
 
 
-def test_a_folder_without_partition_metadata_is_no_partition(table: SmallTable) -> None:
+def test_a_folder_without_partition_metadata_is_not_a_partition(table: SmallTable) -> None:
     instant = table.commit(A1)
     table.storage.create(f"city=c/{base_file_name('c1-0', instant.requested_time)}", b"x")
     assert load_snapshot(table.storage).partitions == ("city=a",)
@@ -198,7 +198,7 @@ def test_other_files_of_a_partition_are_ignored(table: SmallTable, name: str) ->
     assert set(base_instants(load_snapshot(table.storage))) == {"city=a/a1-0"}
 
 
-def test_archival_of_an_instant_during_loading_is_no_error(table: SmallTable) -> None:
+def test_archival_of_an_instant_during_loading_is_not_an_error(table: SmallTable) -> None:
     table.commit(A1, replaces={})
     newest = table.commit(A2)
 

@@ -1,4 +1,4 @@
-"""Finding clusterings by requested time: the number of reads, and the replacement of a replaced plan."""
+"""Finding clusterings by requested time: the number of reads, and plans that replace cancelled plans."""
 
 from collections import Counter
 from dataclasses import dataclass, field

@@ -207,7 +207,7 @@ def test_a_rollback_of_all_active_commits_is_refused_if_the_table_has_an_archive
 
 
 @VERSIONS
-def test_a_file_of_an_archived_commit_is_no_orphan(version: TableVersion) -> None:
+def test_a_file_of_an_archived_commit_is_not_an_orphan(version: TableVersion) -> None:
     """Hudi deletes a savepoint and keeps its commit; then archived commits are later than the first active commit."""
     history, done = archived_beyond_a_savepoint(version)
     store: TimelineStore = history.table.timeline_store

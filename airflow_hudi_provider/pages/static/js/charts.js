@@ -1,6 +1,6 @@
 // Charts of a table. Colours come from the style sheet, because each theme has its own colours.
 import { html, useEffect, useRef } from "../vendor/htm-preact.module.js";
-import { bytes, moment, number } from "./format.js";
+import { bytes, counted, moment, number } from "./format.js";
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
@@ -136,7 +136,7 @@ export function sizesOptions(points) {
     yAxis: axis({ type: "value", name: "files", nameTextStyle: { color: colour("muted") }, minInterval: 1 }),
     tooltip: tooltip(({ dataIndex, seriesName, value }) => {
       const point = points[dataIndex];
-      return `${moment(point.at_ms)}\n${seriesName}: ${number(value)} files\nall: ${number(point.files)} files, ${bytes(point.bytes)}`;
+      return `${moment(point.at_ms)}\n${seriesName}: ${counted(value, "file")}\nall: ${counted(point.files, "file")}, ${bytes(point.bytes)}`;
     }),
     series,
   };

@@ -1,4 +1,5 @@
-// The address selects the page: ?table= one table, ?dag_id=&run_id= one run, otherwise the list of tables.
+// The query of the address selects the page: ?table= selects one table, ?dag_id=&run_id= selects one run, and an address
+// without these names selects the list of tables.
 import { html, render } from "../vendor/htm-preact.module.js";
 import { RunPage } from "./run.js";
 import { TablePage } from "./table.js";

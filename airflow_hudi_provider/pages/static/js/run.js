@@ -13,22 +13,22 @@ export function RunPage({ asked }) {
 
 function Tasks({ run }) {
   if (run.tasks.length === 0) {
-    const which = run.task_id ? "This task" : "This run";
-    return html`<p class="muted">${which} has no results of Hudi tasks: it has no Hudi task, or the task has not begun yet.</p>`;
+    const why = run.task_id ? "This task is not a Hudi task, or it has not begun yet." : "This run has no Hudi task, or its Hudi tasks have not begun yet.";
+    return html`<p class="muted">There are no results. ${why}</p>`;
   }
   return run.tasks.map((task) =>
     task.outcome ? html`<${Task} task=${task} />` : html`<${Unfinished} task=${task} run=${run} />`,
   );
 }
 
-// A task without a result. Its log shows its progress, the reason of a wait, or the reason of a failure.
+// A task without a result. Its log shows its progress, the reason why it waits, or the reason why it failed.
 function Unfinished({ task, run }) {
   const by = { ...task, dag_id: run.dag_id, run_id: run.run_id, map_index: task.map_index >= 0 ? task.map_index : "" };
   return html`
     <${Section} title=${titleOf(task)}>
       <p>
         <span class="badge">${task.state.replaceAll("_", " ")}</span> ${task.operator} has not returned a result. Its log
-        shows the progress or the reason: <${TaskLink} by=${by} />
+        shows the progress, or the reason why there is no result: <${TaskLink} by=${by} />
       </p>
     <//>
   `;

@@ -17,7 +17,7 @@ export function TablePage({ id }) {
     <${Section} title="Timeline">
       <${Read} state=${history} what="instants">${(value) => html`<${Timeline} history=${value} />`}<//>
     <//>
-    <${Section} title="File sizes" hint="Base files that readers saw after each of the latest writes.">
+    <${Section} title="File sizes" hint="The chart shows the base files that readers saw after each of the latest writes.">
       <${Read} state=${history} what="writes">${(value) => html`<${Sizes} points=${value.sizes} end=${value.end} />`}<//>
     <//>
     <${Section} title="Worth clustering" hint="The files that a clustering with Hudi's defaults would rewrite now. This preview writes nothing.">
@@ -55,10 +55,35 @@ function Health({ report }) {
       `,
     )}
     <${Pending} instants=${report.pending} />
+    <${MetadataTable} partitions=${report.metadata_table} state=${report.metadata_table_state} measures=${measures} />
     <${Section} title="Limits of cleaning and archival">
       <ul>
         <li>Clean: ${report.retention || "nothing blocks cleaning"}</li>
         <li>Archive: ${report.archival || "nothing blocks archival"}</li>
+      </ul>
+    <//>
+  `;
+}
+
+function MetadataTable({ partitions, state, measures }) {
+  if (measures.metadata_bytes === undefined) return null;
+  const facts = [
+    ["Partitions", partitions.join(", ")],
+    ["Being built", state.being_built.join(", ")],
+    ["Size", bytes(measures.metadata_bytes)],
+    ["Last compaction", state.last_compaction],
+    ["Cannot be used", state.unusable],
+    ["Problem", `${state.problem} ${state.path}`.trim()],
+    ["Jobs refuse changes", state.refusal],
+    ["Lacks", state.missing_instants.join(", ")],
+    ["Unexplained", state.unexplained_instants.join(", ")],
+    ["Not compared with the folders", state.not_compared],
+    ...state.difference_examples.map((each) => ["Difference", each]),
+  ];
+  return html`
+    <${Section} title="Metadata table">
+      <ul>
+        ${facts.filter(([, text]) => text).map(([name, text]) => html`<li>${name}: ${text}</li>`)}
       </ul>
     <//>
   `;
@@ -101,8 +126,8 @@ function Timeline({ history }) {
   if (instants.length === 0) return html`<p class="muted">Nothing has been written yet.</p>`;
   const label = `${counted(instants.length, "instant")} by kind and time`;
   return html`
-    ${history.archived_count > 0 && html`<p class="muted">Includes ${counted(history.archived_count, "archived write")}; other archived instants are not shown.</p>`}
-    ${all > instants.length && html`<p class="muted">The latest ${number(instants.length)} of ${number(all)} instants.</p>`}
+    ${history.archived_count > 0 && html`<p class="muted">The chart includes ${counted(history.archived_count, "archived write")}; other archived instants are not shown.</p>`}
+    ${all > instants.length && html`<p class="muted">The chart shows the latest ${number(instants.length)} of ${number(all)} instants.</p>`}
     <${Chart} tall build=${() => timelineOptions(instants)} label=${label} depends=${instants} />
     <details>
       <summary>The latest instants as a table</summary>
@@ -134,7 +159,7 @@ function Sizes({ points, end }) {
   if (points.length === 0) return html`<p class="muted">Nothing has been written yet.</p>`;
   return html`
     <${Chart} tall build=${() => sizesOptions(points)} label="Files by size after each write" depends=${points} />
-    <p class="muted">Since ${moment(points[0].at_ms)}. ${end}</p>
+    <p class="muted">The chart begins at ${moment(points[0].at_ms)}. ${end}</p>
   `;
 }
 
@@ -142,7 +167,7 @@ function Plan({ plan }) {
   return html`
     <p>
       ${plan.commits && `${plan.commits}. `}
-      ${plan.groups.length === 0 ? `Nothing to cluster: ${plan.reason}.` : `${counted(plan.group_count, "group")} worth rewriting.`}
+      ${plan.groups.length === 0 ? `Nothing to cluster: ${plan.reason}.` : `${counted(plan.group_count, "group")} ${plan.group_count === 1 ? "is" : "are"} worth rewriting.`}
     </p>
     ${plan.groups.length > 0 &&
     html`

@@ -2,7 +2,7 @@
 // not delay the others.
 import { html, useEffect, useState } from "../vendor/htm-preact.module.js";
 import { read } from "./api.js";
-import { ago, number, percent } from "./format.js";
+import { ago, counted, number, percent } from "./format.js";
 import { Read, Status, Table, useRead } from "./parts.js";
 
 const AT_ONCE = 4;
@@ -76,8 +76,8 @@ function Row({ table, state }) {
       <td>${ago(times.last_commit)}</td>
       <td>${measures.small_file_ratio === undefined ? "" : percent(measures.small_file_ratio)}</td>
       <td>${number(measures.pending_instants || 0)}${dead ? html`, <strong>${number(dead)} stuck</strong>` : ""}</td>
-      <td>${number(measures.commits_to_clean || 0)} commits</td>
-      <td>${number(measures.leftover_files || 0)} files</td>
+      <td>${counted(measures.commits_to_clean || 0, "commit")}</td>
+      <td>${counted(measures.leftover_files || 0, "file")}</td>
     </tr>
   `;
 }

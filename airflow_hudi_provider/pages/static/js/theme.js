@@ -1,5 +1,5 @@
 // Selects the light or dark theme that Airflow uses, which may differ from the system's theme; an iframe does not
-// inherit it. This script runs before the first paint.
+// inherit Airflow's theme. This script runs before the first paint.
 (() => {
   const outer = () => {
     try {

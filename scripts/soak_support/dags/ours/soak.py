@@ -35,7 +35,7 @@ SETTINGS = {
     "catchup": False,
     "max_active_runs": 1,
     "is_paused_upon_creation": True,
-    # On a busy machine Airflow considers a task with a late heartbeat dead.
+    # On a busy machine, heartbeats of tasks may be late. Airflow then considers the task dead.
     "default_args": {"retries": 3, "retry_delay": timedelta(seconds=10)},
 }
 

@@ -28,7 +28,7 @@ def footer_of(settled: SettledSlice) -> dict[str, str]:
 
 
 def read_layouts(storage: Storage, paths: Collection[str]) -> dict[str, SettledSlice]:
-    """Path → layout and target size from the file's footer. Files whose footers lack these values are left out."""
+    """Map each path to the layout and target size in the footer. Files whose footers lack these values are left out."""
     ordered = sorted(paths)
     with ThreadPoolExecutor(_READ_THREADS) as pool:
         found = zip(ordered, pool.map(lambda path: _layout(storage, path), ordered), strict=True)

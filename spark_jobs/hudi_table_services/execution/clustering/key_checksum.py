@@ -51,7 +51,7 @@ class KeyChecksum:
 
 
 def _hashes(keys: pa.StringArray) -> Words:
-    """One hash per key, mixed from its length and the sum of its eight-byte words, each times a factor of its place."""
+    """One hash per key, from its length and the sum of its eight-byte words, each times a factor for its position."""
     offsets, data = utf8_buffers(keys)
     starts = (offsets[:-1] - offsets[0]).astype(np.int64)
     lengths = np.diff(offsets).astype(np.int64)

@@ -7,7 +7,7 @@ reads and computes a checksum of their keys. It does the same for the written fi
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -22,11 +22,14 @@ from hudi_table_services.execution.clustering.column_ranges import RowGroupRange
 from hudi_table_services.execution.clustering.key_checksum import KeyChecksum
 from hudi_table_services.execution.clustering.row_order import RowOrder, divide_evenly
 from hudi_table_services.execution.file_groups import ensure_partition_metadata, write_token
+from hudi_table_services.execution.metadata_table.staged_keys import KeyStager, KeyStaging, StagedKeys
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.execution.running_commit import require_running
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.model.clustering import Layout
 from hudi_table_services.model.data_file import BaseFile
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.metadata_table import FileStatistics
 from hudi_table_services.model.write_stat import WriteStat
 from hudi_table_services.storage.stores.storage import Storage
 
@@ -46,6 +49,8 @@ class RewriteJob:
         task_memory_bytes: maximum Arrow bytes that a task sorts in memory; docs/clustering.md has the peak memory use.
         footer: additional key-value pairs for the footers of the new files.
         staging_folder: folder for the staged rows of groups that do not fit into the memory of one task.
+        statistics_columns: columns whose statistics the tasks collect; a dotted path for a member of a struct.
+        key_staging: where the tasks stage the keys of the new files; None if these keys are not wanted.
     """
 
     storage: Storage
@@ -59,6 +64,8 @@ class RewriteJob:
     task_memory_bytes: int
     staging_folder: str
     footer: Mapping[str, str] = field(default_factory=dict)
+    statistics_columns: tuple[str, ...] = ()
+    key_staging: KeyStaging | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +100,18 @@ class GroupTask:
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A file that was written and read back."""
+    """A file that was written and read back.
+
+    Attributes:
+        statistics: None if the job names no columns.
+        keys: all keys of the file; None if the job does not want them.
+    """
 
     stat: WriteStat
     checksum: KeyChecksum
     ranges: tuple[RowGroupRange, ...]
+    statistics: FileStatistics | None = None
+    keys: StagedKeys | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,18 +267,34 @@ def write_output(job: RewriteJob, task: GroupTask, index: int, rows: Iterable[pa
         avro_schema_json=job.avro_schema_json,
         marker_kind=MarkerKind.CREATE,
         footer=job.footer,
+        statistics_columns=job.statistics_columns,
     )
     ensure_partition_metadata(job.storage, job.instant_time, task.partition_path)
+    group_id = FileGroupId(task.partition_path, task.file_ids[index])
+    with KeyStager(job.storage, job.key_staging, group_id) as stager:
+        writer = _write(job, spec, _released(head, rest), stager)
+        keys = stager.close()
+        require_running(job.storage, spec, job.attempt)
+    read_back = _read_back(job, spec, writer.row_count, int((time.monotonic() - started) * 1000))
+    return [replace(read_back, statistics=writer.statistics, keys=keys)]
+
+
+def _write(
+    job: RewriteJob, spec: BaseFileSpec, tables: Iterable[pa.Table], stager: KeyStager
+) -> BaseFileWriter:
     with BaseFileWriter(job.storage, spec, job.parquet, job.bloom) as writer:
         require_running(job.storage, spec, job.attempt)
-        while (
-            head
-        ):  # release each table as soon as it is written: together they may be as large as a row group
-            writer.write(head.popleft())
-        for table in rest:
+        for table in tables:
+            stager.add_new(table[RECORD_KEY])
             writer.write(table)
-    require_running(job.storage, spec, job.attempt)
-    return [_read_back(job, spec, writer.row_count, int((time.monotonic() - started) * 1000))]
+    return writer
+
+
+def _released(head: deque[pa.Table], rest: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Yield all tables. Release each as soon as it is written: together they may be as large as a row group."""
+    while head:
+        yield head.popleft()
+    yield from rest
 
 
 def _peek(rows: Iterable[pa.Table], max_entries: int) -> tuple[deque[pa.Table], Iterator[pa.Table], int]:

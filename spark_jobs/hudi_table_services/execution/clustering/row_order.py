@@ -25,8 +25,8 @@ class RowOrder:
     """An order of rows that can sort any part of the rows independently of the other parts.
 
     Attributes:
-        boundaries: for a curve: some distinct values of each column, in order; they divide the rows evenly. Otherwise
-            empty.
+        boundaries: for a curve: some distinct values of each column, in order; they divide the rows evenly. Empty for
+            an order by columns.
     """
 
     layout: Layout
@@ -100,8 +100,8 @@ def count_at_or_below(rows: pa.Table, bounds: pa.Table, excluded: Flags | None =
     The function supports nulls and every sortable type, because it sorts rows and bounds together.
 
     Args:
-        excluded: for each bound, True if only rows above the bound count the bound, and False if rows equal to the
-            bound count it too. None means False for all bounds.
+        excluded: for each bound, True if the bound is counted only for rows above it, and False if the bound is also
+            counted for rows equal to it. None means False for all bounds.
     """
     total = rows.num_rows
     bound_ties = np.zeros(bounds.num_rows, np.int8) if excluded is None else excluded.astype(np.int8) * 2

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import ExecutionFailedError
 from hudi_table_services.execution.base_file_reader import open_base_file
 from hudi_table_services.execution.clustering.exchange import (
@@ -88,7 +89,7 @@ def _rewrite_in_one_task_each(
         spark,
         small,
         lambda group: rewrite_group(job, group),
-        description=f"Rewrite {len(small)} groups of {what}",
+        description=f"Rewrite {counted(len(small), 'group')} of {what}",
         weights=[_weight(group.inputs) for group in small],
         measure=_written,
     )
@@ -133,7 +134,7 @@ def _exchange(
         spark,
         tasks,
         lambda task: write_share(job, task),
-        description=f"Write {len(tasks)} files of {what}",
+        description=f"Write {counted(len(tasks), 'file')} of {what}",
         measure=_written,
     )
     return {
@@ -154,7 +155,7 @@ def _buckets(
         spark,
         files,
         lambda each: sample_file(job, *each[1:]),
-        description=f"Sample {len(files)} files of {what}",
+        description=f"Sample {counted(len(files), 'file')} of {what}",
         weights=[_weight([file]) for _, file, *_ in files],
     )
     by_group: dict[int, list[int]] = {}
@@ -176,7 +177,7 @@ def _distribute(
         spark,
         numbered,
         lambda pair: distribute(job, pair[1], buckets[pair[1].index], _staged_path(folder, pair[0])),
-        description=f"Distribute the rows of {sum(len(g.inputs) for g in groups)} files of {what}",
+        description=f"Distribute the rows of {counted(sum(len(g.inputs) for g in groups), 'file')} of {what}",
     )
     by_group: dict[int, list[Distributed]] = {}
     for each in distributed:
@@ -235,7 +236,7 @@ def _rewrite_unsorted(
         spark,
         files,
         lambda file: _row_count(job, file),
-        description=f"Count the rows of {len(files)} files of {what}",
+        description=f"Count the rows of {counted(len(files), 'file')} of {what}",
         weights=[BYTES_OF_A_FILE] * len(files),
     )
     rows_of_file = {file.path: rows for file, rows in zip(files, counts, strict=True)}
@@ -244,7 +245,7 @@ def _rewrite_unsorted(
         spark,
         shares,
         lambda share: _write_unsorted_share(job, share),
-        description=f"Write {len(shares)} files of {what}",
+        description=f"Write {counted(len(shares), 'file')} of {what}",
         measure=_written,
     )
     return {
@@ -312,18 +313,25 @@ class _InputRange:
                 return
 
 
+_ROWS_DIFFER_HINT = (
+    "Nothing was committed; the table is unchanged. Run the job again. If it fails again, send this message and the "
+    "log of the job to the maintainers of this project."
+)
+
+
 def _check(group: GroupTask, outcome: GroupOutcome) -> None:
     if outcome.read.rows != outcome.footer_rows:
         raise ExecutionFailedError(
-            f"{outcome.read.rows} rows were read for a group of partition {group.partition_path!r}, whose "
-            f"{len(group.inputs)} files have {outcome.footer_rows} rows according to their footers.",
-            hint="Nothing was committed; the table is unchanged. Run the job again; if it fails again, report it.",
+            f"The job read {counted(outcome.read.rows, 'row')} for a group of partition {group.partition_path!r}, but "
+            f"{counted(outcome.footer_rows, 'row')} should be there, according to the footers of "
+            f"{counted(len(group.inputs), 'file')}.",
+            hint=_ROWS_DIFFER_HINT,
         )
     written = sum((file.checksum for file in outcome.written), KeyChecksum())
     if written != outcome.read:
         raise ExecutionFailedError(
             f"The files written for a group of partition {group.partition_path!r} do not have the rows that were read: "
-            f"{outcome.read.rows} rows with the key checksum {outcome.read.hash_sum:x} were read, {written.rows} rows "
-            f"with the key checksum {written.hash_sum:x} were written.",
-            hint="Nothing was committed; the table is unchanged. Run the job again; if it fails again, report it.",
+            f"the job read {counted(outcome.read.rows, 'row')} with the key checksum {outcome.read.hash_sum:x} and "
+            f"wrote {counted(written.rows, 'row')} with the key checksum {written.hash_sum:x}.",
+            hint=_ROWS_DIFFER_HINT,
         )

@@ -1,24 +1,30 @@
 """Statistics of the columns of a data file, from its Parquet footer.
 
-What a footer does not tell (`row_statistics` reads it from the rows):
+A footer does not contain all statistics. `row_statistics` reads these from the rows:
 
-- NaN. pyarrow leaves NaN out of the bounds of a chunk, so a footer of pyarrow never shows it: whether such a column has
-  NaN is unknown unless the writer looked for it. The Java library (parquet-mr) treats NaN as the greatest value and
-  writes it as the upper bound; a chunk with another upper bound has no NaN.
+- Whether a column has NaN, if pyarrow wrote the file. pyarrow leaves NaN out of the bounds of a chunk, so only a writer
+  that looked for NaN knows. The Java library (parquet-mr) treats NaN as the greatest value and writes NaN as the upper
+  bound; a chunk with another upper bound has no NaN.
 - Bounds of long texts. pyarrow writes no bounds if one of them has more than 4096 bytes.
 - Bounds of timestamps with 96 bits.
 """
 
 import json
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow.parquet as pq
 
 from hudi_table_services.model.metadata_table import FileColumnRange, FileStatistics, RangeValue
+
+Bounds: TypeAlias = tuple[RangeValue, RangeValue]
+"""Smallest and greatest value."""
+
+CountedBounds: TypeAlias = Mapping[tuple[int, str], Bounds | None]
+"""Bounds by number of the row group and path of the column; None for a column that has no values but nulls and NaN."""
 
 _JAVA_LIBRARY = "parquet-mr"
 _FLOATING = ("FLOAT", "DOUBLE")
@@ -31,17 +37,26 @@ def file_statistics(
     file_name: str,
     metadata: pq.FileMetaData,
     counted_nan_columns: Collection[str] | None = None,
+    *,
+    counted_bounds: CountedBounds | None = None,
+    columns: Collection[str] | None = None,
 ) -> FileStatistics:
     """Statistics of the columns of a file. Columns inside lists and maps are left out.
 
     Args:
         counted_nan_columns: the columns in which the writer of the file found NaN (`row_statistics.nan_columns`); None
             if the writer did not look for NaN.
+        counted_bounds: bounds that the writer of the file computed from the rows of row groups. They replace the bounds
+            of the footer.
+        columns: the columns whose statistics are wanted; None for all columns.
     """
+    counted = _Counted(counted_nan_columns, {} if counted_bounds is None else counted_bounds)
+    schema = metadata.schema
     ranges = (
-        _column_range(metadata, place, counted_nan_columns)
+        _column_range(metadata, place, counted)
         for place in range(metadata.num_columns)
-        if metadata.schema.column(place).max_repetition_level == 0
+        if schema.column(place).max_repetition_level == 0
+        and (columns is None or schema.column(place).path in columns)
     )
     return FileStatistics(
         partition_path=partition_path,
@@ -52,10 +67,18 @@ def file_statistics(
 
 
 @dataclass(frozen=True, slots=True)
-class _Chunk:
-    """Bounds and nulls of a column in one row group; bounds are None if they are unknown or there are none."""
+class _Counted:
+    """What the writer of the file found in the rows; see `file_statistics`."""
 
-    bounds: tuple[RangeValue, RangeValue] | None
+    nan_columns: Collection[str] | None
+    bounds: CountedBounds
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Bounds and nulls of a column in one row group. `bounds` is None if the footer contains no bounds."""
+
+    bounds: Bounds | None
     value_count: int
     null_count: int | None
 
@@ -63,10 +86,17 @@ class _Chunk:
     def needs_bounds(self) -> bool:
         return self.null_count != self.value_count
 
+    def known_bounds(self, counted: CountedBounds, place: tuple[int, str]) -> list[Bounds | None]:
+        """The bounds of the rows, otherwise those of the footer; None for unknown bounds; empty if there are none."""
+        if not self.needs_bounds:
+            return []
+        if place not in counted:
+            return [self.bounds]
+        from_rows = counted[place]
+        return [] if from_rows is None else [from_rows]
 
-def _column_range(
-    metadata: pq.FileMetaData, place: int, counted_nan_columns: Collection[str] | None
-) -> FileColumnRange:
+
+def _column_range(metadata: pq.FileMetaData, place: int, counted: _Counted) -> FileColumnRange:
     column = metadata.schema.column(place)
     groups = [metadata.row_group(number).column(place) for number in range(metadata.num_row_groups)]
     chunks = [_chunk(group, column) for group in groups]
@@ -80,11 +110,15 @@ def _column_range(
         total_size_bytes=sum(group.total_compressed_size for group in groups),
         total_uncompressed_bytes=sum(group.total_uncompressed_size for group in groups),
     )
-    bounds = [chunk.bounds for chunk in chunks if chunk.needs_bounds]
+    bounds = [
+        pair
+        for number, chunk in enumerate(chunks)
+        for pair in chunk.known_bounds(counted.bounds, (number, column.path))
+    ]
     if column.physical_type in _FLOATING:
         is_java = metadata.created_by.startswith(_JAVA_LIBRARY)
-        counted = None if counted_nan_columns is None else column.path in counted_nan_columns
-        return _with_floating_bounds(known, bounds, counted, is_java)
+        has_nan = None if counted.nan_columns is None else column.path in counted.nan_columns
+        return _with_floating_bounds(known, bounds, has_nan, is_java)
     present = [pair for pair in bounds if pair is not None]
     if not present or len(present) < len(bounds):
         return known
@@ -97,7 +131,7 @@ def _with_floating_bounds(
     counted: bool | None,
     is_java: bool,
 ) -> FileColumnRange:
-    """Bounds without NaN. They are kept even if there is NaN, because they hold for all other values."""
+    """Add bounds, without NaN. A column with NaN also gets the known bounds, which hold for its other values."""
     values = [value for pair in bounds if pair is not None for value in pair]
     numbers = [value for value in values if not math.isnan(value)]
     shows_nan = len(numbers) < len(values)
@@ -108,7 +142,7 @@ def _with_floating_bounds(
         nan = counted
     else:
         nan = False if is_java and is_complete else None
-    if not bounds:
+    if known.has_only_nulls:
         return known
     if not numbers or not is_complete:
         return replace(known, has_nan=nan)
@@ -125,7 +159,7 @@ def _chunk(group: pq.ColumnChunkMetaData, column: pq.ColumnSchema) -> _Chunk:
     return _Chunk(_bounds(statistics, column), group.num_values, nulls)
 
 
-def _bounds(statistics: pq.Statistics, column: pq.ColumnSchema) -> tuple[RangeValue, RangeValue] | None:
+def _bounds(statistics: pq.Statistics, column: pq.ColumnSchema) -> Bounds | None:
     if not statistics.has_min_max:
         return None
     low, high = (_value(raw, column) for raw in (statistics.min_raw, statistics.max_raw))

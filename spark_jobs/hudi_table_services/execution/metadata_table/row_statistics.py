@@ -1,4 +1,4 @@
-"""Statistics of columns from rows: NaN while a file is written, and what the footer of a file does not tell."""
+"""Statistics of columns from rows: columns with NaN, and values that the footer of a file does not contain."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -19,7 +19,7 @@ def nan_columns(rows: pa.Table | pa.RecordBatch) -> frozenset[str]:
     found = (
         path
         for field, column in zip(rows.schema, rows.columns, strict=True)
-        for path, leaf in _leaves(field.name, column)
+        for path, leaf in leaves(field.name, column)
         if has_nan(leaf)
     )
     return frozenset(found)
@@ -37,9 +37,9 @@ def has_nan(column: pa.Array | pa.ChunkedArray) -> bool:
 def completed_from_rows(
     file: pq.ParquetFile, statistics: FileStatistics, columns: Collection[str]
 ) -> FileStatistics:
-    """The same statistics, with bounds and NaN read from the rows where the footer does not tell them.
+    """The same statistics, with values from the rows where the footer does not contain bounds or does not show NaN.
 
-    Only columns with something unknown are read, one after the other.
+    Only columns with an unknown value are read, one after another.
 
     Args:
         columns: the columns whose bounds are needed.
@@ -62,20 +62,19 @@ def _is_incomplete(found: FileColumnRange) -> bool:
     )
 
 
-def _leaves(
-    path: str, column: pa.Array | pa.ChunkedArray
-) -> Iterator[tuple[str, pa.Array | pa.ChunkedArray]]:
+def leaves(path: str, column: pa.Array | pa.ChunkedArray) -> Iterator[tuple[str, pa.Array | pa.ChunkedArray]]:
+    """Yield the column, or the members of a struct with their dotted paths. Lists and maps are not divided."""
     if not pa.types.is_struct(column.type):
         yield path, column
         return
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     for place, member in enumerate(column.type):
         leaf = pa.chunked_array([_member(chunk, place) for chunk in chunks], type=member.type)
-        yield from _leaves(f"{path}.{member.name}", leaf)
+        yield from leaves(f"{path}.{member.name}", leaf)
 
 
 def _member(chunk: pa.StructArray, place: int) -> pa.Array:
-    """Values of a member. Values in structs that are null do not count."""
+    """Values of a member. In a row whose struct is null, the value is null."""
     return chunk.flatten()[place]
 
 
@@ -84,11 +83,11 @@ def _range_from_rows(file: pq.ParquetFile, found: FileColumnRange) -> FileColumn
     highs: list[Any] = []
     nulls, nan = 0, False
     for batch in file.iter_batches(_BATCH_ROWS, columns=[found.column], use_threads=False):
-        for path, leaf in (pair for name in batch.schema.names for pair in _leaves(name, batch[name])):
+        for path, leaf in (pair for name in batch.schema.names for pair in leaves(name, batch[name])):
             if path != found.column:
                 continue
             nulls, nan = nulls + leaf.null_count, nan or has_nan(leaf)
-            low, high = _bounds_of_rows(leaf)
+            low, high = bounds_of_rows(leaf)
             lows += [low] if low is not None else []
             highs += [high] if high is not None else []
     return replace(
@@ -100,7 +99,8 @@ def _range_from_rows(file: pq.ParquetFile, found: FileColumnRange) -> FileColumn
     )
 
 
-def _bounds_of_rows(column: pa.Array | pa.ChunkedArray) -> tuple[Any, Any]:
+def bounds_of_rows(column: pa.Array | pa.ChunkedArray) -> tuple[Any, Any]:
+    """Smallest and greatest value without NaN, in the form of `FileColumnRange`; None and None without such values."""
     plain = column
     if pa.types.is_dictionary(plain.type):
         plain = pc.cast(plain, plain.type.value_type)

@@ -10,6 +10,7 @@ import re
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InvalidDataError, InvalidRequestError
 from hudi_table_services.execution.writing.time_partitions import TimePartition
 from hudi_table_services.model.key_generator import (
@@ -74,7 +75,7 @@ class KeyGenerator:
             raise InvalidRequestError(
                 f"The {role} column {name!r} has the type {field.type}, whose text differs between releases or Java "
                 "versions.",
-                hint="Use a column of another type, or cast it to string or decimal in the source query.",
+                hint="Use a column of a different type, or cast the column to string or decimal in the source query.",
             )
         return field
 
@@ -135,8 +136,8 @@ class KeyGenerator:
         shown = list(dict.fromkeys(name.split(".")[0] for name in names))[:_SHOWN_COLUMNS]
         example = ", ".join(f"{name}={row.column(name)[0].as_py()!r}" for name in shown)
         raise InvalidDataError(
-            f"{count} of {table.num_rows} rows have no record key: "
-            f"{' and '.join(self._config.record_key_fields)} are null or empty. Example row: {example:.500}.",
+            f"The record key ({', '.join(self._config.record_key_fields)}) is null or empty in {count} of "
+            f"{counted(table.num_rows, 'row')}. Example row: {example:.500}.",
             hint="Fill or remove these rows in the source query, or choose other key columns.",
         )
 

@@ -4,6 +4,7 @@ The peak memory consists of the incoming rows of one file group and a bounded nu
 file's size. As in HoodieMergeHandle (Hudi 1.2), unchanged rows keep their commit time and sequence number.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_table_services.execution.numpy_types import Flags, Integers
-from hudi_table_services.execution.staging import BASE_ROW_COLUMN, CHANGE_COLUMN
+from hudi_table_services.execution.staging import BASE_ROW_COLUMN, CHANGE_COLUMN, KEY_COLUMN
 
 
 class Change(IntEnum):
@@ -23,6 +24,15 @@ class Change(IntEnum):
     """A soft delete (``_hoodie_is_deleted``), whose ordering value is compared as for an update."""
     DELETE_ALWAYS = 2
     """A hard delete, or the deletion of a stored row that moves to another partition, without regard to event time."""
+
+
+DELETED_ELSEWHERE = 4
+"""Flag, added to a `Change`: the commit deletes rows with the same key in other partitions (duplicates of the key)."""
+
+
+def without_flag(kinds: Integers) -> Integers:
+    """Each change as a value of `Change`."""
+    return kinds & ~DELETED_ELSEWHERE
 
 
 @dataclass(slots=True)
@@ -42,13 +52,25 @@ class Merger:
         changes: incoming rows with `BASE_ROW_COLUMN` (row number in the base file), `CHANGE_COLUMN`, the user's
             columns and the three meta columns, sorted by base row.
         ordering_fields: columns to compare, first to last, if event time decides; empty if incoming rows always win.
+        deleted: called with the keys of the rows of each batch that the merge deletes.
+        kept: called with the keys that stay in this file group, but have the flag `DELETED_ELSEWHERE`.
     """
 
-    def __init__(self, changes: pa.Table, ordering_fields: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        changes: pa.Table,
+        ordering_fields: tuple[str, ...],
+        deleted: Callable[[pa.ChunkedArray], None] | None = None,
+        kept: Callable[[pa.ChunkedArray], None] | None = None,
+    ) -> None:
         self._rows = changes.drop_columns([BASE_ROW_COLUMN, CHANGE_COLUMN])
         self._base_rows = changes[BASE_ROW_COLUMN].to_numpy()
-        self._kinds = changes[CHANGE_COLUMN].to_numpy()
+        flagged = changes[CHANGE_COLUMN].to_numpy()
+        self._kinds = without_flag(flagged)
+        self._is_deleted_elsewhere = flagged != self._kinds
         self._ordering_fields = ordering_fields
+        self._deleted = deleted
+        self._kept = kept
         self._position = 0
         self.counts = MergeCounts()
 
@@ -67,6 +89,9 @@ class Merger:
         deletes = wins & (kinds != Change.UPDATE)
         self.counts.updated += int(updates.sum())
         self.counts.deleted += int(deletes.sum())
+        keys = base[KEY_COLUMN]
+        _report(self._deleted, keys, hit_rows[deletes])
+        _report(self._kept, keys, hit_rows[self._is_deleted_elsewhere[low:high] & ~deletes])
         return _replaced(base, incoming, hit_rows, updates, deletes)
 
     def _wins(self, base: pa.Table, hit_rows: Integers, incoming: pa.Table) -> Flags:
@@ -81,6 +106,11 @@ class Merger:
             loses |= less & ~decided
             decided |= ~equal
         return ~loses
+
+
+def _report(receive: Callable[[pa.ChunkedArray], None] | None, keys: pa.ChunkedArray, rows: Integers) -> None:
+    if receive is not None and len(rows):
+        receive(keys.take(pa.array(rows)))
 
 
 def compare_ordering(incoming: pa.ChunkedArray, stored: pa.ChunkedArray) -> tuple[Flags, Flags]:

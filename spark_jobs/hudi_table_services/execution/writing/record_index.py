@@ -1,10 +1,11 @@
 """Tag and route a staged batch in two Spark jobs. Each row becomes a change of a file group or an insert."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from hudi_table_services.contract.text import counted
 from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.staging import StagedBatch
 from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
@@ -59,7 +60,8 @@ class RoutedBatch:
         superseded_count: number of rows that another row of the batch with the same key replaced.
         matched_count: number of base rows whose key is in the batch.
         files_searched: number of base files whose keys were read.
-        files_pruned: number of base files that were not searched, because their footers exclude all keys of the batch.
+        files_pruned: number of base files that were not searched, because an index of the metadata table or their
+            footers exclude all keys of the batch.
     """
 
     batches: tuple[StagedBatch, ...]
@@ -85,15 +87,23 @@ class RecordIndex:
         self._folder = folder
         self._lookup = lookup
 
-    def place(self, staged: StagedInput, slices: Iterable[FileSlice]) -> RoutedBatch:
+    def place(
+        self,
+        staged: StagedInput,
+        slices: Iterable[FileSlice],
+        key_ranges: Mapping[str, tuple[str, str]] | None = None,
+    ) -> RoutedBatch:
         """Tag and route the rows.
 
         Args:
             slices: live file slices that may have keys of the batch.
+            key_ranges: map from the paths of base files to their smallest and greatest keys, as far as they are known.
         """
-        targets = _targets(slices) if self._lookup.searches_files else ()
+        targets = _targets(slices, key_ranges or {}) if self._lookup.searches_files else ()
         tasks = self._tag_tasks(staged, targets)
-        tagged = self._tag(tasks, f"Look up {staged.row_count} keys in {len(targets)} base files")
+        tagged = self._tag(
+            tasks, f"Look up {counted(staged.row_count, 'key')} in {counted(len(targets), 'base file')}"
+        )
         by_file: dict[str, list[StagedBatch]] = defaultdict(list)
         for result in tagged:
             for path, batch in result.batches:
@@ -112,14 +122,15 @@ class RecordIndex:
 
     def count_matches(self, staged: StagedInput, slices: Iterable[FileSlice]) -> int:
         """Count the rows of these files whose keys are in the batch, under any settings of the write operation."""
-        targets = _targets(slices)
+        targets = _targets(slices, {})
         tasks = [
             replace(task, combine=False, compares_moves=False)
             for task in self._tag_tasks(staged, targets)
             if task.base_files
         ]
         found = self._tag(
-            tasks, f"Look for {staged.row_count} keys in {len(targets)} base files of other writers"
+            tasks,
+            f"Look for {counted(staged.row_count, 'key')} in {counted(len(targets), 'base file')} of other writers",
         )
         return sum(result.matched_count for result in found)
 
@@ -199,9 +210,11 @@ def _weight(task: TagTask) -> int:
     return key_count * _BYTES_OF_A_KEY + len(task.base_files) * _BYTES_OF_FILE_KEYS + BYTES_OF_A_FILE
 
 
-def _targets(slices: Iterable[FileSlice]) -> tuple[BaseFileRef, ...]:
+def _targets(
+    slices: Iterable[FileSlice], key_ranges: Mapping[str, tuple[str, str]]
+) -> tuple[BaseFileRef, ...]:
     refs = [
-        BaseFileRef(s.file_group_id.partition_path, s.file_group_id.file_id, path)
+        BaseFileRef(s.file_group_id.partition_path, s.file_group_id.file_id, path, key_ranges.get(path))
         for s in slices
         if (path := s.base_file_path) is not None
     ]

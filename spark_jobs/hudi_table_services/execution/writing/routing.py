@@ -20,7 +20,7 @@ from hudi_table_services.execution.staging import (
     StagedFileWriter,
     StagedReader,
 )
-from hudi_table_services.execution.writing.merging import Change
+from hudi_table_services.execution.writing.merging import DELETED_ELSEWHERE, Change, without_flag
 from hudi_table_services.execution.writing.tagging import SUPERSEDED, BaseFileRef
 from hudi_table_services.storage.stores.storage import Storage
 
@@ -168,6 +168,7 @@ class _Router:
             self._dropped += len(np.unique(tags.rows))
             return moved
         in_own_partition = self._matched_in_own_partition(staged, rows, tags)
+        deleted_elsewhere = self._deleted_elsewhere(staged, rows, tags)
         for target, hits in _by_target(tags):
             file = self._task.targets[target]
             kinds = np.where(deleted[hits.rows], Change.DELETE, Change.UPDATE).astype(np.int8)
@@ -178,6 +179,8 @@ class _Router:
                 hits = hits.where(~hits.loses)
                 kinds = np.full(len(hits.rows), Change.DELETE_ALWAYS, dtype=np.int8)
                 moved[hits.rows] = ~deleted[hits.rows] & ~in_own_partition[hits.rows]
+            else:
+                kinds[deleted_elsewhere[hits.rows]] |= DELETED_ELSEWHERE
             if len(hits.rows):
                 picked = rows.take(pa.array(hits.rows))
                 self._write(picked, hits.base_rows, kinds, file.partition_path, file.file_id)
@@ -188,11 +191,22 @@ class _Router:
 
         Such a row updates the stored row of its partition, so it must not be inserted as well.
         """
-        is_own = np.array([t.partition_path == staged.partition_path for t in self._task.targets], dtype=bool)
+        is_own = self._is_own(staged)
         matched = np.zeros(rows.num_rows, dtype=bool)
         if is_own.any():
             matched[tags.rows[is_own[tags.targets]]] = True
         return matched
+
+    def _deleted_elsewhere(self, staged: StagedBatch, rows: pa.RecordBatch, tags: _RowTags) -> Flags:
+        """Mask of rows that delete stored rows of other partitions, because rows move to their own partition."""
+        deletes = np.zeros(rows.num_rows, dtype=bool)
+        if self._rules.moves_rows:
+            deletes[tags.rows[~self._is_own(staged)[tags.targets] & ~tags.loses]] = True
+        return deletes
+
+    def _is_own(self, staged: StagedBatch) -> Flags:
+        """Mask of the targets in the partition of the rows."""
+        return np.array([t.partition_path == staged.partition_path for t in self._task.targets], dtype=bool)
 
     def _write(
         self,
@@ -207,7 +221,7 @@ class _Router:
             path = f"{self._task.folder}/routed-{uuid.uuid4().hex}.arrow"
             self._writer = StagedFileWriter(self._task.storage, path, schema)
         batch = pa.record_batch([*rows.columns, pa.array(base_rows), pa.array(kinds)], schema=schema)
-        delete_count = int((kinds != Change.UPDATE).sum())
+        delete_count = int((without_flag(kinds) != Change.UPDATE).sum())
         self._writer.write(batch, partition_path, file_id, delete_count)
 
 

@@ -43,11 +43,17 @@ SUPERSEDED = -1
 
 @dataclass(frozen=True, slots=True)
 class BaseFileRef:
-    """A live base file that may have keys of the batch."""
+    """A live base file that may have keys of the batch.
+
+    Attributes:
+        key_range: smallest and greatest key of the file by UTF-8 bytes, so that a task need not open a file which has
+            no key of the batch; None if not known.
+    """
 
     partition_path: str
     file_id: str
     path: str
+    key_range: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +64,14 @@ class TagTask:
         storage: the table's storage.
         folder: staging folder for the tags.
         batches: staged batches whose keys are looked up, in input order.
-        base_files: files to search; tags name a file by its position in the job's list of targets.
+        base_files: files to search. A job has one list of all base files that it searches, its targets; a tag contains
+            the position of its file in this list.
         first_target: position of the first of `base_files` in the job's list of targets.
-        combine: whether to report the rows that are superseded inside the batch as well. A task without base files
+        combine: whether to report also the rows that are superseded inside the batch. A task without base files
             reports only these rows.
         bucket, bucket_count: hash bucket of the keys to look up, and number of buckets. Buckets limit the memory.
         ordering_fields: columns that decide between rows with the same key, first to last; the later row wins if
-            their values are equal.
+            the values are equal.
         use_footers: whether to prune files by key range and bloom filter (BLOOM index).
         compares_moves: whether a row that would move to another partition is first compared with the stored row, to
             decide which of the two rows wins (global index with `update.partition.path`).
@@ -210,12 +217,15 @@ def _winners(codes: Integers, distinct_count: int, ordering: pa.Table) -> Intege
         columns[f"value{number}"] = values
     columns["row"] = pa.array(rows)
     order = pc.sort_indices(pa.table(columns), sort_keys=[(name, "ascending") for name in columns]).to_numpy()
-    winner[codes[rows[order]]] = rows[order]  # the last assignment of a key is its largest row
+    # For each key, the last assignment is the row with the largest ordering value.
+    winner[codes[rows[order]]] = rows[order]
     return winner
 
 
 def _search(task: TagTask, base_file: BaseFileRef, incoming: _Incoming) -> _Hits | None:
-    """Incoming keys found in one base file, or None if the footer excludes all incoming keys."""
+    """Incoming keys found in one base file, or None if its key range or its footer excludes all incoming keys."""
+    if base_file.key_range is not None and len(_within(incoming.distinct, base_file.key_range)) == 0:
+        return None
     with task.storage.open_reader(base_file.path) as source:
         file = pq.ParquetFile(source, pre_buffer=False)
         if task.use_footers and not _may_contain(file, incoming.distinct):
@@ -249,14 +259,18 @@ def _may_contain(file: pq.ParquetFile, keys: pa.Array) -> bool:
     """
     footer = decode_key_footer(file.metadata.metadata or {})
     if footer.key_range is not None:
-        low, high = map(pa.scalar, footer.key_range)
-        keys = keys.filter(pc.and_(pc.greater_equal(keys, low), pc.less_equal(keys, high)))
+        keys = _within(keys, footer.key_range)
     if len(keys) == 0:
         return False
     if footer.bloom_text is None or len(keys) > _BLOOM_CHECK_LIMIT:
         return True
     bloom = footer.bloom_filter()
     return bloom is None or bool(bloom.contains(*utf8_buffers(keys)).any())
+
+
+def _within(keys: pa.Array, key_range: tuple[str, str]) -> pa.Array:
+    low, high = map(pa.scalar, key_range)
+    return keys.filter(pc.and_(pc.greater_equal(keys, low), pc.less_equal(keys, high)))
 
 
 def _supersede_matched_duplicates(incoming: _Incoming, codes: Integers, tags: _Tags) -> None:

@@ -172,8 +172,9 @@ def _check_type(options: TimestampKeyGenOptions, field: Field, *, is_instant: bo
     if not fits:
         raise InvalidRequestError(
             f"Partition column {field.name!r} of type {field.type} cannot be read as {options.timestamp_type.value}.",
-            hint="string: DATE_STRING with input formats; int, long: an epoch type or SCALAR; date: SCALAR with unit "
-            "DAYS; timestamp: EPOCHMICROSECONDS, or SCALAR with unit MICROSECONDS.",
+            hint="A string column needs DATE_STRING with input formats, an int or long column needs an epoch type or "
+            "SCALAR, a date column needs SCALAR with unit DAYS, and a timestamp column needs EPOCHMICROSECONDS, or "
+            "SCALAR with unit MICROSECONDS.",
         )
 
 

@@ -24,9 +24,9 @@ from hudi_table_services.hudi_format.hfile.checksums import (
 )
 
 MAX_CONTENT_BYTES = 64 << 20
-"""A larger block is refused. Hudi's blocks have 1 MiB, or one entry if the entry is larger."""
+"""Maximum content of a block that is read. Hudi's blocks have about 1 MiB, or one entry if the entry is larger."""
 MAX_DISK_BYTES = MAX_CONTENT_BYTES + (1 << 20)
-"""No block has more bytes in the file: header, checksums, and what compression can add."""
+"""Maximum length of a block in the file: content, header, checksums, and the bytes that compression can add."""
 
 HEADER = struct.Struct(">8siiqBii")
 NO_PREVIOUS = -1
@@ -45,7 +45,7 @@ class BlockType(Enum):
 
 
 class Compression(IntEnum):
-    """Compression of the blocks of a file; the numbers are those in trailers. Hudi writes GZIP."""
+    """Compression of the blocks of a file. The values are the codes in trailers. Hudi writes GZIP."""
 
     GZIP = 1
     NONE = 2
@@ -56,7 +56,7 @@ class Block:
     """A decoded block.
 
     Attributes:
-        disk_bytes: length in the file, with header and checksums.
+        disk_bytes: length of the block in the file, with header and checksums.
     """
 
     block_type: BlockType
@@ -65,7 +65,7 @@ class Block:
 
 
 def parse_compression(code: int) -> Compression:
-    """The compression of a code in a trailer. Raises UnsupportedTableError for one that Hudi does not write."""
+    """The compression that a code in a trailer names. Raises UnsupportedTableError for a code that is not Hudi's."""
     try:
         return Compression(code)
     except ValueError:
@@ -83,7 +83,7 @@ def encode_block(
     """A block with CRC-32 checksums. Equal contents give equal bytes.
 
     Args:
-        previous_offset: offset of the previous block of the type, -1 if there is none.
+        previous_offset: offset of the previous block of the same type; -1 if there is none.
 
     Raises:
         MalformedMetadataError: the content is larger than what readers accept.
@@ -111,13 +111,16 @@ def decode_block(data: bytes, expected: BlockType, compression: Compression, wha
     """The block at the start of the data; more bytes may follow it.
 
     Raises:
-        MalformedMetadataError: there is another block, the block is damaged, or its content is larger than 64 MiB.
+        MalformedMetadataError: the data start with a block of a different type, the block is damaged, or its content is
+            larger than 64 MiB.
     """
     if len(data) < HEADER.size:
         raise MalformedMetadataError(f"{what}: {len(data)} bytes are too few for a block.")
     magic, after_header, content_bytes, _, checksum_code, chunk_bytes, with_header = HEADER.unpack_from(data)
     if magic != expected.value:
-        raise MalformedMetadataError(f"{what}: {expected.value!r} expected, {magic!r} found.")
+        raise MalformedMetadataError(
+            f"{what}: the block starts with {magic!r} instead of {expected.value!r}."
+        )
     disk_bytes = HEADER.size + after_header
     if not HEADER.size <= with_header <= disk_bytes <= len(data) or content_bytes < 0:
         raise MalformedMetadataError(
@@ -125,7 +128,7 @@ def decode_block(data: bytes, expected: BlockType, compression: Compression, wha
             f"and content of {content_bytes} bytes; the file has {len(data)} bytes there."
         )
     kind = checksum_type(checksum_code, what)
-    # Gzip has a checksum of its own, and CRC-32C is slow here.
+    # CRC-32C is slow in Python, so a gzip block with CRC-32C is verified only by the checksum inside the gzip data.
     if kind is ChecksumType.CRC32 or (kind is ChecksumType.CRC32C and compression is Compression.NONE):
         _verify_checksums(data[:disk_bytes], with_header, chunk_bytes, kind, what)
     content = _content(data[HEADER.size : with_header], content_bytes, compression, what)
@@ -138,7 +141,8 @@ def _verify_checksums(
     sums = block[with_header:]
     if chunk_bytes < 1 or len(sums) != _checksum_bytes(with_header, chunk_bytes):
         raise MalformedMetadataError(
-            f"{what}: {len(sums)} bytes of checksums for {with_header} bytes in chunks of {chunk_bytes}."
+            f"{what}: the block has {len(sums)} bytes of checksums, which is wrong for {with_header} bytes in chunks "
+            f"of {chunk_bytes}."
         )
     if sums != block_checksums(block[:with_header], kind, chunk_bytes):
         raise MalformedMetadataError(
@@ -149,18 +153,18 @@ def _verify_checksums(
 def _content(stored: bytes, size: int, compression: Compression, what: str) -> bytes:
     if size > MAX_CONTENT_BYTES:
         raise MalformedMetadataError(
-            f"{what}: a block with content of {size} bytes; the limit is {MAX_CONTENT_BYTES} bytes."
+            f"{what}: the block declares content of {size} bytes; the limit is {MAX_CONTENT_BYTES} bytes."
         )
     content = stored if compression is Compression.NONE else _inflated(stored, size, what)
     if len(content) != size:
         raise MalformedMetadataError(
-            f"{what}: a block with content of {len(content)} bytes, its header declares {size}."
+            f"{what}: the content of the block has {len(content)} bytes, but the header declares {size}."
         )
     return content
 
 
 def _inflated(stored: bytes, size: int, what: str) -> bytes:
-    """Decompress at most one byte more than declared, so that the cost does not depend on the compressed bytes."""
+    """Decompress at most one byte more than the header declares, so that hostile data cannot cost more than that."""
     inflater = zlib.decompressobj(_GZIP_WINDOW)
     try:
         content = inflater.decompress(stored, size + 1)

@@ -16,7 +16,7 @@ _SHORT_VLONG = -112
 class ByteReader:
     """Reads values one after another.
 
-    Every method raises MalformedMetadataError if the bytes end too early or are not such a value.
+    Each method that reads raises MalformedMetadataError if the bytes end too early or are not a value of its kind.
     """
 
     def __init__(self, data: bytes, what: str) -> None:
@@ -32,7 +32,7 @@ class ByteReader:
     def take(self, size: int) -> bytes:
         end = self.position + size
         if size < 0 or end > len(self._data):
-            raise self.error(f"{size} bytes expected, {self.left} left")
+            raise self.error(f"{size} bytes are expected, but {self.left} are left")
         piece = self._data[self.position : end]
         self.position = end
         return piece
@@ -56,15 +56,15 @@ class ByteReader:
                 if value >> 64:
                     break
                 return value
-        raise self.error("an integer of more than 64 bits")
+        raise self.error("an integer has more than 64 bits")
 
     def vlong(self) -> int:
-        """An integer of Hadoop that is 0 or greater. No length and no size in an HFile is negative."""
+        """An integer in Hadoop's form. A negative one is refused, because an HFile contains none."""
         (first,) = self.take(1)
         signed = first - 256 if first > 127 else first
         size = _SHORT_VLONG - signed
         if signed < 0 and not 1 <= size <= 8:
-            raise self.error(f"a length that starts with {first:#04x}")
+            raise self.error(f"a variable-length integer starts with {first:#04x}, which is not possible")
         return signed if signed >= 0 else int.from_bytes(self.take(size), "big")
 
     def error(self, reason: str) -> MalformedMetadataError:

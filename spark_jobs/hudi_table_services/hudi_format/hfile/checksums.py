@@ -1,4 +1,4 @@
-"""Checksums of HFile blocks: one number for each started chunk of header and content (ChecksumType of Hudi 1.2)."""
+"""Checksums of HFile blocks: one for each chunk of a block's header and content (ChecksumType of Hudi 1.2)."""
 
 import zlib
 from enum import IntEnum
@@ -12,7 +12,7 @@ _CASTAGNOLI = 0x82F63B78
 
 
 class ChecksumType(IntEnum):
-    """Kind of checksum; the numbers are those in block headers. With NONE the checksums have no meaning."""
+    """Kind of checksum. The values are the codes in block headers. With NONE the bytes of checksums have no meaning."""
 
     NONE = 0
     CRC32 = 1
@@ -24,14 +24,14 @@ def block_checksums(data: bytes, kind: ChecksumType, chunk_bytes: int = BYTES_PE
 
     Args:
         data: header and content of the block.
-        chunk_bytes: length of a chunk.
+        chunk_bytes: length of a chunk; the last chunk may be shorter.
     """
     chunks = (data[start : start + chunk_bytes] for start in range(0, len(data), chunk_bytes))
     return b"".join(_checksum(chunk, kind).to_bytes(CHECKSUM_BYTES, "big") for chunk in chunks)
 
 
 def checksum_type(code: int, what: str) -> ChecksumType:
-    """The kind of a code in a block header. Raises MalformedMetadataError for an unknown code."""
+    """The kind that a code in a block header names. Raises MalformedMetadataError for an unknown code."""
     try:
         return ChecksumType(code)
     except ValueError:
@@ -45,7 +45,7 @@ def _checksum(chunk: bytes, kind: ChecksumType) -> int:
 
 
 def crc32c(data: bytes) -> int:
-    """CRC-32C (Castagnoli), about 10 MB a second."""
+    """CRC-32C (Castagnoli). This function is slow: about 10 MB per second."""
     table, value = _table(), 0xFFFFFFFF
     for byte in data:
         value = table[(value ^ byte) & 0xFF] ^ value >> 8

@@ -5,8 +5,8 @@
     root:                     for each block: offset (int64) | size on disk (int32) | length of the key (vlong) | key
     leaf and intermediate:    count (int32) | count + 1 positions (int32) | for each block: offset | size on disk | key
 
-Hudi writes a root only. HBase, and with it Hudi up to 0.15, writes leaves when the root grows beyond 128 KiB.
-Format: HFileRootIndexBlock and HFileLeafIndexBlock of Hudi 1.2.
+Hudi's own writer (Hudi 1.1 and later) writes only a root. HBase, with which Hudi up to 1.0 writes its HFiles, adds
+leaves when the index grows beyond 128 KiB. Format: HFileRootIndexBlock and HFileLeafIndexBlock of Hudi 1.2.
 """
 
 import struct
@@ -28,7 +28,7 @@ class BlockLocation:
 
     Attributes:
         disk_bytes: length in the file, with header and checksums.
-        first_key: no key of the block is smaller; the first key of the block, or a shorter key before it.
+        first_key: lower bound of the block's keys: its first key, or a shorter key that sorts before it.
     """
 
     offset: int
@@ -54,8 +54,8 @@ def decode_root_index(content: bytes, count: int, levels: int, what: str) -> lis
 
     Args:
         count: number of entries, from the trailer.
-        levels: number of levels of the whole index. The root of several levels has more bytes behind its entries, which
-            are not needed.
+        levels: number of levels of the whole index. If there are several, the root has more bytes after its entries;
+            these bytes are ignored.
 
     Raises:
         MalformedMetadataError: the index is damaged, its keys are not ascending, or its blocks overlap.
@@ -66,7 +66,9 @@ def decode_root_index(content: bytes, count: int, levels: int, what: str) -> lis
         key = decode_index_key(reader.take(reader.vlong()), what)
         _append(locations, BlockLocation(offset, disk_bytes, key), reader)
     if levels == 1 and reader.left:
-        raise reader.error(f"{reader.left} bytes after the {count} entries of the index")
+        raise reader.error(
+            f"the index has {reader.left} bytes after the {count} entries that the trailer declares"
+        )
     return locations
 
 
@@ -74,17 +76,19 @@ def decode_leaf_index(content: bytes, what: str) -> list[BlockLocation]:
     """Locations in a leaf index or intermediate index.
 
     Raises:
-        MalformedMetadataError: as for the root index.
+        MalformedMetadataError: for the same reasons as in `decode_root_index`.
     """
     reader, locations = ByteReader(content, what), list[BlockLocation]()
     count = reader.int32()
     if not 0 <= count <= reader.left // 4:
-        raise reader.error(f"an index of {count} entries")
+        raise reader.error(f"the index declares {count} entries, but has room for 0 to {reader.left // 4}")
     positions = [reader.int32() for _ in range(count + 1)]
     start = reader.position
     for position, following in pairwise(positions):
         if reader.position != start + position:
-            raise reader.error("an index entry at another position than declared")
+            raise reader.error(
+                f"the entry that the index declares at byte {start + position} starts elsewhere"
+            )
         offset, disk_bytes = reader.int64(), reader.int32()
         key = decode_index_key(reader.take(following - position - _LOCATION.size), what)
         _append(locations, BlockLocation(offset, disk_bytes, key), reader)
@@ -117,9 +121,11 @@ def after_prefix(prefix: bytes) -> bytes | None:
 
 def _append(locations: list[BlockLocation], location: BlockLocation, reader: ByteReader) -> None:
     if location.offset < 0 or not 1 <= location.disk_bytes <= MAX_DISK_BYTES:
-        raise reader.error(f"an index entry for {location.disk_bytes} bytes at {location.offset}")
+        raise reader.error(
+            f"an index entry locates a block of {location.disk_bytes} bytes at {location.offset}, which is not possible"
+        )
     if locations and not (
         locations[-1].first_key < location.first_key and locations[-1].end <= location.offset
     ):
-        raise reader.error("index entries that are not in ascending order")
+        raise reader.error("the index entries are not in ascending order")
     locations.append(location)

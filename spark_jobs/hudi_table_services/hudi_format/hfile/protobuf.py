@@ -1,6 +1,7 @@
 """The few protobuf messages in an HFile: fields that are integers or byte strings.
 
-A message is a mapping from field number to values. Unknown fields are kept, fields of other wire types are an error.
+A decoded message is a list of pairs: field number and value. The list contains unknown fields too. A field of any other
+wire type is an error.
 """
 
 from collections.abc import Iterable
@@ -18,10 +19,10 @@ def encode_message(fields: Iterable[Field]) -> bytes:
 
 
 def decode_message(data: bytes, what: str) -> list[Field]:
-    """Fields in their order.
+    """The fields of a message, in their order.
 
     Raises:
-        MalformedMetadataError: the bytes are not such a message.
+        MalformedMetadataError: the bytes are not a message of such fields.
     """
     reader, fields = ByteReader(data, what), list[Field]()
     while reader.left:
@@ -31,7 +32,7 @@ def decode_message(data: bytes, what: str) -> list[Field]:
         elif tag & 7 == _BYTES:
             fields.append((tag >> 3, reader.take(reader.varint())))
         else:
-            raise reader.error(f"a field of unknown wire type {tag & 7}")
+            raise reader.error(f"a field has the unknown wire type {tag & 7}")
     return fields
 
 

@@ -1,7 +1,8 @@
-"""Read an HFile by ranges of bytes, so that a look-up in a large file fetches its end, its index and a few blocks.
+"""Read an HFile by ranges of bytes. A look-up in a large file fetches only the file's end, its index and a few blocks.
 
-Whatever the bytes are, the reader returns what the file contains or raises CorruptTableError. It checks the magic and
-the sizes of each block, checksums, the order of keys within and between blocks, and the number of entries.
+Whatever the bytes are, the reader either returns what the file contains, or raises CorruptTableError or
+UnsupportedTableError. To detect damage, the reader checks the magic and the sizes of each block, checksums, the order
+of keys within and between blocks, and the number of entries.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from itertools import chain, pairwise
 from hudi_table_services.errors import MalformedMetadataError
 from hudi_table_services.hudi_format.hfile import index
 from hudi_table_services.hudi_format.hfile.blocks import Block, BlockType, decode_block
-from hudi_table_services.hudi_format.hfile.cells import Entry, decode_cells
+from hudi_table_services.hudi_format.hfile.cells import Entry, FoundCells, decode_cells, find_cells
 from hudi_table_services.hudi_format.hfile.index import BlockLocation
 from hudi_table_services.hudi_format.hfile.trailer import (
     TRAILER_BYTES,
@@ -28,6 +29,8 @@ _TAIL_BYTES = 64 << 10
 _MOST_BYTES_PER_READ = 8 << 20
 _CELL_VERSION = (1).to_bytes(4, "big")
 _Choose = Callable[[Sequence[BlockLocation]], list[BlockLocation]]
+_DataBlock = tuple[bytes, BlockLocation, bytes | None, str]
+"""Content and location of a data block, the key before which its keys end, and its name for error messages."""
 
 
 class HFileReader:
@@ -39,7 +42,7 @@ class HFileReader:
         what: name of the file, for error messages.
 
     Raises:
-        MalformedMetadataError: the file is no HFile, or its end is damaged.
+        MalformedMetadataError: the file is not an HFile, or its end is damaged.
         UnsupportedTableError: the file has a form that Hudi does not write.
     """
 
@@ -68,12 +71,14 @@ class HFileReader:
         block = self._decoded(self._open_section[start:], BlockType.FILE_INFO, "file info")
         pairs = decode_file_info(block.content, f"{self._what}: file info")
         if self.entry_count and pairs.get(CELL_VERSION) != _CELL_VERSION:
-            raise MalformedMetadataError(f"{self._what}: the file info has no {CELL_VERSION} of 1.")
+            raise MalformedMetadataError(
+                f"{self._what}: {CELL_VERSION} in the file info is missing or is not 1."
+            )
         return pairs
 
     @property
     def schema(self) -> str:
-        """Avro schema of the values, as JSON. Raises MalformedMetadataError if the file has none."""
+        """Avro schema of the values, as JSON. Raises MalformedMetadataError if the file has no schema."""
         text = self.file_info.get(SCHEMA)
         if text is None:
             raise MalformedMetadataError(f"{self._what}: the file info has no Avro schema.")
@@ -87,15 +92,19 @@ class HFileReader:
             yield entry
         if count != self.entry_count:
             raise MalformedMetadataError(
-                f"{self._what}: the file has {count} entries, its trailer says {self.entry_count}."
+                f"{self._what}: the number of entries is {count}, but the trailer declares {self.entry_count}."
             )
 
     def find(self, keys: Collection[bytes]) -> Iterator[Entry]:
         """Yield the entries with one of the keys, in the order of their keys."""
         wanted, ordered = frozenset(keys), sorted(keys)
-        for entry in self._entries(lambda locations: index.holding(locations, ordered)):
-            if entry[0] in wanted:
-                yield entry
+        for block in self._data_blocks(lambda locations: index.holding(locations, ordered)):
+            content, location, bound, _ = block
+            found = find_cells(content, wanted)
+            if found is not None and _is_within(found, location, bound):
+                yield from found.entries
+            else:
+                yield from (entry for entry in _decoded_within(*block) if entry[0] in wanted)
 
     def find_prefixes(self, prefixes: Collection[bytes]) -> Iterator[Entry]:
         """Yield the entries whose keys start with one of the prefixes, in the order of their keys."""
@@ -112,7 +121,7 @@ class HFileReader:
         if not trailer.entry_count:
             if trailer.data_index_count or block.content:
                 raise MalformedMetadataError(
-                    f"{self._what}: the trailer says 0 entries, the index has blocks."
+                    f"{self._what}: the trailer declares 0 entries, but the index has blocks."
                 )
             return []
         what = f"{self._what}: index"
@@ -121,7 +130,7 @@ class HFileReader:
         )
         if not locations:
             raise MalformedMetadataError(
-                f"{what}: no block, although the trailer says {trailer.entry_count} entries."
+                f"{what}: the index names no block, but the trailer declares {trailer.entry_count} entries."
             )
         self._check_extent(locations)
         if trailer.data_index_levels == 1:
@@ -136,16 +145,20 @@ class HFileReader:
             )
 
     def _check_gaps(self, locations: Sequence[BlockLocation]) -> None:
-        """A block that the index does not name would make a look-up miss its keys."""
+        """Refuse an index that leaves out a block, because a look-up would miss the keys in that block."""
         first, last = self.trailer.first_data_offset, self.trailer.last_data_offset
         ends = [first, *(location.end for location in locations[:-1])]
         if [location.offset for location in locations] != ends or locations[-1].offset != last:
             raise MalformedMetadataError(
-                f"{self._what}: the blocks of the index are not the blocks from {first} to {last} in the trailer."
+                f"{self._what}: the index does not name exactly the blocks from {first} to {last}, as the trailer "
+                "declares."
             )
 
     def _data_locations(self, choose: _Choose) -> list[BlockLocation]:
-        """The chosen data blocks. In an index of several levels only the chosen index blocks are read."""
+        """Locations of data blocks, including every data block that `choose` would select.
+
+        If the index has several levels, only the index blocks that `choose` selects are read.
+        """
         locations = self._roots
         for level in range(self.trailer.data_index_levels, 1, -1):
             kind = BlockType.LEAF_INDEX if level == 2 else BlockType.INTERMEDIATE_INDEX
@@ -160,11 +173,17 @@ class HFileReader:
     def _check_order(self, locations: Sequence[BlockLocation]) -> None:
         for before, after in pairwise(locations):
             if not (before.first_key < after.first_key and before.end <= after.offset):
-                raise MalformedMetadataError(f"{self._what}: blocks of the index are not in ascending order.")
+                raise MalformedMetadataError(
+                    f"{self._what}: the blocks that the index names are not in ascending order."
+                )
 
     # ------------------------------------------------------------------ blocks
 
     def _entries(self, choose: _Choose) -> Iterator[Entry]:
+        for block in self._data_blocks(choose):
+            yield from _decoded_within(*block)
+
+    def _data_blocks(self, choose: _Choose) -> Iterator[_DataBlock]:
         if not self.entry_count:
             return
         _ = self.file_info  # checks the version of the cells
@@ -172,12 +191,12 @@ class HFileReader:
         bounds = {before.offset: after.first_key for before, after in pairwise(locations)}
         for location, block in self._blocks(choose(locations), BlockType.DATA):
             what = f"{self._what}: block at {location.offset}"
-            yield from _within(decode_cells(block.content, what), location, bounds.get(location.offset), what)
+            yield block.content, location, bounds.get(location.offset), what
 
     def _blocks(
         self, locations: Sequence[BlockLocation], block_type: BlockType
     ) -> Iterator[tuple[BlockLocation, Block]]:
-        """Yield the blocks one after another. Neighbours are fetched together, up to 8 MiB."""
+        """Yield the blocks one after another. One read fetches neighbouring blocks of up to 8 MiB together."""
         for neighbours in _neighbours(locations):
             start = neighbours[0].offset
             data = self._bytes(start, neighbours[-1].end - start)
@@ -186,8 +205,8 @@ class HFileReader:
                 block = self._decoded(piece, block_type, f"block at {location.offset}")
                 if block.disk_bytes != location.disk_bytes:
                     raise MalformedMetadataError(
-                        f"{self._what}: the block at {location.offset} has {block.disk_bytes} bytes, the index says "
-                        f"{location.disk_bytes}."
+                        f"{self._what}: the block at {location.offset} has {block.disk_bytes} bytes, but the index "
+                        f"declares {location.disk_bytes}."
                     )
                 yield location, block
 
@@ -198,7 +217,7 @@ class HFileReader:
         data = self._read(offset, length)
         if len(data) != length:
             raise MalformedMetadataError(
-                f"{self._what}: {len(data)} bytes at {offset} where {length} are expected: the file is cut short."
+                f"{self._what}: the file is cut short: it has {len(data)} bytes at {offset}, but {length} are expected."
             )
         return data
 
@@ -208,12 +227,17 @@ def open_hfile(data: bytes, what: str) -> HFileReader:
     return HFileReader(lambda offset, length: data[offset : offset + length], len(data), what)
 
 
-def _within(
-    entries: Iterator[Entry], location: BlockLocation, bound: bytes | None, what: str
+def _is_within(found: FoundCells, location: BlockLocation, bound: bytes | None) -> bool:
+    """Whether all keys of a block lie between two keys of the index."""
+    return location.first_key <= found.first_key and (bound is None or found.last_key < bound)
+
+
+def _decoded_within(
+    content: bytes, location: BlockLocation, bound: bytes | None, what: str
 ) -> Iterator[Entry]:
     """The entries of a block, which must lie between two keys of the index."""
     is_empty = True
-    for entry in entries:
+    for entry in decode_cells(content, what):
         if (is_empty and entry[0] < location.first_key) or (bound is not None and entry[0] >= bound):
             raise MalformedMetadataError(
                 f"{what}: the key {entry[0][:80]!r} is not where the index locates it."

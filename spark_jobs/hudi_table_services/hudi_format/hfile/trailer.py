@@ -34,10 +34,10 @@ _PAIR, _KEY, _VALUE = 1, 1, 2
 
 
 class Flavour(IntEnum):
-    """Form of the keys in index and file info; the numbers are the minor versions of the files.
+    """Form of the keys in index and file info. The values are the minor versions of the files.
 
-    HBASE is the form of Hudi up to 1.0, and every release reads it. NATIVE is the form of Hudi's own writer, from 1.1
-    on. Hudi 0.15 cannot read it.
+    Hudi up to 1.0 writes HBASE, and every release reads HBASE. Hudi's own writer, from 1.1 on, writes NATIVE, which
+    Hudi 0.15 cannot read.
     """
 
     NATIVE = 0
@@ -45,19 +45,20 @@ class Flavour(IntEnum):
 
 
 def flavour_of(version: TableVersion) -> Flavour:
-    """The form that the releases which introduced a table version write."""
+    """The form that the first release with this table version writes."""
     return Flavour.NATIVE if version >= TableVersion.V9 else Flavour.HBASE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trailer:
-    """What a reader must know to open a file. Offsets and sizes are bytes.
+    """The facts that a reader needs to open a file. Offsets and sizes are in bytes.
 
     Attributes:
         load_on_open_offset: start of the root index.
         data_index_count: number of entries of the root index.
         data_index_levels: 1 if the root index locates data blocks, more if it locates other index blocks.
-        first_data_offset, last_data_offset: offsets of data blocks; no offsets if there is no entry.
+        first_data_offset, last_data_offset: offsets of the first and the last data block; without meaning in a file
+            without entries.
     """
 
     file_info_offset: int
@@ -97,8 +98,8 @@ def decode_trailer(data: bytes, file_bytes: int, what: str) -> Trailer:
     """Read the last 4096 bytes of a file of `file_bytes` bytes.
 
     Raises:
-        MalformedMetadataError: this is not the end of an HFile, or its offsets are outside the file.
-        UnsupportedTableError: the file has another major version or a compression that Hudi does not write.
+        MalformedMetadataError: the bytes are not the end of an HFile, or they contain offsets outside the file.
+        UnsupportedTableError: the file has a major version or a compression that Hudi does not write.
     """
     if len(data) != TRAILER_BYTES or not data.startswith(_MAGIC):
         raise MalformedMetadataError(
@@ -106,7 +107,9 @@ def decode_trailer(data: bytes, file_bytes: int, what: str) -> Trailer:
         )
     major = int.from_bytes(data[-3:], "big")
     if major != _MAJOR_VERSION:
-        raise UnsupportedTableError(f"{what}: HFile of major version {major}; supported: {_MAJOR_VERSION}.")
+        raise UnsupportedTableError(
+            f"{what}: the HFile has major version {major}; supported: {_MAJOR_VERSION}."
+        )
     reader = ByteReader(data[: TRAILER_BYTES - _VERSION_BYTES], f"{what}: trailer")
     reader.take(len(_MAGIC))
     numbers = {n: v for n, v in decode_delimited(reader, f"{what}: trailer") if isinstance(v, int)}
@@ -131,7 +134,7 @@ def _check(trailer: Trailer, end: int, what: str) -> None:
     if not trailer.load_on_open_offset <= trailer.file_info_offset < end:
         raise MalformedMetadataError(
             f"{what}: the trailer locates the index at {trailer.load_on_open_offset} and the file info at "
-            f"{trailer.file_info_offset}; the trailer itself starts at {end}."
+            f"{trailer.file_info_offset}; they must follow each other before the trailer, which starts at {end}."
         )
     size = end - trailer.load_on_open_offset
     if size > MAX_DISK_BYTES:
@@ -139,7 +142,10 @@ def _check(trailer: Trailer, end: int, what: str) -> None:
             f"{what}: index and file info have {size} bytes; the limit is {MAX_DISK_BYTES} bytes."
         )
     if trailer.entry_count and not 1 <= trailer.data_index_levels <= _MAX_INDEX_LEVELS:
-        raise MalformedMetadataError(f"{what}: an index of {trailer.data_index_levels} levels.")
+        raise MalformedMetadataError(
+            f"{what}: the trailer declares an index of {trailer.data_index_levels} levels; "
+            f"supported: 1 to {_MAX_INDEX_LEVELS}."
+        )
 
 
 def encode_file_info(pairs: Mapping[str, bytes]) -> bytes:
@@ -167,6 +173,6 @@ def decode_file_info(content: bytes, what: str) -> dict[str, bytes]:
         pair = dict(decode_message(message, what))
         key, value = pair.get(_KEY, b""), pair.get(_VALUE, b"")
         if not isinstance(key, bytes) or not isinstance(value, bytes):
-            raise reader.error("a pair of the file info that is not a pair of bytes")
+            raise reader.error("the key or the value of a pair in the file info is not a byte string")
         pairs[key.decode("utf-8", "replace")] = value
     return pairs

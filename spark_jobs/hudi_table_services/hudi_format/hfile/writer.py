@@ -4,7 +4,7 @@
 
     data blocks | root of the data index | empty index of meta blocks | file info | trailer (4096 bytes)
 
-The index has one level. All releases of Hudi read that, whatever the number of blocks.
+The index has one level. All releases of Hudi read such an index, whatever its number of blocks.
 """
 
 import struct
@@ -19,7 +19,13 @@ from hudi_table_services.hudi_format.hfile.blocks import (
     Compression,
     encode_block,
 )
-from hudi_table_services.hudi_format.hfile.cells import MAX_KEY_BYTES, Entry, encode_cell, encode_key
+from hudi_table_services.hudi_format.hfile.cells import (
+    KEY_OVERHEAD_BYTES,
+    MAX_KEY_BYTES,
+    Entry,
+    encode_cell,
+    encode_key,
+)
 from hudi_table_services.hudi_format.hfile.index import BlockLocation, encode_root_index
 from hudi_table_services.hudi_format.hfile.trailer import (
     NO_BLOCK,
@@ -43,8 +49,8 @@ class HFileOptions:
 
     Attributes:
         schema: Avro schema of the values, as JSON.
-        is_base_file: whether the file is a base file, which names its smallest and greatest key; the content of a log
-            block does not.
+        is_base_file: True for a base file, which names its smallest and its greatest key; False for the content of a
+            log block.
         block_bytes: a data block ends when it has at least this number of bytes before compression.
     """
 
@@ -56,14 +62,14 @@ class HFileOptions:
 
 
 def encode_hfile(entries: Iterable[Entry], options: HFileOptions) -> bytes:
-    """The file. Equal entries and options give equal bytes.
+    """The bytes of an HFile. Equal entries and options give equal bytes.
 
     Args:
         entries: keys and values, in ascending order of the keys' bytes, each key once.
 
     Raises:
         MalformedMetadataError: the keys are not in strictly ascending order, a key has more than 32,767 bytes, or an
-            entry is larger than what readers accept. Readers would not find such keys.
+            entry is larger than what readers accept. Readers would not find such an entry.
     """
     writer = _Writer(options)
     for entry in entries:
@@ -94,7 +100,7 @@ class _Writer:
         self._min_key = key if self._count == 0 else self._min_key
         self._max_key = key
         self._count += 1
-        self._key_bytes += len(encode_key(key)) if self._with_suffix else len(key)
+        self._key_bytes += len(key) + (KEY_OVERHEAD_BYTES if self._with_suffix else 0)
         self._value_bytes += len(value)
         if len(self._cells) >= self._options.block_bytes:
             self._end_data_block()
@@ -151,7 +157,7 @@ class _Writer:
         yield "MAX_MEMSTORE_TS_KEY", bytes(8)
         yield "hfile.AVG_KEY_LEN", _INT32.pack(self._key_bytes // count)
         yield "hfile.AVG_VALUE_LEN", _INT32.pack(self._value_bytes // count)
-        # HBase writes no last key into a file without entries, and cannot open a file with an empty one.
+        # HBase writes no last key into a file without entries, and cannot open a file with an empty last key.
         if self._count:
             yield "hfile.LASTKEY", encode_key(self._max_key, with_suffix=self._with_suffix)
         elif not self._with_suffix:

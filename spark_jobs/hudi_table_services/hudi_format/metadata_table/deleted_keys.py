@@ -58,19 +58,21 @@ def decode_deleted_keys(content: bytes, what: str) -> tuple[str, ...]:
         UnsupportedTableError: the content has a version that Hudi 0.15 and later do not write.
     """
     if len(content) < _HEADER.size:
-        raise MalformedMetadataError(f"{what}: a DELETE block with content of {len(content)} bytes.")
+        raise MalformedMetadataError(
+            f"{what}: the content of a DELETE block has {len(content)} bytes, too few for its header."
+        )
     version, length = _HEADER.unpack_from(content)
     if version != _VERSION:
         raise UnsupportedTableError(
-            f"{what}: a DELETE block with content of version {version}; supported: {_VERSION}."
+            f"{what}: the content of a DELETE block has version {version}; supported: {_VERSION}."
         )
     if length != len(content) - _HEADER.size:
         raise MalformedMetadataError(
-            f"{what}: a DELETE block declares {length} bytes and has {len(content) - _HEADER.size}."
+            f"{what}: a DELETE block declares {length} bytes, but has {len(content) - _HEADER.size}."
         )
     keys = [record["recordKey"] for record in _records(content[_HEADER.size :], what)]
     if None in keys:
-        raise MalformedMetadataError(f"{what}: a DELETE block with a key that is null.")
+        raise MalformedMetadataError(f"{what}: a key in a DELETE block is null.")
     return tuple(keys)
 
 
@@ -82,7 +84,7 @@ def _records(data: bytes, what: str) -> list[dict[str, Any]]:
         raise MalformedMetadataError(f"{what}: a DELETE block cannot be read: {error!r}") from error
     if source.tell() != len(data) or not isinstance(decoded, dict):
         raise MalformedMetadataError(
-            f"{what}: a DELETE block with {len(data) - source.tell()} bytes too many."
+            f"{what}: a DELETE block has {len(data) - source.tell()} bytes after its keys."
         )
     records: list[dict[str, Any]] = decoded["deleteRecordList"]
     return records

@@ -19,7 +19,7 @@ _PREFIXES = {
     PARTITION_STATS: "partition-stats",
 }
 _SUFFIX = re.compile(r"(?P<prefix>.+)-(?P<number>\d{4,})-0", re.ASCII)
-# The characters that Hive escapes in paths, and the two that separate parts of names of files.
+# The characters that Hive escapes in paths, and `_` and `-`, which separate the parts of file names.
 _ESCAPED = re.compile("[\x01-\x1f\"#%'*/:=?\\\\\x7f{\\[\\]^_-]")
 
 
@@ -34,24 +34,24 @@ def file_group_id(partition: str, number: int) -> str:
 
 
 def partitioned_record_index_id(partition_path: str, number: int) -> str:
-    """Id of a file group of a record index with file groups for each partition of the table.
+    """Id of a file group of a partitioned record index, in which each partition of the table has its own file groups.
 
     Args:
         partition_path: partition of the table.
-        number: number of the file group among those of that partition, from 0.
+        number: number of the file group among the file groups for that partition, from 0.
     """
     escaped = _ESCAPED.sub(lambda match: f"%{ord(match[0]):02X}", partition_path)
     return f"{_PREFIXES[RECORD_INDEX]}-{escaped}-{number:04d}-0"
 
 
 def file_group_number(file_group: str) -> int | None:
-    """Number of a file group in its partition; None if this is no id of a file group of a metadata table."""
+    """Number of a file group in its partition; None if the text is not the id of such a file group."""
     match = _SUFFIX.fullmatch(file_group)
     return None if match is None else int(match["number"])
 
 
 def partition_of_record_index_id(file_group: str) -> str | None:
-    """The table's partition of a file group of a partitioned record index; None for other file groups."""
+    """Table partition whose keys a file group of a partitioned record index contains; None for other file groups."""
     match = _SUFFIX.fullmatch(file_group)
     start = f"{_PREFIXES[RECORD_INDEX]}-"
     if match is None or not match["prefix"].startswith(start):

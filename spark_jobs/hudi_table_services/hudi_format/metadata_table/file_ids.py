@@ -1,7 +1,7 @@
-"""The two forms of a file id in the record index (HoodieMetadataPayload.createRecordIndexUpdate, Hudi 1.2).
+"""File ids as text and as numbers in the record index (HoodieMetadataPayload.createRecordIndexUpdate, Hudi 1.2).
 
-A file id of Hudi is a UUID and a number, ``<uuid>-<number>``, or a bare UUID. The record index stores it as two signed
-integers of 64 bits and the number.
+A file id that Hudi makes is a UUID and a number, ``<uuid>-<number>``, or only a UUID. The record index stores the two
+halves of the UUID as signed integers of 64 bits, and the number.
 """
 
 import uuid
@@ -13,7 +13,7 @@ NO_NUMBER = -1
 _UUID_LENGTH = 36
 _SIGN, _MASK = 1 << 63, (1 << 64) - 1
 _MAX_NUMBER = 0x7FFFFFFF
-# Many records of a record index are in the same file group.
+# Many records of a record index have the same file id, so a cache saves most conversions.
 _CACHED_IDS = 4096
 
 
@@ -27,19 +27,19 @@ def is_uuid_file_id(file_id: str) -> bool:
 
 @lru_cache(maxsize=_CACHED_IDS)
 def split_file_id(file_id: str) -> tuple[int, int, int]:
-    """High half, low half and number of a file id; the number of a bare UUID is -1.
+    """High half, low half and number of a file id; the number is -1 if the id is only a UUID.
 
     Raises:
         MalformedMetadataError: the id is not a UUID with or without a number.
     """
     if not is_uuid_file_id(file_id):
-        raise MalformedMetadataError(f"The file id {file_id!r} is no UUID with a number.")
+        raise MalformedMetadataError(f"The file id {file_id!r} is not a UUID, with or without a number.")
     return _parts(file_id)
 
 
 @lru_cache(maxsize=_CACHED_IDS)
 def join_file_id(high: int, low: int, number: int) -> str:
-    """File id of two halves and a number; the inverse of `split_file_id`."""
+    """The file id that consists of two halves and a number; the inverse of `split_file_id`."""
     text = str(uuid.UUID(int=(high & _MASK) << 64 | low & _MASK))
     return text if number == NO_NUMBER else f"{text}-{number}"
 

@@ -9,7 +9,7 @@ from hudi_table_services.hudi_format.untyped import Untyped
 from hudi_table_services.model.metadata_table import IndexDefinition
 
 PATH = ".hoodie/.index_defs/index.json"
-"""Relative to the base path; also the value of the table property ``hoodie.table.index.defs.path``."""
+"""Path of the file, relative to the base path; also the value of the property ``hoodie.table.index.defs.path``."""
 
 _DEFINITIONS = "indexDefinitions"
 _WHAT = "Index definitions"
@@ -17,19 +17,19 @@ _VERSION = "version"
 
 
 def encode_index_definitions(definitions: Mapping[str, IndexDefinition]) -> bytes:
-    """The file, in the layout of Hudi.
+    """Content of the file, in Hudi's form.
 
     Args:
-        definitions: by name of the partition of the metadata table.
+        definitions: maps each partition of the metadata table to the definition of the index in this partition.
     """
     return encode_json({_DEFINITIONS: {name: _to_json(item) for name, item in definitions.items()}})
 
 
 def decode_index_definitions(data: bytes) -> dict[str, IndexDefinition]:
-    """Definitions by name of the partition of the metadata table.
+    """Map each partition of the metadata table to the definition of the index in this partition.
 
     Raises:
-        MalformedMetadataError: the file is not such a JSON document.
+        MalformedMetadataError: the file is not a JSON document with index definitions.
     """
     document = Untyped(decode_json_object(data, _WHAT), _WHAT)
     definitions = document.record(_DEFINITIONS)
@@ -51,7 +51,7 @@ def _to_json(definition: IndexDefinition) -> dict[str, Any]:
 def _from_json(fields: Untyped) -> IndexDefinition:
     columns = fields.values.get("sourceFields") or []
     if not isinstance(columns, list) or not all(isinstance(column, str) for column in columns):
-        raise MalformedMetadataError(f"{fields.what}: sourceFields is no list of names.")
+        raise MalformedMetadataError(f"{fields.what}: sourceFields is not a list of names.")
     return IndexDefinition(
         name=fields.text("indexName"),
         index_type=fields.text("indexType"),

@@ -1,7 +1,7 @@
 """Keys of the records of the metadata table, and the file group of each key (HoodieMetadataPayload, HashID; Hudi 1.2).
 
-The key of a record is the key of its HFile entry, as UTF-8. Partition paths and columns in keys are hashes of 64 bits,
-names of files are hashes of 128 bits, both as base64 text.
+The key of a record is the key of its HFile entry, as UTF-8. The keys of statistics and bloom filters consist of hashes
+as base64 text: 64 bits for a partition path or a column, 128 bits for the name of a file.
 """
 
 import base64
@@ -22,12 +22,12 @@ _UNESCAPED_SEPARATOR = re.compile(r"(?:[^\\$]|\\.)*(\$)", re.DOTALL)
 
 
 def files_key(partition_path: str) -> str:
-    """Key of the list of files of a partition, and its name in the list of all partitions."""
+    """Key of the list of files of a partition; also the name of the partition in the list of all partitions."""
     return partition_path or _ROOT
 
 
 def partition_of_files_key(key: str) -> str:
-    """Partition path of the key of a list of files."""
+    """Partition path of the partition whose list of files has this key."""
     return "" if key == _ROOT else key
 
 
@@ -39,7 +39,7 @@ def column_stats_key(column: str, partition_path: str, file_name: str) -> str:
 def column_stats_prefix(column: str, partition_path: str | None = None) -> str:
     """Start of the keys of the statistics of a column, in one partition or in all partitions.
 
-    With a partition path this is also the whole key of the statistics of the column in that partition.
+    With a partition path, the result is also the whole key of the statistics of the column in that partition.
     """
     partition = "" if partition_path is None else _name_hash(files_key(partition_path))
     return _name_hash(column) + partition
@@ -56,17 +56,17 @@ def bloom_filter_key(partition_path: str, file_name: str) -> str:
 
 
 def secondary_index_key(value: str | None, record_key: str) -> str:
-    """Key of the entry of a secondary index that leads from a value of the indexed column to a record."""
+    """Key of an entry of a secondary index: the entry leads from a value of the indexed column to a record."""
     return secondary_index_prefix(value) + _escaped(record_key)
 
 
 def secondary_index_prefix(value: str | None) -> str:
-    """Start of the keys of all records with a value in the indexed column; None is the null of the column."""
+    """Start of the keys of all entries for a value of the indexed column; the value None stands for null."""
     return (_NULL if value is None else _escaped(value)) + _SEPARATOR
 
 
 def parse_secondary_index_key(key: str) -> tuple[str | None, str]:
-    """Value and record key in a key of a secondary index.
+    """The value and the record key that the key of an entry of a secondary index contains.
 
     Raises:
         ValueError: the key has no separator.
@@ -82,7 +82,8 @@ def file_group_of(hashed: str, group_count: int) -> int:
     """Number of the file group of a key.
 
     Args:
-        hashed: the whole key; for a secondary index of version V2 the key's start (`secondary_index_prefix`).
+        hashed: the text to hash: the whole key, or, in a secondary index of version V2, the start of the key
+            (`secondary_index_prefix`).
         group_count: number of file groups of the partition of the metadata table, at least 1.
     """
     units = hashed.encode("utf-16-be", "surrogatepass")
@@ -90,7 +91,8 @@ def file_group_of(hashed: str, group_count: int) -> int:
     for high, low in zip(units[::2], units[1::2], strict=True):
         value = 31 * value + (high << 8 | low) & 0xFFFFFFFF
     signed = value - (1 << 32) if value >> 31 else value
-    # Java's |smallest integer| is negative, and so is its remainder, of which Hudi takes the absolute value.
+    # In Java, the absolute value of the smallest integer is negative. Its remainder is then negative too, and Hudi
+    # takes the absolute value of the remainder.
     return abs(signed) % group_count
 
 

@@ -1,7 +1,7 @@
 """Log files of the metadata table: blocks of records, blocks of deleted keys, and rollbacks.
 
-Each block names the instant that wrote it. A reader must ignore blocks of instants that are not completed, and blocks
-whose instant is the target of a rollback block behind them (HoodieLogFormat, AbstractHoodieLogRecordReader; Hudi 1.2).
+Each block names the instant that wrote the block. A reader must ignore blocks of instants that are not completed, and
+blocks whose instant is the target of a later rollback block (HoodieLogFormat, AbstractHoodieLogRecordReader; Hudi 1.2).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ _ROLLBACK = "0"
 
 @dataclass(frozen=True, slots=True)
 class RecordsBlock:
-    """Records of one instant. The reader returns entries; its schema decodes them."""
+    """Records of one instant. `records` returns them as entries, and the schema with which to decode the entries."""
 
     instant_time: str
     records: HFileReader
@@ -37,7 +37,7 @@ class RecordsBlock:
 
 @dataclass(frozen=True, slots=True)
 class DeletedKeysBlock:
-    """Keys that one instant deleted; none in the first log file of a file group."""
+    """Keys that one instant deleted. The block with which Hudi creates a file group has no keys."""
 
     instant_time: str
     keys: tuple[str, ...]
@@ -61,7 +61,7 @@ def encode_records_block(entries: Iterable[Entry], instant_time: str, options: H
         entries: keys and values in ascending order of the keys.
 
     Raises:
-        MalformedMetadataError: as `encode_hfile`.
+        MalformedMetadataError: for the same reasons as in `encode_hfile`.
     """
     headers: dict[int, str] = {HeaderKey.INSTANT_TIME: instant_time, HeaderKey.SCHEMA: options.schema}
     content = encode_hfile(entries, options)
@@ -69,14 +69,14 @@ def encode_records_block(entries: Iterable[Entry], instant_time: str, options: H
 
 
 def encode_deleted_keys_block(keys: Sequence[str], partition: str, instant_time: str, schema: str) -> bytes:
-    """A block of deleted keys of one partition of the metadata table."""
+    """A block that deletes keys of one partition of the metadata table."""
     headers: dict[int, str] = {HeaderKey.INSTANT_TIME: instant_time, HeaderKey.SCHEMA: schema}
     content = encode_deleted_keys(keys, partition)
     return encode_block(LogBlock(block_type=BlockType.DELETE, headers=headers, content=content))
 
 
 def encode_first_block(instant_time: str) -> bytes:
-    """The block with which Hudi creates a file group: it deletes no key."""
+    """The block with which Hudi creates a file group: a block of deleted keys without any key."""
     content = encode_deleted_keys((), "")
     headers: dict[int, str] = {HeaderKey.INSTANT_TIME: instant_time}
     return encode_block(LogBlock(block_type=BlockType.DELETE, headers=headers, content=content))
@@ -116,7 +116,7 @@ def _typed(block: LogBlock, what: str) -> MetadataLogBlock:
             return DeletedKeysBlock(instant_time, decode_deleted_keys(block.content, what))
         case BlockType.COMMAND:
             if block.headers.get(HeaderKey.COMMAND_BLOCK_TYPE) != _ROLLBACK:
-                raise UnsupportedTableError(f"{what}: a command that is no rollback.")
+                raise UnsupportedTableError(f"{what}: the command is not a rollback.")
             return RollbackBlock(instant_time, _header(block, HeaderKey.TARGET_INSTANT_TIME, what))
         case _:
             raise UnsupportedTableError(

@@ -34,7 +34,7 @@ _AS_NUMBERS, _AS_TEXT = 0, 1
 
 
 def payload_to_avro(payload: Payload) -> dict[str, Any]:
-    """Fields of the sub-record of a payload."""
+    """Avro fields of the sub-record that contains a payload."""
     match payload:
         case Listing():
             return {
@@ -57,14 +57,14 @@ def payload_to_avro(payload: Payload) -> dict[str, Any]:
 
 
 def payload_from_avro(record_type: RecordType, fields: Untyped) -> Payload:
-    """Payload of the sub-record of a record.
+    """The payload that the sub-record of a record contains.
 
     Raises:
-        MalformedMetadataError: a field has a value of another type, or is null but must not be.
+        MalformedMetadataError: a field has a value of a wrong type, or is null but must not be.
     """
     match record_type:
         case RecordType.ALL_PARTITIONS | RecordType.FILES:
-            return Listing({name: _listed(fields.record(name)) for name in fields.values})
+            return Listing({name: _listed(value, name, fields) for name, value in fields.values.items()})
         case RecordType.COLUMN_STATS | RecordType.PARTITION_STATS:
             return _stats_from_avro(fields)
         case RecordType.BLOOM_FILTER:
@@ -80,8 +80,13 @@ def payload_from_avro(record_type: RecordType, fields: Untyped) -> Payload:
             return SecondaryIndexEntry(fields.flag("isDeleted"))
 
 
-def _listed(fields: Untyped) -> ListedFile:
-    return ListedFile(fields.integer("size"), fields.flag("isDeleted"))
+def _listed(value: Any, name: str, fields: Untyped) -> ListedFile:
+    if type(value) is dict:
+        size, is_deleted = value.get("size"), value.get("isDeleted")
+        if type(size) is int and type(is_deleted) is bool:
+            return ListedFile(size, is_deleted)  # in most records; the checks below are slow
+    entry = fields.record(name)
+    return ListedFile(entry.integer("size"), entry.flag("isDeleted"))
 
 
 def _stats_to_avro(stats: ColumnStats) -> dict[str, Any]:
@@ -143,7 +148,7 @@ def _location_to_avro(location: RecordLocation) -> dict[str, Any]:
 def _location_from_avro(fields: Untyped) -> RecordLocation:
     encoding = fields.integer("fileIdEncoding")
     if encoding not in (_AS_NUMBERS, _AS_TEXT):
-        raise MalformedMetadataError(f"{fields.what}: a file id of unknown encoding {encoding}.")
+        raise MalformedMetadataError(f"{fields.what}: the file id has the unknown encoding {encoding}.")
     needed = ("fileId",) if encoding == _AS_TEXT else ("fileIdHighBits", "fileIdLowBits", "fileIndex")
     missing = [name for name in ("partitionName", "instantTime", *needed) if not fields.has(name)]
     if missing:
@@ -161,5 +166,5 @@ def _location_from_avro(fields: Untyped) -> RecordLocation:
 def _bytes(fields: Untyped, name: str) -> bytes:
     value = fields.values.get(name)
     if not isinstance(value, bytes):
-        raise MalformedMetadataError(f"{fields.what}: {name} holds a {type(value).__name__}, not bytes.")
+        raise MalformedMetadataError(f"{fields.what}: {name} contains a {type(value).__name__}, not bytes.")
     return value

@@ -33,7 +33,7 @@ def metadata_table_properties(table_name: str, version: TableVersion) -> dict[st
     """Properties of a new metadata table, without the checksum.
 
     Args:
-        table_name: name of the table that the metadata describes.
+        table_name: name of the table that the metadata table describes.
         version: table version of that table, which is also the version of its metadata table.
     """
     pairs = {
@@ -48,5 +48,5 @@ def metadata_table_properties(table_name: str, version: TableVersion) -> dict[st
 
 
 def encode_metadata_table_properties(table_name: str, version: TableVersion, *, saved_at: datetime) -> bytes:
-    """The file of a new metadata table, with its checksum."""
+    """Content of the file `hoodie.properties` of a new metadata table, with the checksum."""
     return encode_properties(metadata_table_properties(table_name, version), saved_at=saved_at)

@@ -1,10 +1,11 @@
 """Avro schema of the records of the metadata table, without descriptions (HoodieMetadataRecord; Hudi 0.15, 1.0, 1.2).
 
-Readers need the annotations: without them hudi-rs refuses the table, and the compaction of Hudi 1.2 fails on decimal
-columns. The order of fields and of branches decides the bytes of a record.
+Readers need the annotations `avro.java.string` and `logicalType`: without them hudi-rs refuses the table, and the
+compaction of Hudi 1.2 fails on decimal columns. The order of fields and of the branches of unions determines the bytes
+of a record.
 
-A metadata table that has files keeps the text in them. Hudi 1.2 writes the schema of version 9 into tables of version 8
-as well, and hudi-rs refuses to read files of both schemas in one table.
+New files of an existing metadata table repeat the schema text of its files: Hudi 1.2 writes the schema of version 9
+into tables of version 8 as well, and hudi-rs refuses to read files of both schemas in one table.
 """
 
 import json
@@ -47,7 +48,7 @@ _STORED_AS: Mapping[StatKind, _Type] = {
 
 
 def record_schema(version: TableVersion, *, with_meta_fields: bool = True) -> str:
-    """Schema of a table version, as JSON: for the first files of a metadata table.
+    """Schema of a table version, as JSON. The first files of a metadata table get this schema.
 
     Args:
         with_meta_fields: True for log files and base files, False for the extra metadata of commits.
@@ -70,14 +71,14 @@ def record_schema(version: TableVersion, *, with_meta_fields: bool = True) -> st
 
 
 def wrappers(version: TableVersion) -> list[_Type]:
-    """Branches of the union of a smallest or greatest value, with the definitions of the records in them."""
+    """Branches of the union type that stores a smallest or greatest value. Each branch defines its record type."""
     kinds = _kinds(version)
     records = [_array_wrapper(kinds) if kind is StatKind.ARRAY else _plain_wrapper(kind) for kind in kinds]
     return ["null", *records]
 
 
 def _kinds(version: TableVersion) -> list[StatKind]:
-    """The records in the union of a table version, in their order."""
+    """The record types in the union of a table version, in the order of the branches."""
     first_versions = {StatKind.LOCAL_DATE: TableVersion.V8, StatKind.ARRAY: TableVersion.V9}
     return [kind for kind in StatKind if version >= first_versions.get(kind, version)]
 

@@ -27,17 +27,20 @@ class RecordFormat:
     """Converts records with one schema: the schema of an HFile, or `record_schema` for new files.
 
     Raises:
-        MalformedMetadataError: the text is no Avro schema of a record, or reading with it is not bounded in cost.
+        MalformedMetadataError: the text is not an Avro schema of a record, or the cost of reading with this schema is
+            not bounded.
     """
 
     def __init__(self, schema: str) -> None:
+        self.schema = schema
+        """The Avro schema, as JSON."""
         self._schema, self._fields = _parsed(schema)
 
     def encode(self, record: MetadataRecord) -> Entry:
-        """Entry of a record.
+        """HFile entry of a record.
 
         Raises:
-            MalformedMetadataError: the schema has no place for this type of record or for a value in it.
+            MalformedMetadataError: the schema has no field for this type of record, or for a value in the record.
         """
         field = FIELDS[record.record_type]
         values = dict.fromkeys(self._fields)
@@ -63,10 +66,11 @@ class RecordFormat:
         return {name: payload.get(name) for name in names}
 
     def decode(self, entry: Entry) -> MetadataRecord:
-        """Record of an entry.
+        """Record of an HFile entry.
 
         Raises:
-            MalformedMetadataError: the bytes are no such record, or have a type that this release does not know.
+            MalformedMetadataError: the bytes are not a record with this schema, or this release does not know the type
+                of the record.
         """
         key = _text(entry[0])
         what = f"Metadata table record {key[:80]!r}"
@@ -94,17 +98,19 @@ class RecordFormat:
                 f"{what}: the {len(data)} bytes cannot be read: {error!r}"
             ) from error
         if source.tell() != len(data) or not isinstance(values, dict):
-            raise MalformedMetadataError(f"{what}: {len(data) - source.tell()} bytes after its end.")
+            raise MalformedMetadataError(
+                f"{what}: {len(data) - source.tell()} bytes follow the end of the record."
+            )
         return values
 
 
 @lru_cache(maxsize=_CACHED_SCHEMAS)
 def _parsed(text: str) -> tuple[Any, dict[str, tuple[str, ...]]]:
-    """The schema, and for each of its fields the fields of the record in it; none for other types."""
+    """The schema, and a map from each field to the fields of its record; no fields if the field is not a record."""
     try:
         schema = bounded_schema(json.loads(text))
         if not isinstance(schema, dict) or schema["type"] != "record":
-            raise ValueError("the schema is no record")
+            raise ValueError("the schema is not the schema of a record")
         fields = {field["name"]: _fields_of_record(field["type"]) for field in schema["fields"]}
         return fastavro.parse_schema(schema), fields
     except Exception as error:  # fastavro and json raise many kinds of error for damaged schemas

@@ -1,6 +1,7 @@
-"""Smallest and greatest values of columns, as records inside a union (HoodieMetadataColumnStats, Hudi 1.2).
+"""Smallest and greatest values of columns in Avro form (HoodieMetadataColumnStats, Hudi 1.2).
 
-A value in Avro form is None or a pair: full name of the record, and its fields.
+Avro stores such a value as null or as a record, which wraps the value. Here the Avro form is None or a pair: full name
+of the record type, and fields of the record.
 """
 
 from collections.abc import Mapping
@@ -37,15 +38,15 @@ def to_avro(value: StatValue | None) -> AvroValue | None:
 
 
 def from_avro(value: object, what: str) -> StatValue | None:
-    """Value of an Avro form.
+    """The value that an Avro form contains.
 
     Raises:
-        MalformedMetadataError: the union has a record that is no such value.
+        MalformedMetadataError: the Avro form is not a record that wraps a value, or the value has a wrong type.
     """
     if value is None:
         return None
     if not isinstance(value, tuple) or len(value) != 2 or not isinstance(value[1], Mapping):
-        raise MalformedMetadataError(f"{what}: a {type(value).__name__} where a wrapped value is expected.")
+        raise MalformedMetadataError(f"{what}: a wrapped value is expected, not a {type(value).__name__}.")
     kind, fields = _kind(str(value[0]), what), value[1]
     if kind is StatKind.ARRAY:
         items = fields.get(_ARRAY_FIELD) or ()
@@ -77,7 +78,7 @@ def decimal_of_bytes(unscaled: bytes, scale: int) -> Decimal:
 
 
 def decimal_wrapper(value: Decimal) -> StatValue:
-    """A decimal as table version 6 stores it: with 15 digits after the point, whatever the column has."""
+    """A decimal in the form of index version V1: with 15 digits after the point, whatever scale the column has."""
     return StatValue(StatKind.DECIMAL, decimal_bytes(value, _DECIMAL_WRAPPER_SCALE))
 
 
@@ -85,7 +86,7 @@ def _plain(stored: Any, kind: StatKind, what: str) -> Any:
     expected = _TYPES.get(kind, int)
     # In Python a boolean is also an int; in Hudi's records it is not.
     if not isinstance(stored, expected) or (expected is int and isinstance(stored, bool)):
-        raise MalformedMetadataError(f"{what}: a {kind.value} with a {type(stored).__name__}.")
+        raise MalformedMetadataError(f"{what}: a {kind.value} contains a {type(stored).__name__}.")
     return stored
 
 

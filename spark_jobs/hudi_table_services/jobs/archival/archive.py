@@ -6,13 +6,14 @@ The job reads only file names and metadata. It needs no Spark.
 import logging
 from dataclasses import replace
 
+from hudi_table_services.commits.archive_writing import ArchiveWriter, archive_writer
 from hudi_table_services.commits.instants import remove_archived
 from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.archival import ArchiveReport, ArchiveRequest
 from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.text import counted
 from hudi_table_services.jobs.archival.checks import archival_facts, barriers
-from hudi_table_services.jobs.archival.writing import ArchiveWriter, archive_writer
 from hudi_table_services.model.archival import ArchivalBound, ArchivalPlan
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.archival import resolve_archive_options
@@ -34,7 +35,7 @@ def archive(
 ) -> JobResult:
     """Move the oldest completed instants into the archive. A preview only reports these instants.
 
-    If a job dies, the next job finishes its work, and deletes the instants that the archive already contains.
+    If a job dies, the next job finishes the work of the dead job, and deletes the instants that the archive contains.
 
     Raises:
         HudiTableServiceError: see the module `errors`. The timeline is unchanged until the archive is written.
@@ -43,7 +44,7 @@ def archive(
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
     # No data file changes, so the metadata table stays valid and is not switched off.
-    check_writable(config, request.table_name, metadata_enable=False)
+    check_writable(config, request.table_name, updates_metadata=False)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
     return _ArchiveJob(request, options, table).run()
 
@@ -88,7 +89,7 @@ class _ArchiveJob:
         """Plan again under the lock, and archive.
 
         Args:
-            checked_until: requested time up to which files were checked. Later instants are not archived.
+            checked_until: requested time up to which files were checked. Instants after this time are not archived.
         """
         timeline = self._table.load_timeline()
         archived = self._writer.already_archived(timeline)
@@ -110,7 +111,7 @@ class _ArchiveJob:
             remove_archived(self._table, plan.instants, lock=lock)
         with self._watch.phase("merge"):
             files += self._writer.maintain()
-        _LOG.info("Archived %d instants: %s", len(plan.instants), plan.reason)
+        _LOG.info("Archived %s: %s", counted(len(plan.instants), "instant"), plan.reason)
         return self._result(timeline, plan, Outcome.COMPLETED, files=files)
 
     def _result(

@@ -55,8 +55,8 @@ def _metadata_compacted_at(table: TableAccess) -> str:
 def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant]) -> tuple[ArchivalBound, ...]:
     """Bounds on archival, without which readers would see files that they do not see now.
 
-    The bounds hide two kinds of files: files of replaced file groups that no clean has deleted, and files of writes
-    that never completed. Every partition is listed once.
+    Two kinds of files need a bound: files of replaced file groups that no clean has deleted, and files of writes that
+    never completed. Every partition is listed once.
     """
     leaving_identities = {i.identity for i in leaving}
     staying = Timeline(tuple(i for i in timeline if i.identity not in leaving_identities))
@@ -70,8 +70,8 @@ def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant])
         if first <= base.instant_time < first_after:
             unknown[base.instant_time] = join_path(path, base.file_name)
     for time in never_completed(table, unknown.keys() - completed):
-        # Readers see all files that are older than the first write on the timeline. Therefore the completed write that
-        # precedes the write that never completed must stay on the timeline.
+        # Readers see every file whose write is older than the first write on the timeline. Therefore a completed write
+        # that is older than the incomplete write must stay on the timeline.
         before = completed[bisect_left(completed, time) - 1]
         reason = f"files of {time}, which never completed, would count as committed ({unknown[time]})"
         found.add(ArchivalBound(time=before, reason=reason))

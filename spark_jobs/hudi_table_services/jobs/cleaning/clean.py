@@ -15,6 +15,7 @@ from hudi_table_services.commits.pending_writes import clear_pending_writes
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.result import JobResult
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import CommitConflictError
 from hudi_table_services.hudi_format.table_service_plans import encode_clean_plan
 from hudi_table_services.jobs.cleaning.deletion import CompletedClean, carry_out
@@ -120,8 +121,14 @@ class _CleanJob:
         self._watch = Stopwatch()
         self._report = CleanReporter(request, options, self._watch)
         config = read_table_config(storage)
-        check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
-        self._table = TableAccess(storage=storage, clock=clock, config=config)
+        updates = not request.preview and options.metadata.enable is not False
+        check_writable(config, request.table_name, updates_metadata=updates)
+        self._table = TableAccess(
+            storage=storage,
+            clock=clock,
+            config=config,
+            metadata=options.metadata,
+        )
 
     def run(self) -> JobResult:
         if not self._request.preview:
@@ -140,9 +147,7 @@ class _CleanJob:
             pending = self._request_clean(view, proposal)
             if pending is not None:
                 return self._report.cleaned(self._carry_out(pending))
-            _LOG.info(
-                "Commits, savepoints or plans changed during planning; planning again (%d)", attempt + 1
-            )
+            _LOG.info("Commits, savepoints or plans changed during round %d of planning", attempt + 1)
         raise CommitConflictError(
             f"Commits were undone, or savepoints or plans of services changed, {_ATTEMPTS} times in a row.",
             hint="Nothing was deleted; run the request again.",
@@ -176,9 +181,11 @@ class _CleanJob:
     def _visible_names(self, pending: PendingClean) -> frozenset[str]:
         """Names of the files that readers now see in the partitions of a plan.
 
-        A plan that is old, or that Hudi made, may delete files that readers now see.
+        A plan that is old, or that Hudi made, may delete files that readers now see. As for all deletions, the files
+        are listed in the folders.
         """
-        snapshot = load_snapshot(self._storage, sorted(planned_names(pending.plan)))
+        partitions = sorted(planned_names(pending.plan))
+        snapshot = load_snapshot(self._storage, partitions, metadata_enable=False)
         return frozenset(s.base_file.file_name for s in snapshot.all_slices if s.base_file)
 
     def _load_view(self) -> _TimelineView:
@@ -206,7 +213,7 @@ class _CleanJob:
         if count >= wanted or has_work:
             return None
         where = "since the last clean" if view.before else "on the active timeline, which has no clean"
-        return f"{count} of {wanted} commits {where}"
+        return f"{count} of {counted(wanted, 'commit')} {where}"
 
     def _plan(self, view: _TimelineView) -> _CleanProposal:
         options, retention = self._options.clean, view.retention
@@ -279,7 +286,7 @@ class _CleanJob:
         """Request the clean. Returns None if pinned files changed, a commit was undone, or a restore is pending."""
         writes = view.timeline.completed_writes
         options = self._options.clean
-        # If this clean skips partitions, the next clean must not rely on the notes of this clean.
+        # If this clean skips partitions, the next clean must not rely on what this clean records.
         is_partial = bool(options.partition_regex or options.partitions_selected)
         notes = notes_for_the_next_clean(proposal.savepoints, proposal.recheck_by_next_clean)
         request = self._request

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 
 from hudi_table_services.commits.commit_point import complete, prepare_deletion
 from hudi_table_services.commits.instants import begin_clean
+from hudi_table_services.commits.table_change import cleaned_files
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InstantExistsError, InstantVanishedError
 from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE
-from hudi_table_services.hudi_format.table_service_plans import encode_clean_metadata
 from hudi_table_services.model.instant import Instant, InstantState
 from hudi_table_services.planning.cleaning.stored_plan import clean_metadata, planned_names
 from hudi_table_services.storage.locks.lock import TableLock
@@ -34,7 +35,7 @@ class Deletions:
     """Result of deleting the files of a plan, as maps from partition path to file names.
 
     Attributes:
-        kept: files that a savepoint, a plan or readers now need. The clean does not list them as deleted.
+        kept: files that a savepoint, a plan or readers now need. The clean does not list these files as deleted.
         emptied: partitions whose folder was removed.
     """
 
@@ -55,7 +56,9 @@ class CompletedClean:
 def carry_out(
     table: TableAccess, clean: PendingClean, lock: TableLock, *, protected: Collection[str], parallelism: int
 ) -> CompletedClean:
-    """Delete the files of the plan and complete the clean. Repeated calls, even in two jobs at once, do no harm.
+    """Delete the files of the plan and complete the clean.
+
+    Repeated calls do no harm, even if two jobs make them at the same time.
 
     Args:
         protected: names of files that must stay even if the plan contains them.
@@ -84,11 +87,13 @@ def carry_out(
             emptied=emptied,
         )
         try:
-            completed = complete(table, instant, encode_clean_metadata(metadata), lock=lock)
+            completed = complete(table, instant, cleaned_files(metadata), lock=lock)
         except (InstantExistsError, InstantVanishedError):
             _LOG.info("Another job completed clean %s.", instant.requested_time)
             return CompletedClean(None, deletions)
-    _LOG.info("Completed clean %s: %d files", completed.requested_time, metadata.total_files_deleted)
+    _LOG.info(
+        "Completed clean %s: %s", completed.requested_time, counted(metadata.total_files_deleted, "file")
+    )
     return CompletedClean(completed, deletions)
 
 
@@ -131,7 +136,7 @@ def _with_progress(outcomes: Iterator[frozenset[_File]], total: int) -> Iterator
     next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
     for number, outcome in enumerate(outcomes, start=1):
         if time.monotonic() >= next_line:
-            _LOG.info("Deleted %d of %d files", min(number * _PORTION, total), total)
+            _LOG.info("Deleted %d of %s", min(number * _PORTION, total), counted(total, "file"))
             next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
         yield outcome
 
@@ -143,8 +148,8 @@ def _frozen(names: Mapping[str, list[str]]) -> dict[str, tuple[str, ...]]:
 def _remove_partitions(table: TableAccess, partitions: Collection[str]) -> tuple[str, ...]:
     """Remove folders that contain only their own metadata file. Returns the removed folders.
 
-    Call it under the table lock. While writes are pending, no folder is removed: a pending write may create a file in
-    the folder, and without the metadata file Hudi would not find that file.
+    Call this function under the table lock. While writes are pending, no folder is removed: a pending write may create
+    a file in the folder, and without the metadata file Hudi would not find that file.
     """
     if not partitions or any(i.action.writes_data for i in table.load_timeline().pending):
         return ()

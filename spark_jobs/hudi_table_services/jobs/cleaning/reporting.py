@@ -7,6 +7,7 @@ from dataclasses import replace
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.cleaning import CleanedPartition, CleanReport, CleanRequest
 from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.text import counted
 from hudi_table_services.jobs.cleaning.deletion import CompletedClean
 from hudi_table_services.model.cleaning import FilesToDelete, Retention
 from hudi_table_services.model.instant import Instant
@@ -36,7 +37,7 @@ class CleanReporter:
     def finished(self, instant: Instant, completed: CompletedClean) -> None:
         """Add a clean that an earlier job had left pending."""
         deleted = sum(map(len, completed.deletions.deleted.values()))
-        _LOG.info("Finished pending clean %s: deleted %d files", instant.requested_time, deleted)
+        _LOG.info("Finished pending clean %s: deleted %s", instant.requested_time, counted(deleted, "file"))
         self._report = replace(self._report, finished=(*self._report.finished, instant.requested_time))
 
     def planned(
@@ -53,11 +54,11 @@ class CleanReporter:
         files = sum(len(each.sizes) for each in outdated)
         size = sum(sum(each.sizes.values()) for each in outdated)
         _LOG.info(
-            "%d outdated files (%.1f MiB) in %d of %d partitions",
-            files,
+            "Found %s (%.1f MiB) in %d of %s",
+            counted(files, "outdated file"),
             size / _MIB,
             sum(1 for each in outdated if each.sizes),
-            partitions_listed,
+            counted(partitions_listed, "partition"),
         )
         _LOG.info("Retention: %s", retention.reason)
 
@@ -112,7 +113,9 @@ class CleanReporter:
         )
         self._report = replace(self._report, partitions=partitions)
         result = replace(
-            self._result(Outcome.COMPLETED), reused=True, reason="an earlier attempt of this request cleaned"
+            self._result(Outcome.COMPLETED),
+            reused=True,
+            reason="an earlier attempt of this request completed the clean",
         )
         return _of_instant(result, past.instant)
 

@@ -13,6 +13,7 @@ from hudi_table_services.commits.undo import (
 )
 from hudi_table_services.contract.clustering import CancelClusteringRequest
 from hudi_table_services.contract.result import JobResult
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InstantHeldError, InvalidRequestError
 from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
 from hudi_table_services.model.instant import Action
@@ -40,7 +41,7 @@ def cancel_clustering(
     """Cancel the plans that the request names, or all pending plans that are older than the request's limit.
 
     If the request names a plan that is being executed, the job fails. If the request names no plans, the job skips
-    plans that are being executed. Cancelling a plan twice changes nothing.
+    plans that are being executed. Cancelling a plan a second time changes nothing.
 
     Raises:
         InstantHeldError: a plan that the request names is being executed.
@@ -52,8 +53,13 @@ def cancel_clustering(
         clock or SystemClock(),
     )
     config = read_table_config(storage)
-    check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
-    table = TableAccess(storage=storage, clock=clock, config=config)
+    check_writable(config, request.table_name, updates_metadata=False)
+    table = TableAccess(
+        storage=storage,
+        clock=clock,
+        config=config,
+        metadata=options.metadata,
+    )
     report = ClusteringReporter(request, options.warnings, Stopwatch())
     with table_lock(storage, options.lock, clock) as lock:
         if not request.preview:
@@ -86,9 +92,9 @@ def cancel_expired(table: TableAccess, options: ClusteringJobOptions) -> tuple[C
         expired = _old_enough(table, options.expires_after_minutes, options)
         for clustering in expired:
             _LOG.warning(
-                "Cancelling clustering %s, pending for more than %d minutes.",
+                "Cancelling clustering %s, pending for more than %s.",
                 clustering.instant.requested_time,
-                options.expires_after_minutes,
+                counted(options.expires_after_minutes, "minute"),
             )
             lock.verify()
             drop_plan(table, clustering)
@@ -126,7 +132,9 @@ def _is_being_undone(timeline: Timeline) -> bool:
 
 
 def drop_plan(table: TableAccess, clustering: Clustering) -> None:
-    """Delete the files of a plan and remove the plan. Call it under the table lock, after checking the heartbeat.
+    """Delete the files of a plan and remove the plan.
+
+    Call this function under the table lock, after checking the heartbeat.
 
     The heartbeat is removed last. If it were removed first and the cancellation died, other jobs would find a plan
     without a heartbeat and assume that Hudi is executing the plan.

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hudi_table_services.commits.commit_point import facts_to_collect
 from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
-from hudi_table_services.commits.plan_attempt import ClusteringAttempt, replaced_without
+from hudi_table_services.commits.plan_attempt import ClusteringAttempt
 from hudi_table_services.commits.staging_area import StagingArea
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.clustering import (
@@ -20,15 +21,17 @@ from hudi_table_services.contract.clustering import (
     ExecuteClusteringRequest,
 )
 from hudi_table_services.contract.result import JobResult
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import FileGroupConflictError, HudiTableServiceError, InvalidRequestError
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.clustering.file_layouts import footer_of
-from hudi_table_services.execution.clustering.rewrite import GroupOutcome, GroupTask, InputFile, RewriteJob
+from hudi_table_services.execution.clustering.rewrite import GroupOutcome, GroupTask, RewriteJob
 from hudi_table_services.execution.clustering.run import rewrite_groups
-from hudi_table_services.execution.file_groups import new_file_id
+from hudi_table_services.execution.metadata_table.collected_facts import FactsToCollect
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
 from hudi_table_services.jobs.clustering.cancel import finish_cancellations
-from hudi_table_services.jobs.clustering.executed import DroppedPlan, ExecutedPlan, FailedPlan
+from hudi_table_services.jobs.clustering.executed import DroppedPlan, ExecutedPlan, FailedPlan, facts_of
+from hudi_table_services.jobs.clustering.group_files import committed_files, group_tasks
 from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 from hudi_table_services.jobs.writing.file_settings import bloom_settings, parquet_format
@@ -37,7 +40,12 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.schema import StructType
 from hudi_table_services.model.table_service_plans import ClusteringGroup
 from hudi_table_services.model.table_snapshot import TableSnapshot
-from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation, WriteStat
+from hudi_table_services.model.write_stat import (
+    REQUEST_ID_KEY,
+    SCHEMA_KEY,
+    CommitMetadata,
+    WriteOperation,
+)
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
 from hudi_table_services.planning.clustering.outdated_plans import (
@@ -117,7 +125,7 @@ def run_clustering(
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A plan, and the groups of the plan whose files are still the latest files of their file groups."""
+    """A plan, and those of its groups whose files are still the latest files of their file groups."""
 
     clustering: Clustering
     settings: SettledSlice
@@ -144,8 +152,13 @@ class _ExecuteJob:
         self._watch = Stopwatch()
         self._report = ClusteringReporter(request, options.warnings, self._watch, spark)
         config = read_table_config(storage)
-        check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
-        self._table = TableAccess(storage=storage, clock=clock, config=config)
+        check_writable(config, request.table_name, updates_metadata=options.metadata.enable is not False)
+        self._table = TableAccess(
+            storage=storage,
+            clock=clock,
+            config=config,
+            metadata=options.metadata,
+        )
 
     def run(self, instants: Sequence[str]) -> JobResult:
         request_id, expires = self._request.request_id, self._options.expires_after_minutes
@@ -163,7 +176,7 @@ class _ExecuteJob:
         failed: list[FailedPlan] = []
         for number, clustering in enumerate(chosen, start=1):
             time = clustering.instant.requested_time
-            _LOG.info("Clustering %s, %d of %d", time, number, len(chosen))
+            _LOG.info("Executing clustering %s (%d of %d)", time, number, len(chosen))
             try:
                 ended.append(self._execute(clustering))
             except HudiTableServiceError as error:
@@ -198,7 +211,7 @@ class _ExecuteJob:
                         raise
                     return _dropped(clustering)
         except HudiTableServiceError:
-            # Another attempt may have completed the plan by now: an attempt that was running, or that seemed dead.
+            # Another attempt may have completed the plan by now: one that was running, or one that seemed dead.
             now = ClusteringHistory.load(self._table.timeline_store, self._table.load_timeline())
             found = now.find(clustering.instant.requested_time)
             if found is not None and found.instant.is_completed:
@@ -206,7 +219,7 @@ class _ExecuteJob:
             raise
 
     def _reused(self, clustering: Clustering) -> ExecutedPlan:
-        _LOG.info("Clustering %s was completed before.", clustering.instant.requested_time)
+        _LOG.info("Clustering %s was already completed.", clustering.instant.requested_time)
         metadata = self._table.timeline_store.commit_metadata(clustering.instant)
         return ExecutedPlan(
             clustering, clustering.instant, metadata, settings=self._settings(clustering), reused=True
@@ -222,14 +235,18 @@ class _ExecuteJob:
         staging = StagingArea(
             self._storage, self._options.staging_path, self._clock, owner=f"clustering-{attempt.instant_time}"
         )
-        with staging, self._watch.phase("rewrite groups"):
-            job = self._rewrite_job(work, attempt, staging.folder)
-            what = f"clustering {attempt.instant_time} of {self._table.config.table_name}"
-            outcomes = rewrite_groups(self._spark, job, work.tasks, what)
-        with self._watch.phase("commit"):
-            instant, dropped_groups = attempt.complete(
-                work.snapshot, lambda without: self._metadata(work, outcomes, without)
-            )
+        with staging:
+            with self._watch.phase("rewrite groups"):
+                wanted = facts_to_collect(self._table, self._schema_json(work), staging.folder)
+                job = self._rewrite_job(work, attempt, staging.folder, wanted)
+                what = f"clustering {attempt.instant_time} of {self._table.config.table_name}"
+                outcomes = rewrite_groups(self._spark, job, work.tasks, what)
+            with self._watch.phase("commit"):
+                instant, dropped_groups = attempt.complete(
+                    work.snapshot,
+                    lambda without: self._metadata(work, outcomes, without),
+                    facts_of(outcomes, wanted),
+                )
         return ExecutedPlan(
             clustering,
             instant,
@@ -242,7 +259,9 @@ class _ExecuteJob:
 
     def _prepare(self, clustering: Clustering) -> _Work:
         plan = clustering.plan
-        snapshot = load_snapshot(self._storage, partitions_of(plan))
+        snapshot = load_snapshot(
+            self._storage, partitions_of(plan), metadata_enable=self._options.metadata.enable
+        )
         if not snapshot.schema_json:
             raise InvalidRequestError(f"The table at {self._storage.uri} has no schema yet.")
         groups = self._still_current(clustering, snapshot)
@@ -254,10 +273,10 @@ class _ExecuteJob:
                     f"Clustering {clustering.instant.requested_time} sorts by {name!r}, which the table does not have.",
                     hint="Cancel the plan and schedule a new one.",
                 )
-        return _Work(clustering, settings, snapshot, groups, _tasks(groups, snapshot), schema)
+        return _Work(clustering, settings, snapshot, groups, group_tasks(groups, snapshot), schema)
 
     def _still_current(self, clustering: Clustering, snapshot: TableSnapshot) -> tuple[ClusteringGroup, ...]:
-        """Groups whose files no other writer has changed since the plan was made, or is changing now.
+        """Groups whose files have not been changed by other writers since the plan was made, and are not being changed.
 
         Raises:
             FileGroupConflictError: other writers changed, or are changing, every group.
@@ -268,12 +287,12 @@ class _ExecuteJob:
         kept = tuple(group for group in unchanged if written.keys().isdisjoint(file_groups_of(group)))
         if len(kept) < len(plan.groups):
             _LOG.warning(
-                "Dropping %d of the %d groups of clustering %s: other writers have changed %d of these groups, and are "
-                "changing the others.",
-                len(plan.groups) - len(kept),
-                len(plan.groups),
+                "Clustering %s drops %d of its %s. Other writers have changed %s and are changing the other dropped "
+                "groups.",
                 time,
-                len(plan.groups) - len(unchanged),
+                len(plan.groups) - len(kept),
+                counted(len(plan.groups), "group"),
+                counted(len(plan.groups) - len(unchanged), "group"),
             )
         if not kept:
             raise FileGroupConflictError(
@@ -282,7 +301,12 @@ class _ExecuteJob:
             )
         return kept
 
-    def _rewrite_job(self, work: _Work, attempt: ClusteringAttempt, staging_folder: str) -> RewriteJob:
+    def _schema_json(self, work: _Work) -> str:
+        return to_avro_json(work.schema, self._table.config.table_name, with_meta_fields=False)
+
+    def _rewrite_job(
+        self, work: _Work, attempt: ClusteringAttempt, staging_folder: str, wanted: FactsToCollect
+    ) -> RewriteJob:
         name = self._table.config.table_name
         parquet = parquet_format(self._options.base_files)
         if work.settings.layout.is_sorted:
@@ -300,31 +324,16 @@ class _ExecuteJob:
             task_memory_bytes=self._options.task_memory_bytes,
             staging_folder=staging_folder,
             footer=footer_of(work.settings),
+            statistics_columns=wanted.statistics_columns,
+            key_staging=wanted.key_staging,
         )
 
     def _metadata(
         self, work: _Work, outcomes: Sequence[GroupOutcome], dropped_groups: frozenset[FileGroupId]
     ) -> CommitMetadata:
-        stats: list[WriteStat] = []
-        replaced: dict[str, tuple[str, ...]] = {}
-        for group, outcome in zip(work.groups, outcomes, strict=True):
-            if not dropped_groups.isdisjoint(FileGroupId(s.partition_path, s.file_id) for s in group.slices):
-                continue
-            stats.extend(file.stat for file in outcome.written)
-            for planned in group.slices:
-                replaced[planned.partition_path] = (
-                    *replaced.get(planned.partition_path, ()),
-                    planned.file_id,
-                )
-        extra = {
-            REQUEST_ID_KEY: self._request.request_id,
-            "schema": to_avro_json(work.schema, self._table.config.table_name, with_meta_fields=False),
-        }
-        ordered = {
-            path: tuple(sorted(ids))
-            for path, ids in sorted(replaced_without(replaced, dropped_groups).items())
-        }
-        return commit_metadata(stats, WriteOperation.CLUSTER, extra, ordered)
+        extra = {REQUEST_ID_KEY: self._request.request_id, SCHEMA_KEY: self._schema_json(work)}
+        stats, replaced = committed_files(work.groups, outcomes, dropped_groups)
+        return commit_metadata(stats, WriteOperation.CLUSTER, extra, replaced)
 
     def _lock(self) -> TableLock:
         return measured_lock(self._storage, self._options.lock, self._clock, self._watch)
@@ -337,31 +346,6 @@ def _dropped(clustering: Clustering) -> DroppedPlan:
     )
     _LOG.warning("%s", reason)
     return DroppedPlan(clustering, reason)
-
-
-def _tasks(groups: Sequence[ClusteringGroup], snapshot: TableSnapshot) -> tuple[GroupTask, ...]:
-    current = {s.file_group_id: s for s in snapshot.all_slices}
-    tasks: list[GroupTask] = []
-    first_number = 0
-    for index, group in enumerate(groups):
-        slices = [current[FileGroupId(s.partition_path, s.file_id)] for s in group.slices]
-        inputs = tuple(
-            InputFile(s.base_file_path, s.base_file.size_bytes)
-            for s in slices
-            if s.base_file and s.base_file_path
-        )
-        count = max(1, group.output_file_groups)
-        tasks.append(
-            GroupTask(
-                index=index,
-                partition_path=group.slices[0].partition_path,
-                inputs=inputs,
-                file_ids=tuple(new_file_id() for _ in range(count)),
-                first_number=first_number,
-            )
-        )
-        first_number += count
-    return tuple(tasks)
 
 
 def _one_error(
@@ -380,10 +364,12 @@ def _one_error(
         ]
         if executed:
             times = ", ".join(each.instant.requested_time for each in executed)
-            sentences.append(f"Completed nevertheless: {times}.")
+            sentences.append(f"These plans are completed nevertheless: {times}.")
         if dropped:
             times = ", ".join(each.clustering.instant.requested_time for each in dropped)
-            sentences.append(f"Cancelled, because other writers changed all groups of each plan: {times}.")
+            sentences.append(
+                f"These plans were cancelled, because other writers changed all groups of each plan: {times}."
+            )
         error = type(error)(" ".join(sentences), hint=error.hint)
     error.evidence = report
     return error

@@ -12,6 +12,7 @@ from hudi_table_services.contract.clustering import (
     ColumnSkipping,
 )
 from hudi_table_services.contract.result import FileStats, PartitionReport
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.model.clustering import Layout, SettledSlice
 from hudi_table_services.model.file_group import FileGroupId
@@ -23,6 +24,7 @@ from hudi_table_services.tables.clustering_history import Clustering
 
 if TYPE_CHECKING:
     from hudi_table_services.execution.clustering.rewrite import GroupOutcome
+    from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts, FactsToCollect
 
 _LOG = logging.getLogger(__name__)
 _MIB = 1 << 20
@@ -69,6 +71,18 @@ class FailedPlan:
 
     clustering: Clustering
     error: HudiTableServiceError
+
+
+def facts_of(outcomes: "Sequence[GroupOutcome]", wanted: "FactsToCollect") -> "CollectedFacts":
+    """Facts about the new files of all groups for the metadata table.
+
+    Args:
+        wanted: what the tasks collected.
+    """
+    from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts
+
+    written = [file for outcome in outcomes for file in outcome.written]
+    return CollectedFacts.of(wanted, [file.statistics for file in written], [file.keys for file in written])
 
 
 def layout_in_words(layout: Layout) -> str:
@@ -200,14 +214,14 @@ def log_executed(report: ClusteringPlanReport) -> None:
     if report.state == "reused":
         return
     _LOG.info(
-        "%s: %d files (%.1f MiB) became %d (%.1f MiB); %d rows checked, %d groups dropped",
+        "Clustering %s rewrote %s (%.1f MiB) to %d (%.1f MiB). The job checked %s and dropped %s",
         report.instant_time,
-        files_in,
+        counted(files_in, "file"),
         bytes_in / _MIB,
         files_out,
         bytes_out / _MIB,
-        report.rows_checked,
-        report.groups_given_up,
+        counted(report.rows_checked, "row"),
+        counted(report.groups_given_up, "group"),
     )
     for column in report.skipping:
         _LOG.info(

@@ -13,6 +13,7 @@ from hudi_table_services.contract.clustering import (
 )
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome
+from hudi_table_services.contract.text import counted
 from hudi_table_services.jobs.clustering.executed import (
     DroppedPlan,
     ExecutedPlan,
@@ -166,7 +167,9 @@ class ClusteringReporter:
             ),
         )
         if result.reused:
-            reason = "; ".join(filter(None, ("already completed; this job wrote nothing", result.reason)))
+            reason = "; ".join(
+                filter(None, ("all plans were completed already; nothing was written", result.reason))
+            )
             result = replace(result, reason=reason, files_before=FileStats())
         for report in reports:
             log_executed(report)
@@ -194,7 +197,7 @@ class ClusteringReporter:
         return replace(self._result(outcome, ClusteringReport(plans=plans)), reason=reason)
 
     def cancelled_before(self, reasons: Sequence[str]) -> JobResult:
-        """Result of a request whose plans were all cancelled earlier, perhaps by an earlier attempt of the request."""
+        """Result of a request whose plans are all cancelled already, perhaps by an earlier attempt of the request."""
         result = self._result(Outcome.COMPLETED, ClusteringReport())
         return replace(result, reused=True, reason="; ".join(reasons))
 
@@ -208,7 +211,10 @@ class ClusteringReporter:
     ) -> JobResult:
         for group in proposal.groups[:_REPORTED_SKIPS]:
             _LOG.info(
-                "Partition %r: %s, %.1f MiB", group.partition_path, group.reason, group.input_bytes / _MIB
+                "Planned a group in partition %r: %s, %.1f MiB",
+                group.partition_path,
+                group.reason,
+                group.input_bytes / _MIB,
             )
         report = ClusteringReport(
             plans=plans, skipped=_skips(proposal), commits=in_words(commits), commit_count=commits.count
@@ -246,8 +252,8 @@ def in_words(commits: CommitCount) -> str:
     """Text with the number of commits, and with the clustering since which the commits are counted."""
     since = commits.since
     if since is None:
-        return f"{commits.count} commits on the timeline, which has no clustering"
-    return f"{commits.count} commits since clustering {since.requested_time} ({since.state.value})"
+        return f"{counted(commits.count, 'commit')} on the timeline, which has no clustering"
+    return f"{counted(commits.count, 'commit')} since clustering {since.requested_time} ({since.state.value})"
 
 
 def _application_id(spark: "SparkSession | None") -> str | None:
@@ -261,7 +267,7 @@ def _application_id(spark: "SparkSession | None") -> str | None:
 def _skips(proposal: ClusteringProposal | None) -> tuple[str, ...]:
     skipped = proposal.skipped if proposal is not None else ()
     sentences = [
-        f"{s.partition_path or '(not partitioned)'}: {s.slices} files, {s.reason}"
+        f"{s.partition_path or '(not partitioned)'}: {counted(s.slices, 'file')}, {s.reason}"
         for s in skipped[:_REPORTED_SKIPS]
     ]
     more = len(skipped) - len(sentences)

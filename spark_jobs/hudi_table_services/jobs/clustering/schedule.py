@@ -12,6 +12,7 @@ from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.clustering import ScheduleClusteringRequest
 from hudi_table_services.contract.result import JobResult
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import CommitConflictError, InvalidRequestError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
@@ -69,7 +70,7 @@ def schedule_clustering(
 
     Raises:
         HudiTableServiceError: see the module `errors`. Either nothing was scheduled, or only the first few of several
-            plans. The next attempt of this request reports the plans that were scheduled.
+            plans were scheduled. The next attempt of this request reports the plans that were scheduled.
     """
     options = resolve_clustering_options(request)
     check_clustering_options(options.plan)
@@ -92,8 +93,13 @@ class _ScheduleJob:
         self._watch = Stopwatch()
         self._report = ClusteringReporter(request, options.warnings, self._watch)
         config = read_table_config(storage)
-        check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
-        self._table = TableAccess(storage=storage, clock=clock, config=config)
+        check_writable(config, request.table_name, updates_metadata=False)
+        self._table = TableAccess(
+            storage=storage,
+            clock=clock,
+            config=config,
+            metadata=options.metadata,
+        )
 
     def run(self) -> JobResult:
         if self._options.cancels_expired and not self._request.preview:
@@ -101,7 +107,7 @@ class _ScheduleJob:
             cancel_expired(self._table, self._options)
         for attempt in range(_ATTEMPTS):
             with self._watch.phase("load table"):
-                snapshot = load_snapshot(self._storage)
+                snapshot = load_snapshot(self._storage, metadata_enable=self._options.metadata.enable)
                 refuse_unfinished_restore(snapshot.timeline)
                 history = ClusteringHistory.load(self._table.timeline_store, snapshot.timeline)
             if not self._request.preview and (mine := history.of_request(self._request.request_id)):
@@ -122,9 +128,7 @@ class _ScheduleJob:
             instants = self._request_if_unchanged(snapshot, proposal)
             if instants:
                 return self._report.scheduled(snapshot, proposal, self._options.plan, commits, instants)
-            _LOG.info(
-                "Other writers changed planned file groups during planning; planning again (%d)", attempt + 1
-            )
+            _LOG.info("Other writers changed planned file groups during round %d of planning", attempt + 1)
         raise CommitConflictError(
             f"Other writers changed planned file groups {_ATTEMPTS} times in a row.",
             hint="Nothing was scheduled; run the request again.",
@@ -144,7 +148,7 @@ class _ScheduleJob:
         cap, waiting = self._options.plan.max_pending_plans, {each.schedule for each in history.pending}
         if cap and len(waiting) >= cap:
             return (
-                f"{len(waiting)} plans are pending, but {MAX_PENDING_PLANS} allows only {cap}: "
+                f"the table has {counted(len(waiting), 'pending plan')}, but {MAX_PENDING_PLANS} allows only {cap}: "
                 "execute or cancel plans first"
             )
         return None
@@ -166,7 +170,7 @@ class _ScheduleJob:
         return tuple((instant, store.commit_metadata(instant)) for instant in later)
 
     def _settled_by_footer(self, snapshot: TableSnapshot) -> dict[FileGroupId, SettledSlice]:
-        """Layouts of small files whose commit is no longer on the timeline; read only if the plan sorts rows."""
+        """Layouts of small files whose commit is no longer on the timeline; empty if the plan does not sort rows."""
         if not self._options.plan.layout.is_sorted:
             return {}
         known = {i.requested_time for i in snapshot.timeline.completed_writes}
@@ -183,9 +187,9 @@ class _ScheduleJob:
         return base is not None and base.size_bytes < self._options.plan.small_file_limit_bytes
 
     def _reserving(self, snapshot: TableSnapshot) -> TableSnapshot:
-        """Reserve file groups that running writes rewrite.
+        """Reserve the file groups that are being rewritten by a running write.
 
-        If a plan contained such a file group, the write or the execution of the plan would fail.
+        If a plan contained one of these file groups, the write or the execution of the plan would fail.
         """
         written = groups_being_written(self._table.timeline_store, snapshot.timeline)
         return replace(snapshot, reserved_file_groups={**written, **snapshot.reserved_file_groups})
@@ -224,7 +228,7 @@ class _ScheduleJob:
             instants.append(
                 request_instant(self._table, action, content, lock=lock, requested_time=requested_time)
             )
-            _LOG.info("Requested clustering %s with %d groups", requested_time, len(groups))
+            _LOG.info("Requested clustering %s with %s", requested_time, counted(len(groups), "group"))
         return tuple(instants)
 
     def _to_uri(self, path: str) -> str:

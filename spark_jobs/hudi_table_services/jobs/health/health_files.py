@@ -17,9 +17,14 @@ from hudi_table_services.tables.written_files import WrittenFiles
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFindings:
-    """Measures of files, and the sorted paths of the measured files."""
+    """Measures of files, and the sorted paths of the measured files.
+
+    Attributes:
+        listed: every folder with its files.
+    """
 
     measures: Mapping[str, float]
+    listed: Mapping[str, tuple[StoredObject, ...]]
     leftovers: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     foreign: tuple[str, ...] = ()
@@ -54,6 +59,7 @@ def check_files(
             "leftover_files": float(len(leftovers)),
             "leftover_bytes": float(sum(each.size_bytes for each in leftovers)),
         },
+        listed=listed,
         leftovers=tuple(sorted(each.path for each in leftovers)),
         missing=tuple(f"{path}: {fault}" for path, fault in sorted((missing or {}).items())),
         foreign=foreign,

@@ -12,12 +12,14 @@ from hudi_table_services.contract.result import FileStats, JobResult, Outcome
 from hudi_table_services.errors import CorruptTableError, UnhealthyTableError
 from hudi_table_services.jobs.archival.checks import archival_facts
 from hudi_table_services.jobs.health.health_files import check_files
+from hudi_table_services.jobs.health.metadata_table_check import check_metadata_table
 from hudi_table_services.model.cleaning import Retention
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.archival import DEFAULT_ARCHIVAL
 from hudi_table_services.options.cleaning import resolve_clean_options
+from hudi_table_services.options.cleaning_job_options import CleanJobOptions
 from hudi_table_services.options.keys.writing import SMALL_FILE_LIMIT
 from hudi_table_services.planning.archival import plan_archival
 from hudi_table_services.planning.cleaning.retention import retain_from
@@ -55,7 +57,7 @@ def table_health(
             error contains the report.
         HudiTableServiceError: the table cannot be read.
     """
-    resolve_clean_options(_clean_request(request))  # reports a wrong key before anything is read
+    _clean_options(request)  # reports a wrong key before anything is read
     watch = Stopwatch()
     storage = storage or open_storage(request.base_path, request.storage_options)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=read_table_config(storage))
@@ -111,7 +113,7 @@ def _inspect(table: TableAccess, request: HealthRequest) -> _Inspection:
         metadata_table=config.metadata_partitions,
     )
     try:
-        snapshot = load_snapshot(table.storage)
+        snapshot = load_snapshot(table.storage, metadata_enable=_clean_options(request).metadata.enable)
         return _inspect_snapshot(table, request, snapshot, report)
     except CorruptTableError as error:
         damaged = replace(report, damage=str(error), measures={"damaged": 1.0})
@@ -129,6 +131,7 @@ def _inspect_snapshot(
     retention = _retention(table, request, timeline, retained_before)
     written = WrittenFiles(table.timeline_store)
     files = check_files(table, snapshot, written, retained_before)
+    metadata = check_metadata_table(table, timeline, files.listed)
     history = ClusteringHistory.load(table.timeline_store, timeline)
     counted = count_commits(timeline, history.requested_times, written.operations(timeline))
     last = _newest(timeline, Action.CLEAN)
@@ -145,6 +148,7 @@ def _inspect_snapshot(
         **_pending_measures(pending),
         **small_file_measures(partitions),
         **files.measures,
+        **metadata.measures,
     }
     sizes = [each.size_bytes for each in snapshot.all_slices]
     writes = timeline.completed_writes
@@ -166,12 +170,13 @@ def _inspect_snapshot(
         leftover_examples=files.leftovers[:_EXAMPLES],
         missing_examples=files.missing[:_EXAMPLES],
         foreign_examples=files.foreign[:_EXAMPLES],
+        metadata_table_state=metadata.state,
     )
     return _Inspection(found, FileStats.of(sizes))
 
 
-def _clean_request(request: HealthRequest) -> CleanRequest:
-    return CleanRequest(base_path=request.base_path, options=request.options)
+def _clean_options(request: HealthRequest) -> CleanJobOptions:
+    return resolve_clean_options(CleanRequest(base_path=request.base_path, options=request.options))
 
 
 def _retention(
@@ -179,9 +184,10 @@ def _retention(
 ) -> Retention:
     """Retention of a clean with these options.
 
-    The function ignores the floor that protects running queries, because this protection expires by itself.
+    The function ignores ``hoodie.airflow.clean.floor.hours``, which protects running queries, because this protection
+    expires by itself.
     """
-    options = resolve_clean_options(_clean_request(request)).clean
+    options = _clean_options(request).clean
     visible_at = visible_times(table.storage, table.timeline_store, table.config, timeline)
     return retain_from(
         timeline,

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hudi_table_services.commits.commit_point import prepare_deletion
+from hudi_table_services.commits.commit_point import prepare_orphan_deletion
 from hudi_table_services.contract.recovery import OrphanFile, OrphanReport, RepairOrphansRequest
 from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InvalidRequestError, ObjectNotFoundError, StorageError
 from hudi_table_services.options.timeline_only import ServiceOptions, resolve_service_options
 from hudi_table_services.planning.recovery.orphans import (
@@ -52,12 +53,17 @@ def repair_orphan_files(
     check_writable(
         config,
         request.table_name,
-        metadata_enable=options.metadata_enable if request.execute else False,
+        updates_metadata=request.execute and options.metadata.enable is not False,
     )
     if request.backup_path:
         backup = backup or open_storage(request.backup_path, request.storage_options)
         _require_outside(storage, backup)
-    table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
+    table = TableAccess(
+        storage=storage,
+        clock=clock or SystemClock(),
+        config=config,
+        metadata=options.metadata,
+    )
     return _RepairJob(request, options, table, backup).run()
 
 
@@ -88,7 +94,7 @@ class _RepairJob:
         found = self._search.find()
         report = _report(found)
         for reason, count in report.by_reason.items():
-            _LOG.info("%d files: %s", count, reason)
+            _LOG.info("%s: %s", counted(count, "file"), reason)
         if not (found.files or found.folders or found.heartbeats):
             return self._result(
                 Outcome.NOTHING_TO_DO, report, _why_nothing(found, self._request.older_than_hours)
@@ -97,9 +103,9 @@ class _RepairJob:
             return self._result(Outcome.PLANNED, report, "nothing was deleted: --execute was not given")
         if len(found.files) > self._request.max_files:
             raise InvalidRequestError(
-                f"{len(found.files)} files belong to no instant, but the request allows the deletion of at most "
-                f"{self._request.max_files} files.",
-                hint="Nothing was deleted. List the files without --execute; then raise --max-files.",
+                f"The table contains {counted(len(found.files), 'orphan')}, but the request allows the deletion of "
+                f"at most {counted(self._request.max_files, 'file')}.",
+                hint="Nothing was deleted. Run the job without --execute to list the files; then raise --max-files.",
             )
         self._copy(list(found.files))
         with table_lock(self._table.storage, self._options.lock, self._table.clock) as lock:
@@ -122,7 +128,7 @@ class _RepairJob:
                     path=stored.path,
                     hint="Nothing was deleted; run the request again.",
                 )
-        _LOG.info("Copied %d files to %s", len(files), self._backup.uri)
+        _LOG.info("Copied %s to %s", counted(len(files), "file"), self._backup.uri)
 
     def _delete(self, found: Orphans, report: OrphanReport, lock: TableLock) -> OrphanReport:
         known = self._search.known_instants()
@@ -130,7 +136,7 @@ class _RepairJob:
         failed: list[str] = []
         if to_delete:
             lock.verify()
-            prepare_deletion(self._table)
+            prepare_orphan_deletion(self._table, [stored.path for stored in to_delete])
         for first in range(0, len(to_delete), _PORTION):
             lock.verify()
             portion = [stored.path for stored in to_delete[first : first + _PORTION]]
@@ -191,11 +197,11 @@ def _why_nothing(found: Orphans, older_than_hours: float) -> str:
     reasons = ["every data file belongs to an instant"]
     if found.too_young:
         reasons = [
-            f"{found.too_young} files that belong to no instant are younger than {older_than_hours:g} h "
+            f"the table contains {counted(found.too_young, 'orphan')} younger than {older_than_hours:g} h "
             "(--older-than-hours); every other data file belongs to an instant"
         ]
     if found.foreign_files:
-        files = "1 foreign file" if found.foreign_files == 1 else f"{found.foreign_files} foreign files"
+        files = counted(found.foreign_files, "foreign file")
         reasons.append(f"the partitions contain {files}; no job touches foreign files")
     return "; ".join(reasons)
 

@@ -8,6 +8,7 @@ from hudi_table_services.commits.undo_checks import undone_files
 from hudi_table_services.contract.recovery import RecoveryReport, UndoneInstant
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import MalformedMetadataError
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.tables.table import TableAccess
@@ -47,6 +48,11 @@ class RecoveryReporter:
         for warning in self._warnings:
             _LOG.warning("%s", warning)
 
+    def warn(self, sentence: str) -> None:
+        """Add a warning to the result."""
+        _LOG.warning("%s", sentence)
+        self._warnings = (*self._warnings, sentence)
+
     def finished(self, instants: Iterable[Instant]) -> None:
         """Add rollbacks and restores that an earlier job had left pending."""
         times = tuple(i.requested_time for i in instants)
@@ -61,12 +67,12 @@ class RecoveryReporter:
         self._report = replace(self._report, undone=tuple(undone))
         for each in undone:
             _LOG.info(
-                "%s %s (%s): %d files, %d rows",
+                "%s %s (%s) is to be undone, with %s and %s",
                 each.action,
                 each.instant_time,
                 each.state,
-                each.file_count,
-                each.row_count,
+                counted(each.file_count, "file"),
+                counted(each.row_count, "row"),
             )
 
     def previewed(self) -> JobResult:

@@ -6,16 +6,22 @@ refuse the table.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hudi_table_services.commits.commit_point import complete
+from hudi_table_services.commits.commit_point import complete, is_in_base_files
 from hudi_table_services.commits.instants import begin_restore, remove_without_plan, request_instant
+from hudi_table_services.commits.metadata_table_building.restored import (
+    build_after_restore,
+    drop_before_restore,
+)
 from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
+from hudi_table_services.commits.table_change import NoFiles
 from hudi_table_services.commits.undo import finish_pending_rollbacks, undo_in_place
 from hudi_table_services.commits.undo_checks import require_dead
 from hudi_table_services.contract.recovery import RestoreRequest
 from hudi_table_services.contract.result import JobResult
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import CorruptTableError, InvalidRequestError, MalformedMetadataError
 from hudi_table_services.hudi_format.avro_container import container_notes
 from hudi_table_services.hudi_format.table_service_plans import (
@@ -49,6 +55,8 @@ from hudi_table_services.tables.table import TableAccess, check_writable
 from hudi_table_services.tables.timeline_edge import require_nothing_hidden, require_nothing_shown
 
 _LOG = logging.getLogger(__name__)
+_DROPPED_KEY = "airflow.dropped_metadata_partitions"
+"""Note in the plan of a restore: partitions of the metadata table that the restore drops and builds again."""
 
 
 def restore(
@@ -70,9 +78,14 @@ def restore(
     check_writable(
         config,
         request.table_name,
-        metadata_enable=False if request.preview else options.metadata_enable,
+        updates_metadata=False,
     )
-    table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
+    table = TableAccess(
+        storage=storage,
+        clock=clock or SystemClock(),
+        config=config,
+        metadata=options.metadata,
+    )
     job = _RestoreJob(request, options, table)
     if request.preview:
         return job.preview()
@@ -83,11 +96,17 @@ def restore(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingRestore:
-    """A restore on the timeline that is not completed. `request_id` is empty if Hudi requested the restore."""
+    """A restore on the timeline that is not completed.
+
+    Attributes:
+        request_id: empty if Hudi requested the restore.
+        dropped: partitions of the metadata table that the restore drops and builds again.
+    """
 
     instant: Instant
     plan: RestorePlan
     request_id: str = ""
+    dropped: tuple[str, ...] = ()
 
 
 def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRestore, ...]:
@@ -105,9 +124,10 @@ def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRes
         content = table.timeline_store.read_requested(instant)
         if content:
             with naming(table.timeline_store.requested_path_of(instant)):
-                requested_by = container_notes(content).get(REQUEST_ID_KEY, "")
+                notes = container_notes(content)
                 plan = decode_restore_plan(content)
-            found.append(PendingRestore(instant=instant, plan=plan, request_id=requested_by))
+            id_, dropped = notes.get(REQUEST_ID_KEY, ""), _dropped_in(notes)
+            found.append(PendingRestore(instant=instant, plan=plan, request_id=id_, dropped=dropped))
         elif instant.state is InstantState.INFLIGHT:
             raise MalformedMetadataError(
                 f"{table.timeline_store.requested_path_of(instant)} is empty although the restore has started.",
@@ -135,6 +155,8 @@ def carry_out_restore(table: TableAccess, pending: PendingRestore, lock: TableLo
     timeline = table.load_timeline()
     present = {r.requested_time: _writes_at(timeline, r.requested_time) for r in references}
     require_dead(table, (i for each in present.values() for i in each))
+    if is_in_base_files(table, [i for each in present.values() for i in each]):
+        drop_before_restore(table, lock)
     if instant.state is InstantState.REQUESTED:
         instant = begin_restore(table, instant)
     rollbacks: dict[str, tuple[RollbackMetadata, ...]] = {}
@@ -151,9 +173,13 @@ def carry_out_restore(table: TableAccess, pending: PendingRestore, lock: TableLo
         rollbacks=rollbacks,
         restored_instants=references,
     )
-    completed = complete(table, instant, encode_restore_metadata(metadata), lock=lock)
+    completed = complete(table, instant, NoFiles(content=encode_restore_metadata(metadata)), lock=lock)
     _LOG.info("Completed restore %s to savepoint %s", completed.requested_time, plan.savepoint_to_restore)
     return completed
+
+
+def _dropped_in(notes: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(filter(None, notes.get(_DROPPED_KEY, "").split(",")))
 
 
 def _writes_at(timeline: Timeline, requested_time: str) -> tuple[Instant, ...]:
@@ -183,6 +209,11 @@ class _RestoreJob:
         pending = [i for i in timeline.pending if i.action is Action.RESTORE]
         chosen = self._chosen(timeline)
         self._report.chosen([describe(self._table, i, preview=True) for i in chosen])
+        if dropped := self._to_drop(chosen):
+            self._report.warn(
+                f"Base files of the metadata table contain writes that the restore undoes, so the restore drops "
+                f"{', '.join(dropped)} of the metadata table and builds them again."
+            )
         self._report.left_alone(
             f"restore {i.requested_time} was not finished; the next restore finishes it first"
             for i in pending
@@ -192,7 +223,9 @@ class _RestoreJob:
     def run(self) -> JobResult:
         with self._lock as lock:
             timeline = self._table.load_timeline()
-            if (done := self._done_before(timeline)) is not None:
+            if (earlier := self._done_before(timeline)) is not None:
+                done, dropped = earlier
+                self._build_again(dropped, lock)
                 return self._report.done(
                     done, reused=True, reason="an earlier attempt of this request restored the table"
                 )
@@ -200,6 +233,7 @@ class _RestoreJob:
             for pending in pending_restores(self._table, timeline):
                 _LOG.info("Finishing restore %s, which was left pending", pending.instant.requested_time)
                 completed = carry_out_restore(self._table, pending, lock)
+                self._build_again(pending.dropped, lock)
                 self._report.finished((completed,))
                 if pending.request_id == self._request.request_id:
                     mine = completed
@@ -230,11 +264,38 @@ class _RestoreJob:
             ),
             savepoint_to_restore=self._request.savepoint,
         )
-        content = encode_restore_plan(plan, notes={REQUEST_ID_KEY: self._request.request_id})
+        dropped = self._to_drop(chosen)
+        notes = {REQUEST_ID_KEY: self._request.request_id}
+        if dropped:
+            notes[_DROPPED_KEY] = ",".join(dropped)
+        content = encode_restore_plan(plan, notes=notes)
         instant = request_instant(self._table, Action.RESTORE, content, lock=lock)
-        _LOG.info("Requested restore %s of %d instants", instant.requested_time, len(chosen))
-        pending = PendingRestore(instant=instant, plan=plan, request_id=self._request.request_id)
-        return self._report.done(carry_out_restore(self._table, pending, lock))
+        _LOG.info(
+            "Requested restore %s, which undoes %s", instant.requested_time, counted(len(chosen), "instant")
+        )
+        id_ = self._request.request_id
+        pending = PendingRestore(instant=instant, plan=plan, request_id=id_, dropped=dropped)
+        done = carry_out_restore(self._table, pending, lock)
+        self._build_again(dropped, lock)
+        return self._report.done(done)
+
+    def _to_drop(self, chosen: Sequence[Instant]) -> tuple[str, ...]:
+        """Partitions of the metadata table that cannot be kept, because base files contain writes to be undone."""
+        if not is_in_base_files(self._table, chosen):
+            return ()
+        return read_table_config(self._table.storage).metadata_partitions
+
+    def _build_again(self, dropped: Sequence[str], lock: TableLock) -> None:
+        if not dropped:
+            return
+        warnings = build_after_restore(self._table, dropped, lock)
+        for sentence in warnings:
+            self._report.warn(sentence)
+        if not warnings:
+            self._report.warn(
+                "Base files of the metadata table contained undone writes, so the restore built "
+                f"{', '.join(dropped)} of the metadata table again."
+            )
 
     def _chosen(self, timeline: Timeline) -> tuple[Instant, ...]:
         """Return the instants to undo, after checking that all files of the savepoint exist."""
@@ -306,16 +367,18 @@ class _RestoreJob:
             missing += [join_path(path, name) for name in partition.file_names if name not in present]
         if missing:
             raise InvalidRequestError(
-                f"{len(missing)} files of savepoint {savepoint.requested_time} are missing, for example {missing[0]}.",
+                f"Savepoint {savepoint.requested_time} lacks {counted(len(missing), 'file')}, for example "
+                f"{missing[0]}.",
                 hint="Nothing was undone. Copy the files back from a backup, or choose another savepoint.",
             )
 
-    def _done_before(self, timeline: Timeline) -> Instant | None:
+    def _done_before(self, timeline: Timeline) -> tuple[Instant, tuple[str, ...]] | None:
+        """The completed restore of this request, and the partitions of the metadata table that it dropped."""
         for instant in timeline.completed:
             if instant.action is Action.RESTORE:
                 content = self._table.timeline_store.read_requested(instant)
                 with naming(self._table.timeline_store.requested_path_of(instant)):
                     notes = container_notes(content) if content else {}
                 if notes.get(REQUEST_ID_KEY) == self._request.request_id:
-                    return instant
+                    return instant, _dropped_in(notes)
         return None

@@ -7,6 +7,7 @@ the request. The job holds the table lock, except in a preview. It needs no Spar
 import logging
 from collections.abc import Sequence
 
+from hudi_table_services.commits.commit_point import require_undoable
 from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.undo import (
     finish_pending_rollbacks,
@@ -51,6 +52,7 @@ def rollback(
         InvalidRequestError: an instant is unknown, is not a write, is not the newest write, has a savepoint, or is
             needed by another instant; no instant of the request was undone.
         InstantHeldError: an instant has a fresh heartbeat; no instant of the request was undone.
+        UnsupportedTableError: base files of the metadata table contain an instant; none was undone.
     """
     options = resolve_service_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
@@ -58,9 +60,14 @@ def rollback(
     check_writable(
         config,
         request.table_name,
-        metadata_enable=False if request.preview else options.metadata_enable,
+        updates_metadata=False,
     )
-    table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
+    table = TableAccess(
+        storage=storage,
+        clock=clock or SystemClock(),
+        config=config,
+        metadata=options.metadata,
+    )
     job = _RollbackJob(request, options, table)
     result = job.run()
     if not request.preview:
@@ -160,6 +167,7 @@ class _RollbackJob:
     def _check(self, timeline: Timeline, chosen: Sequence[Instant]) -> None:
         completed = [i for i in chosen if i.is_completed]
         require_dead(self._table, chosen)
+        require_undoable(self._table, chosen)
         if not completed:
             return
         require_unsaved(timeline, completed)

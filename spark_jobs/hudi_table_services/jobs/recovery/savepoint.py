@@ -4,8 +4,10 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
+from hudi_table_services.commits.archive_writing import archive_writer
 from hudi_table_services.commits.commit_point import complete
 from hudi_table_services.commits.instants import begin_savepoint, remove_archived, remove_savepoints
+from hudi_table_services.commits.table_change import NoFiles
 from hudi_table_services.contract.recovery import (
     CreateSavepointRequest,
     DeleteSavepointRequest,
@@ -13,10 +15,10 @@ from hudi_table_services.contract.recovery import (
 )
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.hudi_format.table_service_plans import encode_savepoint_metadata
 from hudi_table_services.jobs.archival.checks import barriers
-from hudi_table_services.jobs.archival.writing import archive_writer
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import SavepointMetadata, SavepointPartition
 from hudi_table_services.model.timeline import Timeline
@@ -47,8 +49,8 @@ def create_savepoint(
     Raises:
         InvalidRequestError: the instant is not a completed write of the active timeline, or cleaning may have deleted
             files of the write.
-        LockNotAcquiredError: another writer held the lock for too long, or the job lost the lock. After a loss, the
-            savepoint may be inflight; a second request completes it.
+        LockNotAcquiredError: another writer held the lock for too long, or the job lost the lock. If the lock was
+            lost, the savepoint may be inflight; a second request completes the savepoint.
     """
     table, options = _open(request, storage, clock)
     with table_lock(table.storage, options.lock, table.clock) as lock:
@@ -70,11 +72,11 @@ def create_savepoint(
             comments=request.comments,
             partitions=_partitions(table, timeline, commit),
         )
-        kept = f"{sum(len(each.file_names) for each in metadata.partitions.values())} files"
+        kept = counted(sum(len(each.file_names) for each in metadata.partitions.values()), "file")
         if request.preview:
             return _previewed(request, options, f"would keep {kept} of commit {commit.requested_time}")
         begin_savepoint(table, commit.requested_time, lock=lock)
-        completed = complete(table, pending, encode_savepoint_metadata(metadata), lock=lock)
+        completed = complete(table, pending, NoFiles(content=encode_savepoint_metadata(metadata)), lock=lock)
     _LOG.info("Savepoint %s keeps %s", completed.requested_time, kept)
     return _result(request, options, completed, reason=f"keeps {kept}")
 
@@ -84,12 +86,13 @@ def delete_savepoint(
 ) -> JobResult:
     """Delete savepoints. Savepoints that do not exist are ignored.
 
-    If later commits are already archived, the commit of the savepoint is archived too. Otherwise this commit would be
-    the first commit of the active timeline, and readers would not see the files of the archived commits after it.
+    If later commits are already archived, the commit of the savepoint is archived too. If this commit stayed, it
+    would be the first commit of the active timeline, and readers would not see the files of the archived commits after
+    it.
 
     Raises:
         InvalidRequestError: a commit has to be archived, but archival would make files visible, for example files that
-            the commit replaced and that are not cleaned yet.
+            the commit replaced and that no clean has deleted yet.
     """
     table, options = _open(request, storage, clock)
     with table_lock(table.storage, options.lock, table.clock) as lock:
@@ -141,8 +144,13 @@ def _open(
     options = resolve_service_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
-    check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
-    return TableAccess(storage=storage, clock=clock or SystemClock(), config=config), options
+    check_writable(config, request.table_name, updates_metadata=False)
+    return TableAccess(
+        storage=storage,
+        clock=clock or SystemClock(),
+        config=config,
+        metadata=options.metadata,
+    ), options
 
 
 def _commit(timeline: Timeline, requested_time: str) -> Instant:
@@ -180,13 +188,14 @@ def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) 
     ]
     if (before := last_clean(table, timeline)) is not None:
         # A clean that counts file versions kept the state that was the latest when the clean ran. Files of older
-        # states may be deleted.
+        # states may have been deleted.
         retained.append(before.earliest_commit_to_retain or before.last_completed_commit_time)
     newest = max(retained, default="")
     if commit.requested_time < newest:
         raise InvalidRequestError(
-            f"Cleaning has kept all files only since {newest}, so files of {commit.requested_time} may be deleted.",
-            hint="Choose a later commit.",
+            f"Cleaning may have deleted files of commit {commit.requested_time}, because it has kept all files only "
+            f"since {newest}.",
+            hint=f"Choose a commit that is not earlier than {newest}.",
         )
 
 

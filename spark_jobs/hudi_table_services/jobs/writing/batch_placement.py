@@ -4,12 +4,14 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InvalidDataError
 from hudi_table_services.execution.spark_tasks import default_parallelism
 from hudi_table_services.execution.writing.file_samples import sample_base_files
 from hudi_table_services.execution.writing.record_index import IndexLookup, RecordIndex, RoutedBatch
 from hudi_table_services.execution.writing.stage_input import StagedInput, StagingSpec, stage_input
 from hudi_table_services.execution.writing.task_assignment import workload_of
+from hudi_table_services.jobs.writing.searched_files import SearchedFiles
 from hudi_table_services.jobs.writing.write_settings import WriteSettings, index_lookup
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.file_sizing import CommitTotals, FileSizingPlan
@@ -74,24 +76,26 @@ def stage_batch(
         sample_rows=0 if settings.operation is WriteOperation.DELETE else sample_rows,
     )
     staged = stage_input(source, spec)
-    _LOG.info("Staged %d rows of %d partitions", staged.row_count, len(staged.partition_paths))
+    _LOG.info(
+        "Staged %s of %s", counted(staged.row_count, "row"), counted(len(staged.partition_paths), "partition")
+    )
     return staged
 
 
 def place_rows(
-    index: RecordIndex, staged: StagedInput, snapshot: TableSnapshot, lookup: IndexLookup
+    index: RecordIndex, staged: StagedInput, snapshot: TableSnapshot, files: SearchedFiles
 ) -> PlacedBatch:
     """Find the place of each row. Looks up the record keys if the operation requires a lookup."""
-    slices = snapshot.all_slices if lookup.searches_files else ()
-    routed = index.place(staged, slices)
-    if lookup.searches_files:
+    routed = index.place(staged, files.slices, files.key_ranges)
+    if files.is_required:
+        routed = replace(routed, files_pruned=routed.files_pruned + files.pruned_count)
         _LOG.info(
-            "Looked up %d keys in %d base files (%d ruled out by their footers): %d matches, %d superseded rows",
-            staged.row_count,
-            routed.files_searched,
+            "Looked up %s in %s (indexes and footers ruled out %d): %d were found, and the batch has %s",
+            counted(staged.row_count, "key"),
+            counted(routed.files_searched, "base file"),
             routed.files_pruned,
             routed.matched_count,
-            routed.superseded_count,
+            counted(routed.superseded_count, "superseded row"),
         )
     return PlacedBatch(staged=staged, routed=routed, snapshot=snapshot)
 
@@ -111,8 +115,9 @@ def refuse_duplicates(placed: PlacedBatch, options: WriteOptions) -> None:
     repeated, existing = placed.routed.superseded_count, placed.routed.dropped_existing_count
     if repeated or existing:
         raise InvalidDataError(
-            f"{repeated} rows of the batch have the key of another row of the batch, and {existing} rows have a key "
-            f"that is already in the table; {INSERT_DUP_POLICY}=fail refuses both.",
+            f"The batch contains {counted(repeated, 'row')} with the key of another row of the batch, and "
+            f"{counted(existing, 'row')} with a key that is already in the table; "
+            f"{INSERT_DUP_POLICY}=fail refuses both.",
             hint="Remove these rows, or use the operation upsert or the policy drop.",
         )
 

@@ -1,7 +1,9 @@
 """Write the files of a batch on Spark's executors, after each row has been assigned its place."""
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from hudi_table_services.contract.text import counted
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.file_groups import (
     WriteJob,
@@ -9,25 +11,32 @@ from hudi_table_services.execution.file_groups import (
     new_file_id,
     write_file_group,
 )
+from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts, FactsToCollect
+from hudi_table_services.execution.metadata_table.staged_keys import StagedKeys, stage_replaced_keys
 from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
 from hudi_table_services.execution.writing.task_assignment import assign_tasks
 from hudi_table_services.hudi_format.avro_schema import to_avro_json
 from hudi_table_services.jobs.writing.batch_placement import PlacedBatch
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
+from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.file_sizing import FileSizingPlan
 from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.storage.stores.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def write_job(storage: Storage, instant_time: str, config: TableConfig, settings: WriteSettings) -> WriteJob:
+def write_job(
+    storage: Storage, instant_time: str, config: TableConfig, settings: WriteSettings, wanted: FactsToCollect
+) -> WriteJob:
     """Settings that all tasks of the write share.
 
     Args:
         instant_time: requested time of the write. The names of its files contain this time.
+        wanted: what the tasks collect for the metadata table.
     """
     return WriteJob(
         storage=storage,
@@ -37,6 +46,8 @@ def write_job(storage: Storage, instant_time: str, config: TableConfig, settings
         parquet=settings.parquet,
         bloom=settings.bloom,
         ordering_fields=settings.merge_fields,
+        statistics_columns=wanted.statistics_columns,
+        key_staging=wanted.key_staging,
     )
 
 
@@ -53,7 +64,57 @@ def write_batch(
         spark,
         tasks,
         lambda task: write_file_group(job, task),
-        description=f"Write {len(tasks)} file groups of {table_name} at {job.instant_time}",
+        description=f"Write {counted(len(tasks), 'file group')} of {table_name} at {job.instant_time}",
         weights=[task.expected_bytes + BYTES_OF_A_FILE for task in tasks],
         measure=lambda written: (written.stat.num_writes, written.stat.file_size_bytes),
     )
+
+
+def collected_facts(
+    spark: "SparkSession",
+    storage: Storage,
+    wanted: FactsToCollect,
+    written: Sequence[WrittenFileGroup],
+    replaced: Sequence[FileSlice],
+) -> CollectedFacts:
+    """Facts about the files of a write for the metadata table.
+
+    Args:
+        replaced: newest slices of the file groups that the write replaces. The record index forgets their keys, except
+            those that the write adds again.
+
+    Raises:
+        HudiTableServiceError: see `run_tasks`.
+    """
+    staged = [each.keys for each in written]
+    staging = wanted.key_staging
+    if staging is not None and replaced:
+        staged += run_tasks(
+            spark,
+            replaced,
+            lambda file_slice: stage_replaced_keys(storage, staging, file_slice),
+            description=f"Read the keys of {counted(len(replaced), 'replaced file group')}",
+            weights=[file_slice.size_bytes + BYTES_OF_A_FILE for file_slice in replaced],
+            measure=_key_counts,
+        )
+    return CollectedFacts.of(wanted, [each.statistics for each in written], staged)
+
+
+def replaced_slices(
+    snapshot: TableSnapshot, replaced: Mapping[str, tuple[str, ...]] | None
+) -> tuple[FileSlice, ...]:
+    """Newest slices of replaced file groups.
+
+    Args:
+        replaced: partition path → ids of file groups; None if the write replaces no file group.
+    """
+    return tuple(
+        found
+        for path, ids in (replaced or {}).items()
+        for found in snapshot.slices_of(path)
+        if found.file_group_id.file_id in ids
+    )
+
+
+def _key_counts(staged: StagedKeys | None) -> tuple[int, int]:
+    return (staged.deleted_count, staged.size_bytes) if staged is not None else (0, 0)

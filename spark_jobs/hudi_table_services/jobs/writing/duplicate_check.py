@@ -1,8 +1,9 @@
 """Check that a write adds no key that other writers have also added since the snapshot of the write.
 
 Two writes that add the same new key share no file group, so Hudi's conflict detection lets both commit, and the table
-then contains the key twice. With this check, the later write finds the rows of the earlier write by their keys. It is
-then planned again and updates these rows. A plain insert guarantees nothing about keys: it adds its rows, as in Hudi.
+then contains the key twice. With this check, the later write finds the rows of the earlier write by their keys. The
+later write is then planned again and updates these rows. A plain insert guarantees nothing about keys: it adds its
+rows, as in Hudi.
 """
 
 import logging
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import FileGroupConflictError
 from hudi_table_services.execution.writing.record_index import RecordIndex
 from hudi_table_services.execution.writing.stage_input import StagedInput
@@ -38,6 +40,7 @@ class DuplicateCheck:
     Args:
         is_global: whether keys are unique in the whole table instead of in each partition. Always False for overwrites,
             which look up no keys.
+        metadata_enable: see `load_snapshot`.
         index: compares the keys of rows with the keys in base files, in the whole table or in each partition.
     """
 
@@ -46,6 +49,7 @@ class DuplicateCheck:
     placed: PlacedBatch
     index: RecordIndex
     is_global: bool
+    metadata_enable: bool | None = None
     _compared: set[str] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
@@ -58,12 +62,12 @@ class DuplicateCheck:
         return bool(self._shared_partitions(change)) or self._overwrites_same_partitions(change)
 
     def refuse(self, changes: Sequence[ConcurrentChange]) -> None:
-        """Refuse changes that would make a key appear twice in the table. Reads no file that was compared before.
+        """Refuse changes that would make a key appear twice in the table. Reads no file that an earlier call compared.
 
         Raises:
-            FileGroupConflictError: another writer added a row with a key of this write, or undid a commit of this
-                write's snapshot, or overwrote a partition that this write also overwrites. In the last case, neither
-                write would replace the rows of the other write.
+            FileGroupConflictError: another writer added a row with a key of this write, or undid a commit that was
+                visible when this write started, or overwrote a partition that this write also overwrites. In the last
+                case, neither write would replace the rows of the other write.
         """
         for change in changes:
             if change.kind is ChangeKind.UNDONE:
@@ -75,17 +79,21 @@ class DuplicateCheck:
                     f"Another writer's {_named([change])} overwrote partitions that this write overwrites."
                 )
         partitions = set().union(*map(self._shared_partitions, changes))
-        now = load_snapshot(self.table.storage, partitions)
+        now = load_snapshot(self.table.storage, partitions, metadata_enable=self.metadata_enable)
         fresh = [s for s in now.all_slices if s.base_file_path not in self._compared]
         if not fresh:
             return
         with conflict_where_cleaned(self.table, lambda: now):
             matches = self.index.count_matches(self._added, fresh)
-        _LOG.info("%d rows of %d new files have keys that this write adds", matches, len(fresh))
+        _LOG.info(
+            "Searched %s of other writers for keys that this write adds: found %s",
+            counted(len(fresh), "new file"),
+            counted(matches, "row"),
+        )
         if matches:
             raise _conflict(
-                f"After this write looked up its keys, other writers added {matches} rows with keys that this write "
-                f"adds too, in {_named(changes)} or later."
+                f"After this write looked up its keys, other writers added {counted(matches, 'row')} with keys "
+                f"that this write adds too, in {_named(changes)} or in a later commit."
             )
         self._compared.update(path for s in fresh if (path := s.base_file_path))
 
@@ -124,7 +132,12 @@ def duplicate_check_for(
         lookup = replace(lookup, is_global=False, use_footers=False)
     index = RecordIndex(spark, table.storage, folder, lookup)
     return DuplicateCheck(
-        table=table, operation=options.operation, placed=placed, index=index, is_global=lookup.is_global
+        table=table,
+        operation=options.operation,
+        placed=placed,
+        index=index,
+        is_global=lookup.is_global,
+        metadata_enable=options.metadata.enable,
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import chain
 
 from hudi_table_services.commits.instants import request_instant
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import PendingPlanError
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
 from hudi_table_services.jobs.clustering.cancel import drop_plan
@@ -121,9 +122,8 @@ def preview_release(
                 "and then assign its rows to the new files"
             )
         else:
-            effect = (
-                f"would release {len(to_release)} of its {len(to_release) + len(kept)} groups to this write"
-            )
+            groups = counted(len(to_release) + len(kept), "group")
+            effect = f"would release {len(to_release)} of its {groups} to this write"
         messages.append(f"The pending clustering {_time(plan)} {effect}.")
     left = {group: plan for group, plan in snapshot.reserved_file_groups.items() if group not in released}
     return replace(snapshot, reserved_file_groups=left), tuple(messages)
@@ -175,11 +175,11 @@ def _replace_plan(
     action = plan.instant.action
     instant = request_instant(table, action, content, lock=lock)
     _LOG.warning(
-        "This write released file groups of clustering %s; clustering %s replaces it with %d of its %d groups.",
+        "This write released file groups of clustering %s; clustering %s replaces it with %d of its %s.",
         _time(plan),
         instant.requested_time,
         len(kept),
-        len(plan.plan.groups),
+        counted(len(plan.plan.groups), "group"),
     )
 
 

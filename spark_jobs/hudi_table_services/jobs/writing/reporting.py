@@ -16,6 +16,7 @@ from hudi_table_services.contract.result import (
     PartitionReport,
     RowCounts,
 )
+from hudi_table_services.contract.text import counted
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.execution.file_groups import WrittenFileGroup
 from hudi_table_services.jobs.writing.batch_placement import PlacedBatch
@@ -58,20 +59,20 @@ class Report:
         for sizing in plan.partitions[:_LOGGED_PARTITIONS]:
             rewritten = len(sizing.buckets) - len(sizing.padded_buckets) - len(sizing.new_buckets)
             _LOG.info(
-                "Partition %r: %d small files padded with %d rows, %d new file groups with %d rows, %d rewritten; %s",
+                "Partition %r: the plan pads %s with %s, creates %s with %s and rewrites %s; %s",
                 sizing.partition_path,
-                len(sizing.padded_buckets),
-                sum(b.insert_count for b in sizing.padded_buckets),
-                len(sizing.new_buckets),
-                sum(b.insert_count for b in sizing.new_buckets),
-                rewritten,
+                counted(len(sizing.padded_buckets), "small file"),
+                counted(sum(b.insert_count for b in sizing.padded_buckets), "row"),
+                counted(len(sizing.new_buckets), "new file group"),
+                counted(sum(b.insert_count for b in sizing.new_buckets), "row"),
+                counted(rewritten, "other file group"),
                 sizing.record_size,
             )
         if (more := len(plan.partitions) - _LOGGED_PARTITIONS) > 0:
-            _LOG.info("… and %d more partitions", more)
+            _LOG.info("… and %s", counted(more, "more partition"))
 
     def planned(self, placed: PlacedBatch, plan: FileSizingPlan) -> JobResult:
-        """Result of a dry run. It compares no ordering values, so `updated` may include rows older than stored rows."""
+        """Result of a dry run. Ordering values are not compared, so `updated` may count rows older than stored rows."""
         result = self._result(Outcome.PLANNED, partitions=_partitions(placed.snapshot, plan, (), {}))
         changes = [batch for batch in placed.routed.batches if batch.file_id is not None]
         deleted = sum(batch.delete_count for batch in changes)
@@ -81,8 +82,8 @@ class Report:
             deleted=deleted,
         )
         _LOG.info(
-            "Would insert %d rows, update %d and delete %d; nothing was written.",
-            rows.inserted,
+            "Would insert %s, update %d and delete %d; nothing was written.",
+            counted(rows.inserted, "row"),
             rows.updated,
             rows.deleted,
         )
@@ -111,14 +112,14 @@ class Report:
             replaced_file_groups=_replaced_count(replaced),
         )
         _LOG.info(
-            "%s: %d rows inserted, %d updated, %d deleted; %d files (%.1f MiB) before, %d files (%.1f MiB) after",
+            "Commit %s inserted %s, updated %d and deleted %d. Before: %s (%.1f MiB), after: %s (%.1f MiB)",
             instant.requested_time,
-            rows.inserted,
+            counted(rows.inserted, "row"),
             rows.updated,
             rows.deleted,
-            result.files_before.file_count,
+            counted(result.files_before.file_count, "file"),
             result.files_before.size_bytes / _MIB,
-            result.files_after.file_count,
+            counted(result.files_after.file_count, "file"),
             result.files_after.size_bytes / _MIB,
         )
         return result
@@ -252,7 +253,7 @@ def _partition(
 
 
 def _new_file_groups(sizing: PartitionSizing, stats: list[WriteStat]) -> tuple[FileGroupChange, ...]:
-    """Match written and planned new file groups by row count, because only written file groups have an id."""
+    """Match the written with the planned new file groups by row count, because planned file groups have no id."""
     buckets = sorted(sizing.new_buckets, key=lambda b: -b.insert_count)
     if not stats:
         return tuple(_change(bucket, None) for bucket in buckets)
@@ -261,7 +262,7 @@ def _new_file_groups(sizing: PartitionSizing, stats: list[WriteStat]) -> tuple[F
 
 
 def _measured(written: Iterable[WrittenFileGroup]) -> float | None:
-    """Bytes per row of the written files, without footers, like the estimate. None if nothing was written."""
+    """Bytes per row of the written files. As in the estimate, footers do not count. None if nothing was written."""
     groups = list(written)
     rows = sum(group.stat.num_writes for group in groups)
     return round(sum(group.data_size_bytes for group in groups) / rows, 2) if rows else None

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hudi_table_services.commits.attempt import CommitAttempt
+from hudi_table_services.commits.commit_point import facts_to_collect
 from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.pending_writes import clear_pending_writes, remove_traces_of_finished_writes
 from hudi_table_services.commits.staging_area import StagingArea
@@ -36,11 +37,18 @@ from hudi_table_services.jobs.writing.batch_placement import (
     refuse_duplicates,
     stage_batch,
 )
-from hudi_table_services.jobs.writing.batch_writing import write_batch, write_job
+from hudi_table_services.jobs.writing.batch_writing import (
+    collected_facts,
+    replaced_slices,
+    write_batch,
+    write_job,
+)
 from hudi_table_services.jobs.writing.duplicate_check import DuplicateCheck, duplicate_check_for
 from hudi_table_services.jobs.writing.new_table import new_table_config
+from hudi_table_services.jobs.writing.own_commit import own_archived_commit, own_commit
 from hudi_table_services.jobs.writing.pending_clusterings import preview_release, release_file_groups
 from hudi_table_services.jobs.writing.reporting import Report
+from hudi_table_services.jobs.writing.searched_files import searched_files
 from hudi_table_services.jobs.writing.write_settings import WriteSettings, derive_settings
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.file_sizing import FileSizingPlan
@@ -51,7 +59,7 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import OVERWRITE, REQUEST_ID_KEY, WriteOperation
+from hudi_table_services.model.write_stat import OVERWRITE, REQUEST_ID_KEY, SCHEMA_KEY, WriteOperation
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.file_sizing.write_profile import (
@@ -67,12 +75,10 @@ from hudi_table_services.planning.table.key_generator import (
 from hudi_table_services.planning.table.table_changes import partition_matches, refuse_changed_schema
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.locks.lock import TableLock
-from hudi_table_services.storage.request_identity import find_completed
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import create_table, find_table_config
-from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.cleaned_files import conflict_where_cleaned
 from hudi_table_services.tables.clustering_history import GAVE_WAY_KEY
 from hudi_table_services.tables.request_lookup import refuse_second_write
@@ -157,9 +163,8 @@ class _UpsertJob:
         if self._options.operation is WriteOperation.DELETE_PARTITION:
             return self._with_retries(table, lambda table: self._delete_partitions(table, settings))
         if source is None:
-            raise InvalidRequestError(
-                f"Operation {self._request.operation} needs a source.", hint="Set --source-path."
-            )
+            message = f"Operation {self._request.operation} needs a source."
+            raise InvalidRequestError(message, hint="Set --source-path.")
         with self._staging_area(table) as staging:
             staged = self._stage(source, staging.folder, table, settings)
             return self._with_retries(
@@ -175,7 +180,7 @@ class _UpsertJob:
             except FileGroupConflictError as conflict:
                 if not retries_left:
                     raise
-                _LOG.warning("%s Trying again, at most %d times", conflict.message, retries_left)
+                _LOG.warning("%s Trying again; retries left: %d", conflict.message, retries_left)
                 table = replace(table, exists=True)
         raise AssertionError("unreachable")
 
@@ -191,7 +196,7 @@ class _UpsertJob:
         if plan.is_empty and not self._empties_table(placed):
             return self._report.nothing_to_do(placed)
         check = duplicate_check_for(self._spark, folder, table, self._options, settings, placed)
-        return self._write(table, settings, placed, plan, check)
+        return self._write(table, settings, placed, plan, folder, check)
 
     def _staging_area(self, table: TableAccess) -> StagingArea:
         # A dry run must not delete the staged rows of a running write with the same request id.
@@ -205,10 +210,13 @@ class _UpsertJob:
         )
 
     def _access(self, config: TableConfig, *, exists: bool = True) -> TableAccess:
+        options = self._options.metadata
         if exists:
-            request, options = self._request, self._options
-            check_writable(config, request.table_name, metadata_enable=options.metadata_enable)
-        return TableAccess(storage=self._storage, clock=self._clock, config=config, exists=exists)
+            updates = not self._request.dry_run and options.enable is not False
+            check_writable(config, self._request.table_name, updates_metadata=updates)
+        return TableAccess(
+            storage=self._storage, clock=self._clock, config=config, exists=exists, metadata=options
+        )
 
     def _finish_own_commit(self, table: TableAccess) -> JobResult | None:
         """Result of the commit that an earlier attempt of this request completed; None if there is no such commit.
@@ -216,32 +224,16 @@ class _UpsertJob:
         An attempt may complete during the search, so the method searches again after rolling back dead attempts.
         """
         before = self._searched = table.load_timeline()
-        done = self._own_commit(table, before) or self._own_archived_commit(table)
-        if done is not None:
+        if (done := own_commit(table, before, self._request, self._report)) is not None:
+            self._delete_leftovers(table)
+            return done
+        if (done := own_archived_commit(table, self._request, self._report)) is not None:
             return done
         self._clear_dead_attempts(table)
-        return self._own_commit(table, table.load_timeline().since(before))
-
-    def _own_commit(self, table: TableAccess, timeline: Timeline) -> JobResult | None:
-        found = find_completed(table.timeline_store, timeline, self._request.request_id)
-        if found is None:
-            return None
-        _LOG.info(
-            "Request %s was already completed by %s.", self._request.request_id, found[0].requested_time
-        )
-        self._delete_leftovers(table)
-        return self._report.reused(*found)
-
-    def _own_archived_commit(self, table: TableAccess) -> JobResult | None:
-        """Result of this request's archived commit, or None. The archive cannot contain a generated request id."""
-        if not self._request.can_be_repeated:
-            return None
-        archived = ArchivedTimeline(table.storage, table.config)
-        found = archived.find_request(self._request.request_id)
-        if found is None:
-            return None
-        _LOG.info("Archived %s completed request %s.", found[0].requested_time, self._request.request_id)
-        return self._report.reused(*found)
+        done = own_commit(table, table.load_timeline().since(before), self._request, self._report)
+        if done is not None:
+            self._delete_leftovers(table)
+        return done
 
     def _delete_leftovers(self, table: TableAccess) -> None:
         """Delete the leftovers of an attempt that committed and then died."""
@@ -271,7 +263,8 @@ class _UpsertJob:
         if config is None:
             options.setdefault(TABLE_VERSION_OPTION, str(int(self._options.table_version or TableVersion.V6)))
         elif depends_on_existing_key(config, options):
-            existing_key = any_record_key(self._storage, load_snapshot(self._storage))
+            snapshot = load_snapshot(self._storage, metadata_enable=self._options.metadata.enable)
+            existing_key = any_record_key(self._storage, snapshot)
         return key_generator_config(config, options, existing_key=existing_key)
 
     def _stage(
@@ -290,7 +283,9 @@ class _UpsertJob:
             snapshot = self._snapshot(table, None if whole_table else staged.partition_paths)
             refuse_changed_schema(_parsed(self._schema_json), _parsed(snapshot.schema_json))
             index = RecordIndex(self._spark, self._storage, folder, lookup)
-            placed = place_rows(index, staged, snapshot, lookup)
+            files = searched_files(self._spark, table, staged, snapshot, self._options, lookup)
+            self._report.warn(*files.warnings)
+            placed = place_rows(index, staged, snapshot, files)
         refuse_duplicates(placed, self._options)
         changed = placed.changed_file_groups(self._options.operation)
         if self._release(table, snapshot, changed):
@@ -315,7 +310,8 @@ class _UpsertJob:
     def _snapshot(self, table: TableAccess, partitions: tuple[str, ...] | None) -> TableSnapshot:
         if not table.exists:
             return TableSnapshot(config=table.config, timeline=Timeline())
-        snapshot = self._planned_with = load_snapshot(self._storage, partitions)
+        enable = self._options.metadata.enable
+        snapshot = self._planned_with = load_snapshot(self._storage, partitions, metadata_enable=enable)
         if not self._request.dry_run:
             id_, again = self._request.request_id, self._request.can_be_repeated
             refuse_second_write(table, self._searched, snapshot.timeline, id_, in_archive=again)
@@ -332,6 +328,7 @@ class _UpsertJob:
         settings: WriteSettings,
         placed: PlacedBatch,
         plan: FileSizingPlan,
+        folder: str,
         check: DuplicateCheck | None,
     ) -> JobResult:
         if not table.exists:
@@ -340,17 +337,20 @@ class _UpsertJob:
             created = replace(placed.snapshot, schema_json=table.config.create_schema_json)
             placed = replace(placed, snapshot=created)
         replaces = self._options.operation in _REPLACES
-        action = Action.REPLACE_COMMIT if replaces else Action.COMMIT
         replaced = self._replaced(placed.snapshot, plan) if replaces else None
         extra = self._extra_metadata(table.config, settings)
+        action = Action.REPLACE_COMMIT if replaces else Action.COMMIT
         with self._attempt(table, placed.snapshot, action) as attempt:
             attempt.start(workload_profile(plan, placed.snapshot, settings.operation, extra, replaced))
             with self._watch.phase("write files"):
-                job = write_job(self._storage, attempt.instant_time, table.config, settings)
+                wanted = facts_to_collect(table, extra[SCHEMA_KEY], folder)
+                job = write_job(self._storage, attempt.instant_time, table.config, settings, wanted)
                 written = write_batch(self._spark, job, placed, plan, table.config.table_name)
+                gone = replaced_slices(placed.snapshot, replaced)
+                facts = collected_facts(self._spark, self._storage, wanted, written, gone)
             metadata = commit_metadata([w.stat for w in written], settings.operation, extra, replaced)
             with self._watch.phase("commit"):
-                instant = attempt.complete(metadata, check)
+                instant = attempt.complete(metadata, check, facts)
         return self._report.completed(placed, plan, written, instant, metadata)
 
     def _replaced(self, snapshot: TableSnapshot, plan: FileSizingPlan) -> dict[str, tuple[str, ...]]:
@@ -373,9 +373,13 @@ class _UpsertJob:
             return self._report.partitions_deleted(snapshot, replaced, None)
         extra = self._extra_metadata(table.config, settings)
         metadata = commit_metadata([], settings.operation, extra, replaced)
-        with self._attempt(table, snapshot, Action.REPLACE_COMMIT) as attempt:
+        attempt_on = self._attempt(table, snapshot, Action.REPLACE_COMMIT)
+        with self._staging_area(table) as staging, attempt_on as attempt:
             attempt.start(metadata)
-            instant = attempt.complete(metadata)
+            wanted = facts_to_collect(table, extra[SCHEMA_KEY], staging.folder)
+            gone = replaced_slices(snapshot, replaced)
+            facts = collected_facts(self._spark, self._storage, wanted, [], gone)
+            instant = attempt.complete(metadata, facts=facts)
         return self._report.partitions_deleted(snapshot, replaced, instant)
 
     def _attempt(self, table: TableAccess, snapshot: TableSnapshot, action: Action) -> CommitAttempt:
@@ -385,12 +389,8 @@ class _UpsertJob:
     def _extra_metadata(self, config: TableConfig, settings: WriteSettings) -> dict[str, str]:
         schema = to_avro_json(settings.writer_schema, config.table_name, with_meta_fields=False)
         replaced = {GAVE_WAY_KEY: ",".join(self._replaced_plans)} if self._replaced_plans else {}
-        return {
-            **self._options.extra_metadata,
-            **replaced,
-            REQUEST_ID_KEY: self._request.request_id,
-            "schema": schema,
-        }
+        id_ = self._request.request_id
+        return {**self._options.extra_metadata, **replaced, REQUEST_ID_KEY: id_, SCHEMA_KEY: schema}
 
     def _lock(self) -> TableLock:
         return measured_lock(self._storage, self._options.lock, self._clock, self._watch)

@@ -34,7 +34,7 @@ class WriteSettings:
     Attributes:
         staged_schema: columns of the staged rows: the writer schema or, for deletes, the columns of the batch.
         writer_schema: columns of the written files.
-        combine_fields: columns that decide which row of the batch wins for a key. If empty, the later row wins.
+        combine_fields: columns that decide which row of the batch wins for a key. If empty, the key's last row wins.
         merge_fields: columns that are compared with stored rows. If empty, the incoming row wins.
     """
 

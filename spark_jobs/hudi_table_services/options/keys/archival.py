@@ -7,7 +7,8 @@ MIN_COMMITS = option(
     "hoodie.keep.min.commits",
     20,
     "minimum number of commits on the active timeline after an archival, `--min-commits`; it must be greater than "
-    "`hoodie.clean.commits.retained` [a job rejects a smaller value; Hudi raises it with a warning]",
+    "`hoodie.clean.commits.retained` [a job rejects a value that is not greater; Hudi increases the value and logs a "
+    "warning]",
     WholeNumber(least=1),
     services=(OptionGroup.ARCHIVAL,),
 )
@@ -22,7 +23,8 @@ MAX_COMMITS = option(
 BEYOND_SAVEPOINT = option(
     "hoodie.archive.beyond.savepoint",
     False,
-    "also archive commits after the first savepoint; commits that have a savepoint stay on the active timeline",
+    "if `true`, archival does not stop at the first savepoint; commits that have a savepoint stay on the active "
+    "timeline",
     Flag(),
     services=(OptionGroup.ARCHIVAL,),
 )
@@ -74,4 +76,4 @@ ARCHIVE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         *ignored("if archival fails, its job fails", "hoodie.fail.on.timeline.archiving"),
     ),
 }
-"""Heading → keys, in the order of the documentation."""
+"""Maps each heading to its keys, in the order of the documentation."""

@@ -12,7 +12,7 @@ CODECS = {
     "uncompressed": "none",
     "none": "none",
 }
-"""Name of a codec in the option → name in Arrow."""
+"""Maps the name of each codec in the option to its name in Arrow."""
 
 BLOCK_SIZE = option(
     "hoodie.parquet.block.size",

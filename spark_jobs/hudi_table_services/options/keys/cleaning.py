@@ -32,7 +32,7 @@ HOURS_RETAINED = option(
 FILE_VERSIONS_RETAINED = option(
     "hoodie.clean.fileversions.retained",
     3,
-    "number of versions to keep of each file group, `--file-versions-retained`",
+    "number of versions that cleaning keeps of each file group, `--file-versions-retained`",
     WholeNumber(least=1),
     "hoodie.cleaner.fileversions.retained",
     services=(OptionGroup.CLEANING,),
@@ -64,7 +64,8 @@ MAX_COMMITS_TO_CLEAN = option(
 INCREMENTAL = option(
     "hoodie.clean.incremental.enabled",
     True,
-    "check only partitions that changed since the last clean [and partitions where a deletion failed]",
+    "if `true`, a clean checks only partitions that changed since the last clean [and partitions where a deletion "
+    "failed]",
     Flag(),
     "hoodie.cleaner.incremental.mode",
     services=(OptionGroup.CLEANING,),
@@ -72,8 +73,8 @@ INCREMENTAL = option(
 PARTITION_REGEX = option(
     "hoodie.clean.partition.filter.regex",
     "",
-    "regular expression that the whole path of a partition must match, so that the partition is cleaned [the job "
-    "checks all matching partitions, even if cleaning is incremental]",
+    "regular expression; a partition is cleaned only if its whole path matches [the job checks all matching "
+    "partitions, even if cleaning is incremental]",
     Pattern(),
     "hoodie.cleaner.partition.filter.regex",
     services=(OptionGroup.CLEANING,),
@@ -140,4 +141,4 @@ CLEAN_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         ),
     ),
 }
-"""Heading → keys, in the order of the documentation."""
+"""Maps each heading to its keys, in the order of the documentation."""

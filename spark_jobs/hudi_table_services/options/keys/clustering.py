@@ -43,7 +43,7 @@ MAX_NUM_GROUPS = option(
 SINGLE_GROUP_ENABLED = option(
     "hoodie.clustering.plan.strategy.single.group.clustering.enabled",
     True,
-    "a group may consist of a single file [only if clustering sorts the rows of that file]",
+    "if `true`, a group may consist of a single file [only if clustering sorts the rows of this file]",
     Flag(),
     services=(OptionGroup.CLUSTERING,),
 )
@@ -100,7 +100,7 @@ PARTITION_PATTERN = option(
 EARLIEST_COMMIT = option(
     "hoodie.clustering.plan.strategy.earliest.commit.to.cluster",
     "",
-    "CommitBasedClusteringPlanStrategy: instant time of a commit; only files of later commits are clustered",
+    "CommitBasedClusteringPlanStrategy: instant time of a commit; only files that later commits wrote are clustered",
     Text(),
     services=(OptionGroup.CLUSTERING,),
 )
@@ -121,7 +121,7 @@ LOG_WEIGHT = option(
 CLUSTERING_PARITY = option(
     "hoodie.airflow.clustering.parity",
     False,
-    "ours, parity: form the same groups as Hudi, instead of this project's own, better groups",
+    "ours, parity: plans contain the same groups as Hudi's plans, instead of this project's own, better groups",
     Flag(),
     services=(OptionGroup.CLUSTERING,),
 )
@@ -143,7 +143,7 @@ SIZE_TOLERANCE = option(
 SORT_COLUMNS = option(
     "hoodie.clustering.plan.strategy.sort.columns",
     "",
-    "columns to sort the rows by, `--sort-columns`",
+    "columns by which clustering sorts the rows, `--sort-columns`",
     Names(),
     services=(OptionGroup.CLUSTERING,),
 )
@@ -165,21 +165,22 @@ TASK_MEMORY_BYTES = option(
 INLINE = option(
     "hoodie.clustering.inline",
     False,
-    "schedule only after `hoodie.clustering.inline.max.commits` commits",
+    "if `true`, no plan is scheduled after fewer commits than `hoodie.clustering.inline.max.commits`",
     Flag(),
     services=(OptionGroup.CLUSTERING,),
 )
 SCHEDULE_INLINE = option(
     "hoodie.clustering.schedule.inline",
     False,
-    "schedule only after `hoodie.clustering.async.max.commits` commits",
+    "if `true`, no plan is scheduled after fewer commits than `hoodie.clustering.async.max.commits`",
     Flag(),
     services=(OptionGroup.CLUSTERING,),
 )
 ASYNC = option(
     "hoodie.clustering.async.enabled",
     False,
-    "schedule only after `hoodie.clustering.async.max.commits` commits, `--every-n-commits`",
+    "if `true`, no plan is scheduled after fewer commits than `hoodie.clustering.async.max.commits`, "
+    "`--every-n-commits`",
     Flag(),
     "hoodie.datasource.clustering.async.enable",
     services=(OptionGroup.CLUSTERING,),
@@ -202,7 +203,7 @@ ASYNC_MAX_COMMITS = option(
 MAX_PENDING_PLANS = option(
     "hoodie.airflow.clustering.max.pending.plans",
     2,
-    "ours: number of pending plans from which on no new plan is scheduled; 0 = no limit",
+    "ours: while this number of plans or more are pending, the job schedules no new plan; 0 = no limit",
     WholeNumber(least=0),
     services=(OptionGroup.CLUSTERING,),
 )
@@ -232,7 +233,7 @@ ROLLBACK_ON_CONFLICT = option(
 ENABLE_EXPIRATIONS = option(
     "hoodie.clustering.enable.expirations",
     False,
-    "before a job makes a plan, it cancels pending plans that are older than "
+    "if `true`, a job that makes a plan first cancels pending plans that are older than "
     "`hoodie.clustering.expiration.threshold.mins` and that no job is executing",
     Flag(),
     services=(OptionGroup.CLUSTERING,),
@@ -330,4 +331,4 @@ CLUSTERING_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         ),
     ),
 }
-"""Heading → keys, in the order of the documentation."""
+"""Maps each heading to its keys, in the order of the documentation."""

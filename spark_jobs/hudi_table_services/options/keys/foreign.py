@@ -115,7 +115,19 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.fail.writes.on.inline.table.service.exception",
             "hoodie.prewrite.cleaner.policy",
         ),
-        *ignored("jobs do not write the metadata table", "hoodie.metadata.*"),
+        *ignored(
+            "jobs update all indexes that the metadata table has, and create none; rebuild_metadata_table.py adds and "
+            "drops indexes",
+            "hoodie.metadata.index.*",
+            "hoodie.metadata.record.index.*",
+            "hoodie.metadata.record.level.index.*",
+            "hoodie.metadata.global.record.level.index.*",
+            "hoodie.metadata.bloom.filter.*",
+        ),
+        *ignored(
+            "jobs write, compact, clean and archive the metadata table as Hudi does by default",
+            "hoodie.metadata.*",
+        ),
         *ignored(
             "syncing to a catalog is a separate task",
             "hoodie.datasource.hive_sync.*",
@@ -253,4 +265,4 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
         ),
     ),
 }
-"""Heading → keys. A key that ends in ``*`` means all keys with this prefix that no other entry lists."""
+"""Maps each heading to its keys. A key that ends in ``*`` means all keys with this prefix that no other entry lists."""

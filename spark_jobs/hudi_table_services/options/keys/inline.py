@@ -8,11 +8,11 @@ INLINE_SWITCHES = {
     "hoodie.archive.async": "ArchiveOperator or archive.py",
     "hoodie.clustering.inline": "ClusteringOperator or run_clustering.py",
     "hoodie.clustering.async.enabled": "ClusteringOperator with every_n_commits, or run_clustering.py",
-    "hoodie.compact.inline": "a compaction by Hudi, as this project has none",
+    "hoodie.compact.inline": "a compaction by Hudi, because this project has no compaction",
     "hoodie.datasource.hive_sync.enable": "a task that syncs the catalog",
     "hoodie.datasource.meta.sync.enable": "a task that syncs the catalog",
 }
-"""Key → the task that replaces the switch."""
+"""Maps each key to the task that replaces the switch."""
 
 AUTOMATIC_SWITCHES = ("hoodie.clean.automatic", "hoodie.archive.automatic")
 """Switches that are on by default in Hudi."""

@@ -35,19 +35,19 @@ KEY_GENERATOR_TYPE = option(
 HIVE_STYLE = option(
     "hoodie.datasource.write.hive_style_partitioning",
     False,
-    "partition folders are named `column=value`",
+    "if `true`, partition folders are named `column=value`",
     Flag(),
 )
 URL_ENCODE = option(
     "hoodie.datasource.write.partitionpath.urlencode",
     False,
-    "special characters of values are written as %XX in partition paths",
+    "if `true`, partition paths contain special characters of values as %XX",
     Flag(),
 )
 CONSISTENT_TIMESTAMPS = option(
     "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled",
     False,
-    "record keys and partition paths contain timestamps as text instead of microseconds",
+    "if `true`, record keys and partition paths contain timestamps as text instead of microseconds",
     Flag(),
 )
 NEW_KEY_ENCODING = option(
@@ -139,4 +139,4 @@ KEY_GENERATION_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         ),
     ),
 }
-"""Heading → keys, in the order of the documentation."""
+"""Maps each heading to its keys, in the order of the documentation."""

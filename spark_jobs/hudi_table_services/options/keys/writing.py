@@ -49,8 +49,9 @@ TABLE_VERSION = option(
 METADATA_ENABLE = option(
     "hoodie.metadata.enable",
     "",
-    "if `false`, a job switches an active metadata table off before its commit; if absent, a job rejects a table with "
-    "an active metadata table; `true` is not supported [Hudi: true]",
+    "if `false`, the first change by a job deletes the metadata table with all of its indexes, and jobs list folders; "
+    "otherwise every change updates the metadata table of the table; if `true`, a write also creates a metadata table "
+    "if the table has none [Hudi: true]",
     OrNone(Flag()),
     services=ALL_SERVICES,
 )
@@ -105,7 +106,7 @@ INSERT_DUP_POLICY = option(
 INSERT_DROP_DUPLICATES = option(
     "hoodie.datasource.write.insert.drop.duplicates",
     False,
-    "older name of `hoodie.datasource.insert.dup.policy=drop`",
+    "`true` means the same as `hoodie.datasource.insert.dup.policy=drop`",
     Flag(),
 )
 PARTITIONS_TO_DELETE = option(
@@ -117,13 +118,13 @@ PARTITIONS_TO_DELETE = option(
 NULL_FOR_MISSING_COLUMNS = option(
     "hoodie.write.set.null.for.missing.columns",
     False,
-    "write null into columns of the table that the batch lacks",
+    "if `true`, a write fills columns that are in the table but not in the batch with null",
     Flag(),
 )
 RECONCILE_SCHEMA = option(
     "hoodie.datasource.write.reconcile.schema",
     False,
-    "same as `hoodie.write.set.null.for.missing.columns`",
+    "`true` means the same as `hoodie.write.set.null.for.missing.columns=true`",
     Flag(),
 )
 METADATA_KEY_PREFIX = option(
@@ -145,7 +146,7 @@ SMALL_FILE_LIMIT = option(
 INSERT_AUTO_SPLIT = option(
     "hoodie.copyonwrite.insert.auto.split",
     True,
-    "calculate the number of rows of a new file from the record size",
+    "if `true`, the record size determines the number of rows of a new file",
     Flag(),
 )
 INSERT_SPLIT_SIZE = option(
@@ -164,7 +165,7 @@ RECORD_SIZE_ESTIMATE = option(
 SIZING_PARITY = option(
     "hoodie.airflow.sizing.parity",
     False,
-    "ours, parity: plan files exactly as Hudi does, instead of using this project's own, better plan",
+    "ours, parity: a write plans its files exactly as Hudi does, instead of making this project's own, better plan",
     Flag(),
 )
 ESTIMATION_THRESHOLD = option(
@@ -183,7 +184,7 @@ ESTIMATOR_MAX_COMMITS = option(
 ESTIMATOR_METADATA_SIZE = option(
     "hoodie.record.size.estimator.average.metadata.size",
     0,
-    "with parity: number of bytes to subtract from the size of each commit, for metadata",
+    "with parity: size of the metadata in a commit, in bytes; it is subtracted from the size of each commit",
     WholeNumber(least=0),
 )
 SMALL_FILE_CANDIDATES = option(
@@ -195,7 +196,8 @@ SMALL_FILE_CANDIDATES = option(
 INDEX_TYPE = option(
     "hoodie.index.type",
     "SIMPLE",
-    "how a write finds record keys: SIMPLE, BLOOM, GLOBAL_SIMPLE or GLOBAL_BLOOM",
+    "how a write finds record keys: SIMPLE, BLOOM, GLOBAL_SIMPLE, GLOBAL_BLOOM, RECORD_INDEX or "
+    "GLOBAL_RECORD_LEVEL_INDEX (another name of RECORD_INDEX)",
     Member(IndexType),
 )
 SIMPLE_UPDATES_PARTITION = option(
@@ -209,6 +211,13 @@ BLOOM_UPDATES_PARTITION = option(
     "hoodie.bloom.index.update.partition.path",
     True,
     "GLOBAL_BLOOM: if `true`, a row whose partition changed moves to the new partition; if `false`, the row is "
+    "updated in its old partition",
+    Flag(),
+)
+RECORD_INDEX_UPDATES_PARTITION = option(
+    "hoodie.record.index.update.partition.path",
+    False,
+    "RECORD_INDEX: if `true`, a row whose partition changed moves to the new partition; if `false`, the row is "
     "updated in its old partition",
     Flag(),
 )
@@ -230,8 +239,8 @@ FAILED_WRITES_POLICY = option(
 CONFLICT_STRATEGY = option(
     "hoodie.write.lock.conflict.resolution.strategy",
     "SimpleConcurrentFileWritesConflictResolutionStrategy",
-    "how a commit treats conflicts: the default, or PreferWriterConflictResolutionStrategy: a write commits even if a "
-    "pending plan contains its file groups, and the execution of the plan then drops these groups "
+    "how a commit treats conflicts: the default, or PreferWriterConflictResolutionStrategy, with which a write commits "
+    "even if a pending plan contains its file groups; the execution of the plan then drops these groups "
     "(docs/concurrency.md)",
     Member(ConflictStrategy, by_class=True),
 )
@@ -301,7 +310,7 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         fixed(
             "hoodie.merge.allow.duplicate.on.inserts",
             "true",
-            "do not merge inserts into small files by record key",
+            "a write that adds inserts to a small file keeps all rows, even rows with equal record keys",
         ),
         PARTITIONS_TO_DELETE,
         fixed(
@@ -347,6 +356,7 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         INDEX_TYPE,
         SIMPLE_UPDATES_PARTITION,
         BLOOM_UPDATES_PARTITION,
+        RECORD_INDEX_UPDATES_PARTITION,
     ),
     "Concurrency": (
         CONCURRENCY_MODE,
@@ -366,4 +376,4 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         STAGING_PATH,
     ),
 }
-"""Heading → keys, in the order of the documentation."""
+"""Maps each heading to its keys, in the order of the documentation."""

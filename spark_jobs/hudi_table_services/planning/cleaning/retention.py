@@ -1,4 +1,4 @@
-"""Choose the earliest commit from which a clean keeps everything (CleanerUtils.getEarliestCommitToRetain, Hudi 1.2).
+"""Choose the earliest commit whose state stays readable (CleanerUtils.getEarliestCommitToRetain, Hudi 1.2).
 
 This module adds four rules to Hudi's. Pending instants limit not only cleaning by commits but also cleaning by hours.
 A floor in hours limits every policy. An option limits one clean to a number of commits. The result names the instant
@@ -7,6 +7,7 @@ that limits the clean.
 
 from collections.abc import Mapping, Sequence
 
+from hudi_table_services.contract.text import counted
 from hudi_table_services.model.cleaning import CleanOptions, CleanPolicy, Retention
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.timeline import Timeline
@@ -21,34 +22,38 @@ def retain_from(
     visible_at: Mapping[str, str],
     retained_before: str | None = None,
 ) -> Retention:
-    """Choose the earliest commit that time travel can still read.
+    """Choose the earliest commit whose state time travel can still read after the clean.
 
     Args:
-        hours_cutoff: instant time `hours_retained` ago.
-        floor_cutoff: instant time `floor_hours` ago.
-        visible_at: requested time of a completed write → instant time at which readers began to see the write.
+        hours_cutoff: the time `hours_retained` hours ago, as an instant time.
+        floor_cutoff: the time `floor_hours` hours ago, as an instant time.
+        visible_at: maps the requested time of each completed write to the instant time at which readers began to see
+            the write.
         retained_before: the earliest commit that the last clean retained. The limit on commits per clean counts from
             this commit, and the result is never earlier than this commit.
     """
     if options.policy is CleanPolicy.KEEP_LATEST_FILE_VERSIONS:
         kept = options.file_versions_retained
-        return Retention(earliest=None, reason=f"{kept} versions of each file group are kept")
+        return Retention(
+            earliest=None, reason=f"cleaning keeps {counted(kept, 'version')} of each file group"
+        )
     done = timeline.completed_writes
     wanted, reason = _by_policy(done, options, hours_cutoff)
     if wanted is None:
         return Retention(earliest=None, reason=reason)
     chosen, floored = _at_most(done, wanted, _first_from(done, floor_cutoff, visible_at))
     if floored:
-        reason = f"{reason}; versions outdated for less than {options.floor_hours:g} h stay"
+        reason = f"{reason}; file versions that have been outdated for less than {options.floor_hours:g} h are kept"
     if options.max_commits_per_run is not None:
         limit = _limit(done, options.max_commits_per_run, retained_before)
         chosen, limited = _at_most(done, chosen, limit)
         if limited:
-            reason = f"{reason}; at most {options.max_commits_per_run} commits are cleaned in one run"
+            reason = f"{reason}; one run cleans at most {counted(options.max_commits_per_run, 'commit')}"
     if retained_before is not None and chosen.requested_time < retained_before:
-        # An earlier clean has already deleted older versions, so a longer retention cannot keep them.
+        # The last clean has already deleted the versions from before `retained_before`. A longer retention cannot keep
+        # these versions.
         chosen = next((i for i in done if i.requested_time >= retained_before), chosen)
-        reason = f"{reason}; an earlier clean kept only what is needed since {retained_before}"
+        reason = f"{reason}; an earlier clean kept only the files that are needed since {retained_before}"
     return _bounded(timeline, done, chosen, reason)
 
 
@@ -60,17 +65,17 @@ def _by_policy(
         if first is None:
             return (
                 None,
-                f"no commit within {options.hours_retained} hours, so nothing is cleaned",
+                f"no commit within {counted(options.hours_retained, 'hour')}, so nothing is cleaned",
             )
-        return first, f"commits of the last {options.hours_retained} hours are kept"
+        return first, f"cleaning keeps the commits of the last {counted(options.hours_retained, 'hour')}"
     kept = options.commits_retained
     if len(done) <= kept:
-        return None, f"{len(done)} commits, {kept} are kept"
-    return done[len(done) - kept], f"{kept} of {len(done)} commits are kept"
+        return None, f"{counted(len(done), 'commit')}; cleaning keeps {kept}"
+    return done[len(done) - kept], f"cleaning keeps {kept} of {counted(len(done), 'commit')}"
 
 
 def _first_from(done: Sequence[Instant], cutoff: str, visible_at: Mapping[str, str]) -> int:
-    """Index of the first write that became visible at the cutoff or later; without such a write, of the last write."""
+    """Index of the first write that became visible at the cutoff or later; if there is none, of the last write."""
     times = (visible_at.get(i.requested_time, i.visible_from) for i in done)
     return next((index for index, time in enumerate(times) if time >= cutoff), len(done) - 1)
 
@@ -90,9 +95,9 @@ def _limit(done: Sequence[Instant], commits: int, retained_before: str | None) -
 
 
 def _bounded(timeline: Timeline, done: Sequence[Instant], chosen: Instant, reason: str) -> Retention:
-    """Keep everything from the oldest pending write or service on.
+    """Also keep the states of the table since the oldest pending write or service.
 
-    The pending instant may read versions of that time, or it may complete and create versions of that time.
+    The pending instant may read versions from the time when it began, or may create versions with this time.
     """
     blocker = next((i for i in timeline.pending if i.action.writes_data), None)
     if blocker is None or chosen.requested_time <= blocker.requested_time:

@@ -17,10 +17,12 @@ from hudi_table_services.model.table_service_plans import (
 )
 
 SAVEPOINTS_KEY = "savepointed_timestamps"
-"""Extra metadata of Hudi 1.x: savepoints whose files the plan kept, separated by commas."""
+"""Key in the extra metadata, from Hudi 1.x. The value lists the requested times of the savepoints whose files the plan
+kept, separated by commas."""
 
 RECHECK_KEY = "airflow.clean.look_again"
-"""Extra metadata of this project: a JSON list of partitions with outdated files that the clean could not delete yet."""
+"""Key in the extra metadata, from this project. The value is a JSON list of partitions with outdated files that the
+clean could not delete yet."""
 
 
 def stored_clean_plan(
@@ -83,7 +85,7 @@ def _absolute(base_path: str, partition_path: str, name: str) -> str:
 
 
 def planned_names(plan: CleanPlan) -> dict[str, tuple[str, ...]]:
-    """Partition path → names of the data files that a stored plan deletes.
+    """Map each partition path to the names of the data files that a stored plan deletes.
 
     The result has names instead of absolute paths, because the table may have been moved since the plan was written.
 
@@ -141,7 +143,8 @@ def clean_metadata(
 
     Args:
         start_time: requested time of the clean.
-        deleted, failed: partition path → names of files. A file that did not exist counts as deleted, as in Hudi.
+        deleted, failed: map each partition path to the names of files. A file that did not exist counts as deleted, as
+            in Hudi.
         emptied: partitions whose folder was removed.
     """
     paths = sorted({*deleted, *failed, *emptied})

@@ -1,11 +1,11 @@
 """Clustering of the files that certain commits wrote (CommitBasedClusteringPlanStrategy; Hudi 1.2).
 
-The strategy considers completed writes requested after ``earliest.commit.to.cluster``. It plans neither files that
-replace commits wrote nor file groups that replace commits replaced. This planner plans the latest slice of each file
-group once. Hudi plans one version of the file group for each commit that wrote the file group, even if the version no
-longer exists. Hudi has no size limit here, and its checkpoint skips files that do not fit into the plan. This planner
-applies the small-file limit, and its checkpoint stops before the first commit with a file that has to wait for a later
-plan. Parity mode follows Hudi.
+The strategy considers completed writes requested after ``earliest.commit.to.cluster``. The plan contains no file that
+was written by a replace commit, and no file group that was replaced by a replace commit. This planner plans the latest
+slice of each file group once. Hudi plans one version of a file group for each commit that wrote the file group, even if
+the version no longer exists. Hudi has no size limit here, and Hudi's checkpoint skips files that do not fit into the
+plan. This planner applies the small-file limit. Its checkpoint stops before the first commit with a file that has to
+wait for a later plan. Parity mode follows Hudi.
 """
 
 from collections import Counter
@@ -31,11 +31,12 @@ NO_BASE_FILE = "in a partition whose commits left only log files"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenSince:
-    """File groups that commits wrote.
+    """The file groups that the considered commits wrote.
 
     Attributes:
         commits: requested times of the considered commits, oldest first.
-        file_groups: file group that no later commit replaced → the first of the commits that wrote the file group.
+        file_groups: maps each written file group to the requested time of the first commit that wrote the file group.
+            File groups that one of the commits replaced are left out.
     """
 
     commits: tuple[str, ...]
@@ -43,7 +44,7 @@ class WrittenSince:
 
 
 def written_since(options: ClusteringOptions, given: ClusteringInput) -> WrittenSince:
-    """File groups that commits after `earliest_commit` wrote."""
+    """The file groups that were written by commits after `earliest_commit`."""
     file_groups: dict[FileGroupId, str] = {}
     replaced: set[FileGroupId] = set()
     commits = _commits(options, given)
@@ -58,7 +59,7 @@ def written_since(options: ClusteringOptions, given: ClusteringInput) -> Written
 
 
 def checkpoint(written: WrittenSince, waiting: Collection[FileGroupId], options: ClusteringOptions) -> str:
-    """The last commit up to which no file waits for a later plan; `earliest_commit` if there is no such commit."""
+    """The last commit before all commits with waiting files; `earliest_commit` if there is no such commit."""
     stop = min((written.file_groups[g] for g in waiting if g in written.file_groups), default=None)
     finished = [time for time in written.commits if stop is None or time < stop]
     return finished[-1] if finished else options.earliest_commit
@@ -101,7 +102,7 @@ def group_commits_as_hudi(
 def _eligible(
     snapshot: TableSnapshot, partitions: Sequence[str], options: ClusteringOptions, written: WrittenSince
 ) -> tuple[dict[FileGroupId, FileSlice], dict[str, Counter[str]]]:
-    """Slices that the commits wrote, and for each partition the reasons why other slices are left out."""
+    """Slices that the commits wrote, and the reasons why other slices are left out, for each partition."""
     eligible: dict[FileGroupId, FileSlice] = {}
     skipped: dict[str, Counter[str]] = {path: Counter() for path in partitions}
     for path in partitions:

@@ -2,8 +2,8 @@
 
 Replaces SparkSizeBasedClusteringPlanStrategy and SparkSingleFileSortPlanStrategy (Hudi 1.2). `clustering.parity` forms
 the groups of these strategies. This module differs in three points. Slices are packed by best fit instead of into one
-open group. A group must result in fewer files or put rows in order. Files that a clustering with the same options
-wrote count as settled, so they are rewritten only together with other files.
+open group. A group must result in fewer files or put rows in order. If a clustering with the same options wrote a file,
+the file counts as already clustered (settled) and is rewritten only together with other files.
 """
 
 from bisect import bisect_left, insort
@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hudi_table_services.contract.text import counted
 from hudi_table_services.model.clustering import ClusteringOptions, PlannedGroup, PlanStrategyKind
 from hudi_table_services.options.keys.clustering import SINGLE_GROUP_ENABLED
 from hudi_table_services.planning.clustering.slices import (
     Candidate,
     Candidates,
     PartitionGroups,
-    files_in_words,
     planned_group,
     skipped_partitions,
 )
@@ -25,12 +25,12 @@ from hudi_table_services.planning.clustering.slices import (
 IN_ORDER = "already in the requested order"
 SETTLED = "already clustered with these options"
 ALONE_IN_GROUP = f"not in order, but alone in its group: {SINGLE_GROUP_ENABLED}=false"
-NOT_FEWER = "would not become fewer files"
-NOT_BETTER = "would not become fewer or better ordered files"
+NOT_FEWER = "a clustering would not reduce the number of files"
+NOT_BETTER = "a clustering would neither reduce the number of files nor improve the order of their rows"
 
 _OPEN_BINS = 1_000
-"""Maximum number of open bins. If there are more, the fullest are closed. This limits the cost of packing, and hardly
-changes the result."""
+"""Maximum number of open bins. If there are more bins, the fullest bins are closed. This limits the cost of packing and
+hardly changes the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class _Rules:
 
     def reason(self, group: _Bin) -> str:
         """Description of the improvement that the group makes."""
-        count = files_in_words(len(group.members))
+        count = counted(len(group.members), "file")
         if group.output_files == len(group.members):
             return f"{count} not in order {self.layout}"
         order = f", ordered by {self.layout}" if self.layout.is_sorted else ""
@@ -125,8 +125,8 @@ def group_partition(
 def usefulness_order(group: PlannedGroup) -> tuple[int, float, int, tuple[str, ...]]:
     """Sort key for the most useful group first.
 
-    Groups that remove files come first, sorted by removed files per byte. Groups that only order rows come after them,
-    sorted by size.
+    Groups that remove files come first, sorted by removed files per byte. Groups that only order rows come after
+    these groups, sorted by size.
     """
     tie = tuple(s.file_group_id.file_id for s in group.slices[:1])
     if group.files_removed > 0:
@@ -135,11 +135,13 @@ def usefulness_order(group: PlannedGroup) -> tuple[int, float, int, tuple[str, .
 
 
 def _pack(candidates: Sequence[Candidate], rules: _Rules) -> list[_Bin]:
-    """The best of three packings: bins up to a multiple of the target size, bins as large as allowed, Hudi's packing.
+    """The best of three packings.
 
-    The packing with the fewest files wins. Among equal packings the one with the fewest bins wins, because larger bins
-    sort more rows together. A multiple of the target size is tried first, because a bin of 2.5 target sizes would
-    produce three files of 0.83 target sizes. Hudi's packing is included, because best fit is worse in rare cases.
+    The first fills bins up to the largest allowed multiple of the target size, the second fills bins up to the maximum
+    group size, and the third is Hudi's packing. The packing with the fewest files wins. If several have the fewest
+    files, the one with the fewest bins wins, because larger bins sort more rows together. A multiple of the target size
+    comes first, because a bin of 2.5 target sizes would produce three files of 0.83 target sizes. Hudi's packing is
+    included, because best fit is worse in rare cases.
     """
     if not candidates:
         return []
@@ -186,8 +188,8 @@ def _next_fit(candidates: Sequence[Candidate], cap: int) -> list[list[Candidate]
 def _join_leftover(bins: list[_Bin], rules: _Rules) -> list[_Bin]:
     """Move a slice from the bin with the most slices to a bin that has one slice and would be left out of the plan.
 
-    Otherwise the next plan would rewrite that one slice together with the files that this plan writes. No slice is
-    moved if the move would result in more files.
+    If this plan left the slice out, the next plan would rewrite it together with the files that this plan writes. No
+    slice is moved if the move would result in more files.
     """
     lone = [b for b in bins if len(b.members) == 1 and not b.improves and not b.members[0].is_settled]
     donor = max(bins, key=lambda b: len(b.members))

@@ -11,6 +11,7 @@ that differ by 2 GiB. Ties are ordered by file id, whereas Hudi uses the order o
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from hudi_table_services.contract.text import counted
 from hudi_table_services.model.clustering import (
     ClusteringOptions,
     PlannedGroup,
@@ -27,7 +28,6 @@ from hudi_table_services.planning.clustering.slices import (
     PartitionGroups,
     above_limit,
     arrival_order,
-    files_in_words,
     no_room,
     obstacle,
     planned_group,
@@ -133,5 +133,5 @@ def _group(partition_path: str, members: Sequence[Candidate], options: Clusterin
         outputs = 1
     order = f", ordered by {options.layout}" if options.layout.is_sorted else ""
     return planned_group(
-        partition_path, members, outputs, f"{files_in_words(len(members))} into {outputs}{order}"
+        partition_path, members, outputs, f"{counted(len(members), 'file')} into {outputs}{order}"
     )

@@ -29,12 +29,12 @@ class PartitionSelection:
     """Result of selecting partitions.
 
     Attributes:
-        partitions: selected partitions in Hudi's order: the order of the option's list, newest first for RECENT_DAYS,
-            otherwise ascending.
+        partitions: selected partitions in Hudi's order. RECENT_DAYS sorts the newest partitions first. Partitions that
+            an option lists have the order of the list. In all other cases, the order is ascending.
         total: number of partitions of the table.
         unknown: partitions in the option that do not exist in the table or have no file.
-        reason: the filters and the number of matching partitions, e.g. ``12 of 40 partitions match …pattern=2024.*``;
-            empty without filters.
+        reason: the filters and the number of matching partitions, e.g.
+            ``partitions that match …pattern=2024.*: 12 of 40``; empty without filters.
     """
 
     partitions: tuple[str, ...]
@@ -59,7 +59,9 @@ def select_partitions(partitions: Sequence[str], options: ClusteringOptions, hou
     if options.partition_filter_mode is not PartitionFilterMode.NONE:
         filters.append(_mode_in_words(options, hour))
     unknown = tuple(sorted(set(options.selected_partitions) - set(existing)))
-    reason = f"{len(selected)} of {len(existing)} partitions match {' and '.join(filters)}" if filters else ""
+    reason = ""
+    if filters:
+        reason = f"partitions that match {' and '.join(filters)}: {len(selected)} of {len(existing)}"
     if unknown:
         reason += f"; the table has no partition {', '.join(map(repr, unknown))}"
     return PartitionSelection(partitions=tuple(selected), total=len(existing), unknown=unknown, reason=reason)

@@ -8,6 +8,7 @@ the planner forms Hudi's groups.
 from collections import Counter
 from collections.abc import Sequence
 
+from hudi_table_services.contract.text import counted
 from hudi_table_services.model.clustering import (
     ClusteringInput,
     ClusteringOptions,
@@ -47,7 +48,7 @@ def plan_clustering(
     The order of the inputs does not change the result. File groups of a pending plan are in no group.
 
     Raises:
-        InvalidRequestError: an option is impossible or contradicts another, see `check_clustering_options`.
+        InvalidRequestError: an option is impossible or contradicts another option, see `check_clustering_options`.
     """
     check_clustering_options(options)
     selection = select_partitions(snapshot.partitions, options, given.hour)
@@ -124,11 +125,10 @@ def _no_groups(
         return "the table has no files"
     if not selection.partitions:
         return selection.reason
-    total = sum(s.slices for s in skipped)
-    whose = f"{selection.reason}; none of their" if selection.reason else "none of the table's"
+    where = f"{selection.reason}; no file of these partitions" if selection.reason else "no file of the table"
     reasons: Counter[str] = Counter()
     for line in skipped:
         reasons[line.reason] += line.slices
     common = sorted(reasons.items(), key=lambda r: (-r[1], r[0]))[:_NAMED_REASONS]
-    counted = ", ".join(f"{count} {reason}" for reason, count in common)
-    return f"{whose} {total} files can be clustered: {counted}"
+    named = ", ".join(f"{reason} ({counted(count, 'file')})" for reason, count in common)
+    return f"{where} can be clustered: {named}"

@@ -39,7 +39,7 @@ class Candidates:
 
     Attributes:
         chosen: slices that may be rewritten, largest first.
-        skipped: reason → number of slices that may not be rewritten.
+        skipped: maps each reason to the number of slices that may not be rewritten for this reason.
     """
 
     chosen: tuple[Candidate, ...]
@@ -104,7 +104,7 @@ def obstacle(
     options: ClusteringOptions,
     written: Set[FileGroupId] | None,
 ) -> str | None:
-    """Reason why the slice may not be planned regardless of its size, or None if it may be planned."""
+    """Reason why the slice may not be planned, other than its size; None if there is no such reason."""
     reserved = snapshot.reserved_file_groups
     if reserved and file_slice.file_group_id in reserved:
         return f"in the pending plan {reserved[file_slice.file_group_id]}"
@@ -148,11 +148,6 @@ def planned_group(
         input_bytes=sum(c.size_bytes for c in members),
         reason=reason,
     )
-
-
-def files_in_words(count: int) -> str:
-    """A number of files in words, e.g. ``1 file`` or ``2 files``."""
-    return f"{count} file{'' if count == 1 else 's'}"
 
 
 def _candidate(

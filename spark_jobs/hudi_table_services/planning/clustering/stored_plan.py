@@ -1,8 +1,8 @@
 """Convert chosen groups to the plan on the timeline, and read the settings of any stored plan.
 
 The stored plan is a HoodieClusteringPlan as in Hudi 1.2 (ClusteringPlanStrategy, FileSliceMetricUtils). With plans of
-Hudi, the configuration of the executing job decides target size and layout. Plans of this project store both, under
-the keys of the options.
+Hudi, the configuration of the executing job decides target size and layout. Plans of this project store target size and
+layout under the keys of the options.
 """
 
 import re
@@ -48,7 +48,8 @@ def stored_plan(
     Args:
         groups: all groups of the proposal, or those groups of the proposal that this instant executes.
         proposal: source of the waiting partitions and of the checkpoint.
-        to_uri: path relative to the base path → absolute path for Hudi, e.g. ``file:///t/p/f.parquet``.
+        to_uri: converts a path relative to the base path to the absolute path that Hudi needs, e.g.
+            ``file:///t/p/f.parquet``.
     """
     single_file = options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT
     return ClusteringPlan(

@@ -13,6 +13,7 @@ from hudi_table_services.contract.config_check import (
     Severity,
 )
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.planning.config_check.metadata_table_rules import METADATA_TABLE_RULES
 from hudi_table_services.planning.config_check.names import LAST_RULES, NAME_RULES
 from hudi_table_services.planning.config_check.partition_rules import PARTITION_RULES
 from hudi_table_services.planning.config_check.settings import ConfigRule, Problem, Settings, TableFacts
@@ -25,6 +26,7 @@ CONFIG_RULES: tuple[ConfigRule, ...] = (
     *UPKEEP_RULES,
     *WRITER_RULES,
     *TABLE_RULES,
+    *METADATA_TABLE_RULES,
     *PARTITION_RULES,
     *LAST_RULES,
 )

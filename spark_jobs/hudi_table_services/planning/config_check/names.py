@@ -7,13 +7,15 @@ from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ClusteringRequest
 from hudi_table_services.contract.config_check import Severity
+from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.options.archival import resolve_archive_options
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.keys.inline import AUTOMATIC_SWITCHES, INLINE_SWITCHES
-from hudi_table_services.options.keys.writing import METADATA_KEY_PREFIX
+from hudi_table_services.options.keys.writing import METADATA_ENABLE, METADATA_KEY_PREFIX
+from hudi_table_services.options.metadata_table import resolve_metadata_table_options
 from hudi_table_services.options.option import AnyOption, Effect, OptionGroup
 from hudi_table_services.options.registry import (
     ALIASES,
@@ -45,8 +47,8 @@ def _named(settings: Settings) -> Iterator[tuple[str, AnyOption | None]]:
 @config_rule(
     "unknown-option",
     Severity.ERROR,
-    "no known release of Hudi has an option of this name; often the name is misspelt. A warning if only Hudi's jobs "
-    "read the options, because Hudi ignores unknown options without a message",
+    "no known release of Hudi has an option of this name; often the name is misspelt. The finding is a "
+    "warning if only Hudi's jobs read the options, because Hudi ignores unknown options without a message",
     source=_LIST,
 )
 def _unknown_option(settings: Settings) -> Iterator[Problem]:
@@ -88,7 +90,7 @@ def _two_names(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "bad-value",
     Severity.ERROR,
-    "the value of an option is not a whole number, or neither true nor false, as the option requires",
+    "the option requires a whole number, or `true` or `false`, and has a different value",
     source=_LIST,
 )
 def _bad_value(settings: Settings) -> Iterator[Problem]:
@@ -238,13 +240,20 @@ def _archive(options: Mapping[str, str]) -> None:
     resolve_archive_options(ArchiveRequest(base_path="/", options=options))
 
 
+def _rebuild_metadata_table(options: Mapping[str, str]) -> None:
+    # These options may be those of a write, whose value of the key does not matter for a rebuild.
+    given = {key: value for key, value in options.items() if key != METADATA_ENABLE.key}
+    resolve_metadata_table_options(RebuildMetadataTableRequest(base_path="/", options=given))
+
+
 CHECKS_OF_JOBS: Mapping[OptionGroup, Callable[[Mapping[str, str]], None]] = {
     OptionGroup.WRITES: _write,
     OptionGroup.CLUSTERING: _cluster,
     OptionGroup.CLEANING: _clean,
     OptionGroup.ARCHIVAL: _archive,
+    OptionGroup.METADATA_TABLE: _rebuild_metadata_table,
 }
-"""Group of options → the check of these options that a job runs before it reads a table."""
+"""Maps each group of options to the check that a job makes before it reads a table."""
 
 NAME_RULES = (
     _unknown_option,

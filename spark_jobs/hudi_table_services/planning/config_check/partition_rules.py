@@ -66,8 +66,9 @@ def _matching(pattern: str, paths: Sequence[str]) -> bool:
 @config_rule(
     "overwrite-under-plan",
     Severity.ERROR,
-    "the write overwrites or deletes partitions while a clustering or compaction of them is pending: the changes of "
-    "one of the two are lost. Advice if only jobs of this project write, because they release the plan's file groups",
+    "the write overwrites or deletes partitions that a pending clustering or compaction rewrites, so the changes of "
+    "either the write or the plan are lost. The finding is advice if only jobs of this project write to the table, "
+    "because these jobs release the plan's file groups",
     source="apache/hudi#18830",
 )
 def _overwrite_under_plan(settings: Settings) -> Iterator[Problem]:

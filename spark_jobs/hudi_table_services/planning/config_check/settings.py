@@ -15,14 +15,17 @@ class TableFacts:
     Attributes:
         properties: contents of ``hoodie.properties``.
         active_commits: number of completed writes on the active timeline; None if unknown.
-        pending_plans: requested time of each pending clustering or compaction → partition paths of its files.
+        pending_plans: maps the requested time of each pending clustering or compaction to the partition paths of its
+            files.
         partitions: partition paths; None if unknown.
+        has_partitioned_record_index: whether the record index has file groups for each partition of the table.
     """
 
     properties: Mapping[str, str]
     active_commits: int | None = None
     pending_plans: Mapping[str, frozenset[str]] = field(default_factory=dict)
     partitions: tuple[str, ...] | None = None
+    has_partitioned_record_index: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """Rules that compare the settings with the table's properties, and with the releases that write the table."""
 
+import re
 from collections.abc import Iterator
 
 from hudi_table_services.contract.config_check import Severity
@@ -12,17 +13,13 @@ from hudi_table_services.options.keys.key_generation import (
     PARTITION_PATH,
     RECORD_KEY,
 )
-from hudi_table_services.options.keys.writing import (
-    METADATA_ENABLE,
-    ORDERING_FIELDS,
-    TABLE_VERSION,
-)
+from hudi_table_services.options.keys.writing import ORDERING_FIELDS, TABLE_VERSION
+from hudi_table_services.options.registry import KNOWN_OPTIONS
 from hudi_table_services.planning.config_check.settings import Problem, Settings, config_rule
+from hudi_table_services.planning.table.key_generator import key_generator_config
 from hudi_table_services.planning.table.refused_features import refused_features
 
 _WRITE = "hoodie.datasource.write."
-_METADATA = METADATA_ENABLE.key
-_METADATA_PARTITIONS = "hoodie.table.metadata.partitions"
 _VERSION, _BOOTSTRAP = "hoodie.table.version", "hoodie.bootstrap.base.path"
 
 _AS_IN_TABLE = {
@@ -38,6 +35,13 @@ _AS_IN_TABLE = {
     "hoodie.record.merge.mode": ("hoodie.record.merge.mode",),
     "hoodie.table.base.file.format": ("hoodie.table.base.file.format",),
 }
+_KEY_PROPERTIES = (
+    "hoodie.table.keygenerator.type",
+    "hoodie.table.keygenerator.class",
+    "hoodie.table.recordkey.fields",
+    "hoodie.table.partition.fields",
+)
+_PROPERTY = re.compile(r"hoodie(?:\.\w+)+")
 _CASE_SENSITIVE_KEYS = {
     "hoodie.table.name",
     *(f"{_WRITE}{n}.field" for n in ("recordkey", "partitionpath", "precombine")),
@@ -91,19 +95,59 @@ def _table_not_written(settings: Settings) -> Iterator[Problem]:
         return
     config = TableConfig(settings.table.properties)
     try:
-        problems = [f"The table {feature}." for feature in refused_features(config)]
+        problems = [(name, f"The table {feature}.") for feature, name in refused_features(config).items()]
         if not config.table_version.is_writable:
-            problems.append(
-                f"Jobs of this project can only read tables of version {int(config.table_version)}."
-            )
+            version = int(config.table_version)
+            problems.append((_VERSION, f"Jobs of this project can only read tables of version {version}."))
     except HudiTableServiceError as error:
-        problems = [str(error)]
-    for problem in problems:
+        problems = [(next(iter(_properties_in(error.message)), _VERSION), str(error))]
+    for name, problem in problems:
         yield Problem(
-            properties=(_VERSION,),
+            properties=(name,),
             reason=problem,
             cure="Keep writing the table with Hudi; health reports, sensors and the hook can read it.",
         )
+
+
+def _properties_in(message: str) -> tuple[str, ...]:
+    return tuple(_PROPERTY.findall(message))
+
+
+@config_rule(
+    "keys-not-written",
+    Severity.ERROR,
+    "writes of this project reject the table, because they cannot build its record keys or partition paths from its "
+    "properties and the options: for example, keys that Hudi generates, or columns with times whose type is not known",
+    source="docs/key-generators.md",
+    engines="native",
+)
+def _keys_not_written(settings: Settings) -> Iterator[Problem]:
+    if settings.table is None:
+        return
+    config = TableConfig(settings.table.properties)
+    # The rule `differs-from-table` reports options that contradict the table.
+    different = {key for problem in _differs_from_table.check(settings) for key in problem.keys}
+    options = {key: value for key, value in settings.options.items() if key not in different}
+    if not _is_writable(config):
+        return
+    try:
+        key_generator_config(config, options, existing_key="")
+    except HudiTableServiceError as error:
+        names = _properties_in(f"{error.message} {error.hint}")
+        known = [name for name in names if name in KNOWN_OPTIONS]
+        yield Problem(
+            keys=tuple(dict.fromkeys(known)),
+            properties=tuple(name for name in _KEY_PROPERTIES if name in settings.table.properties),
+            reason=error.message,
+            cure=error.hint or "Write the table with the engine that created it.",
+        )
+
+
+def _is_writable(config: TableConfig) -> bool:
+    try:
+        return config.table_version.is_writable
+    except HudiTableServiceError:
+        return False  # the rule `table-not-written` reports the version
 
 
 @config_rule(
@@ -119,55 +163,6 @@ def _bootstrapped_table(settings: Settings) -> Iterator[Problem]:
             properties=(_BOOTSTRAP,),
             reason="Rows that were only bootstrapped are in files outside the table.",
             cure="On a copy of the table, compare row counts and columns before and after the first clustering.",
-        )
-
-
-@config_rule(
-    "metadata-table-stale",
-    Severity.ERROR,
-    "the table has an active metadata table, which jobs of this project do not write: they reject the table, or switch "
-    "the metadata table off if the options say so (then the finding is a warning)",
-    source="docs/on-disk.md",
-    engines="native",
-)
-def _metadata_table_stale(settings: Settings) -> Iterator[Problem]:
-    listed = settings.table.properties.get(_METADATA_PARTITIONS, "") if settings.table is not None else ""
-    if not listed.strip():
-        return
-    is_off = settings.is_off(_METADATA)
-    yield Problem(
-        keys=(_METADATA,) if settings.has(_METADATA) else (),
-        properties=(_METADATA_PARTITIONS,),
-        reason="The first job deletes the metadata table. From then on, readers list files, and Hudi must rebuild its "
-        "indexes."
-        if is_off
-        else "A commit would make the metadata table stale, and readers that use it would miss rows, so jobs reject "
-        "the table.",
-        cure=f"Set {_METADATA}=false in Hudi's writers as well; otherwise the next Hudi writer rebuilds the metadata "
-        "table."
-        if is_off
-        else f"Set {_METADATA}=false here and in Hudi's writers of this table.",
-        severity=Severity.WARNING if is_off else Severity.ERROR,
-    )
-
-
-@config_rule(
-    "metadata-settings-differ",
-    Severity.WARNING,
-    "the table has a metadata table and the options switch it off: if a service and the writer have different "
-    "settings, the service deletes the writer's metadata table, or fails",
-    source="apache/hudi#8475",
-    engines="hudi",
-)
-def _metadata_settings_differ(settings: Settings) -> Iterator[Problem]:
-    if settings.table is None or not settings.table.properties.get(_METADATA_PARTITIONS, "").strip():
-        return
-    if settings.is_off(_METADATA):
-        yield Problem(
-            keys=(_METADATA,),
-            properties=(_METADATA_PARTITIONS,),
-            reason="The next job with these options deletes the metadata table; a writer with the default rebuilds it.",
-            cure=f"Set {_METADATA} to the same value for all writers and services of the table.",
         )
 
 
@@ -211,7 +206,7 @@ def _hudi_upgrades_table(settings: Settings) -> Iterator[Problem]:
 
 
 def _table_version(settings: Settings) -> int:
-    """Version of the table, or without a table the version that the options set for a new table; 0 if unknown."""
+    """Version of the table; if there is no table, the version that the options give to a new table; 0 if unknown."""
     if settings.table is not None:
         text = settings.table.properties.get(_VERSION, "")
     else:
@@ -290,9 +285,8 @@ def _complex_key_text(settings: Settings) -> Iterator[Problem]:
 TABLE_RULES = (
     _differs_from_table,
     _table_not_written,
+    _keys_not_written,
     _bootstrapped_table,
-    _metadata_table_stale,
-    _metadata_settings_differ,
     _hudi_too_old,
     _hudi_upgrades_table,
     _hudi_without_spark,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from hudi_table_services.contract.config_check import Severity
+from hudi_table_services.contract.text import counted
 from hudi_table_services.options.keys.archival import MAX_COMMITS, MIN_COMMITS
 from hudi_table_services.options.keys.base_files import BLOCK_SIZE
 from hudi_table_services.options.keys.cleaning import (
@@ -50,8 +51,8 @@ _MIB = 1 << 20
     "archival-before-cleaning",
     Severity.ERROR,
     "archival keeps no more commits on the active timeline than cleaning retains, so the cleaner no longer finds the "
-    "commits whose files it should delete. A warning if only Hudi's jobs read the options, because Hudi raises the "
-    "minimum by itself",
+    "commits whose files it should delete. The finding is a warning if only Hudi's jobs read the options, "
+    "because Hudi raises the minimum by itself",
     source="HoodieWriteConfig.validate; apache/hudi#1531, apache/hudi#2564, apache/hudi#7600",
 )
 def _archival_before_cleaning(settings: Settings) -> Iterator[Problem]:
@@ -61,8 +62,9 @@ def _archival_before_cleaning(settings: Settings) -> Iterator[Problem]:
     if least <= retained:
         yield Problem(
             keys=(_MIN, _COMMITS),
-            reason=f"Archival may leave {least:g} active commits, but cleaning retains {retained:g}.",
-            cure=f"Set {_MIN} above {retained:g} and {_MAX} above that, or retain fewer commits.",
+            reason=f"Archival may leave only {counted(least, 'commit', 'g')} on the active timeline, but cleaning "
+            f"retains the files of {counted(retained, 'commit', 'g')}.",
+            cure=f"Set {_MIN} above {retained:g} and {_MAX} above {_MIN}, or retain fewer commits.",
             severity=Severity.ERROR if settings.facts.is_native else Severity.WARNING,
         )
 
@@ -84,8 +86,10 @@ def _archival_before_hours(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_MIN, _HOURS),
             facts=("commits_per_day",),
-            reason=f"{hours:g} hours contain about {covered:.0f} commits, but archival may leave only {least:g}.",
-            cure=f"Set {_MIN} above {covered:.0f} and {_MAX} above that.",
+            reason=f"Cleaning retains {counted(hours, 'hour', 'g')}, in which the table gets about "
+            f"{counted(round(covered), 'commit')}, but archival may leave only {counted(least, 'commit', 'g')} on the "
+            "active timeline.",
+            cure=f"Set {_MIN} above {covered:.0f} and {_MAX} above {_MIN}.",
         )
 
 
@@ -100,7 +104,8 @@ def _archival_bounds(settings: Settings) -> Iterator[Problem]:
     if least is not None and most is not None and least >= most:
         yield Problem(
             keys=(_MIN, _MAX),
-            reason=f"The minimum is {least:g} commits and the maximum is {most:g}; the minimum must be smaller.",
+            reason=f"The minimum is {counted(least, 'commit', 'g')} and the maximum is {most:g}; the minimum must be "
+            "smaller.",
             cure="Raise the maximum, or lower the minimum.",
         )
 
@@ -122,7 +127,8 @@ def _clean_before_queries(settings: Settings) -> Iterator[Problem]:
     yield Problem(
         keys=(key, *floor),
         facts=("longest_query_hours", *(("commits_per_day",) if key == _COMMITS else ())),
-        reason=f"Files stay readable for about {hours:g} hours, but queries run for up to {query:g} hours.",
+        reason=f"Files stay readable for about {counted(hours, 'hour', 'g')}, but queries run for up to "
+        f"{counted(query, 'hour', 'g')}.",
         cure=f"Raise {key}{raised}.",
     )
 
@@ -203,7 +209,7 @@ def _block_below_file_size(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_BLOCK, _MAX_SIZE),
             reason=f"The maximum file size is {largest / _MIB:g} MiB, but row groups have {block / _MIB:g} MiB.",
-            cure=f"Set {_BLOCK} to the same value.",
+            cure=f"Set {_BLOCK} to the value of {_MAX_SIZE}.",
         )
 
 

@@ -41,7 +41,7 @@ def _is_shared(settings: Settings) -> bool:
 
 
 def _several(settings: Settings) -> tuple[str, ...]:
-    """Names of the facts that show that several processes may write at the same time; empty if there are none."""
+    """Names of the facts that show that several processes may write at the same time; empty without such facts."""
     facts = settings.facts
     is_concurrent = {"writers": (facts.writers or 0) > 1, "services_apart": bool(facts.services_apart)}
     return tuple(name for name, is_so in is_concurrent.items() if is_so)
@@ -119,7 +119,7 @@ def _lock_within_process(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_PROVIDER, *((_MODE,) if settings.has(_MODE) else ())),
             facts=several,
-            reason="Each process has a lock of its own, so no process waits for another.",
+            reason="Each process has a lock of its own, so no process waits for another process.",
             cure=f"Set {_PROVIDER}={_lock_for(settings)} for all writers.",
         )
 
@@ -204,8 +204,8 @@ def _eager_beside_writers(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "file-lock-never-expires",
     Severity.WARNING,
-    "Hudi's file-system lock never expires: if a writer dies, its lock file blocks all other writers until an "
-    "operator deletes it",
+    "Hudi's file-system lock never expires: if a writer dies, its lock file blocks all other writers until a "
+    "person deletes the file",
     source="FileSystemBasedLockProvider",
     engines="hudi",
 )

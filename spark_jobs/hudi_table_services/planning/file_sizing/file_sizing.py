@@ -55,7 +55,7 @@ def plan_file_sizing(
 
     Args:
         samples: rows and bytes of some base files of this table. More samples improve the estimate of the record size.
-            Parity mode does not use them.
+            Parity mode does not use the samples.
         pad_small_files: False for operations that only open new file groups (bulk_insert, insert_overwrite).
 
     Raises:
@@ -116,7 +116,7 @@ def _plan_partition(
 def _pad(
     inserts: int, room: PartitionRoom, candidates: Sequence[FileSlice], options: FileSizingOptions
 ) -> tuple[Mapping[str, int], tuple[SkippedFileGroup, ...]]:
-    """File id → inserts that pad the file, and the candidates that are not padded.
+    """Map the id of each padded file to its number of inserts; also return the candidates that are not padded.
 
     The largest candidate is padded first, because it needs the fewest rows to reach the target size. A file that has
     reached the target size is not padded again.

@@ -4,8 +4,8 @@ Follows UpsertPartitioner, SparkUpsertDeltaCommitPartitioner and AverageRecordSi
 The record size is computed from the totals of the latest commits, including footers. In copy-on-write tables small
 files are padded in order of file id; Hudi uses the order of its view, which is not defined. In merge-on-read tables the
 smallest files are padded first, up to the limit on candidates. Growth by updates is not counted. A remainder becomes a
-separate file. Hudi then assigns rows at random, so its counts are expected values. The counts here are exact, because
-random assignment cannot be reproduced.
+separate file. Hudi then assigns rows at random, so its counts are expected values. The counts of this module are exact,
+because random assignment cannot be reproduced.
 """
 
 import math

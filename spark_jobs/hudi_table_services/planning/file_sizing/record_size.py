@@ -38,7 +38,7 @@ class _Evidence:
 def estimate_record_sizes(
     workload: Workload, samples: Iterable[FileSample], options: FileSizingOptions
 ) -> Mapping[str, RecordSizeEstimate]:
-    """Partition path → bytes per record, for every partition of the workload.
+    """Map every partition path of the workload to its estimate of bytes per record.
 
     The function uses the first available source in this order: base files of the partition; base files of the whole
     table (both with at least `MINIMUM_RECORDS` rows); the estimate from the options; the size measured on the batch;

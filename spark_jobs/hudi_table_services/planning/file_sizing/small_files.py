@@ -1,4 +1,4 @@
-"""Find the file groups of a partition that inserts may pad, and the reasons why others may not be padded."""
+"""Find the file groups of a partition that inserts may pad, and the reasons why other file groups may not be padded."""
 
 from dataclasses import dataclass
 
@@ -57,7 +57,7 @@ def _obstacle(
     if file_slice.base_file is None:
         return "has only log files, no base file to pad"
     if file_slice.log_files:
-        return "has log files, to be compacted before it is padded"
+        return "has log files, which a compaction has to merge before a write can pad the file group"
     if file_slice.base_file.size_bytes < 0:
         return "size of its base file is unknown"
     if file_slice.base_file.size_bytes >= options.small_file_limit_bytes:

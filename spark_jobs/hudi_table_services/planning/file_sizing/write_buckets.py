@@ -1,4 +1,4 @@
-"""Build the write buckets of a partition: one for each existing file group that gets rows, one for each new file."""
+"""Build the write buckets of a partition: one per existing file group that gets rows, and one per new file."""
 
 import math
 from collections.abc import Mapping
@@ -23,10 +23,11 @@ class PartitionRoom:
     """One partition before inserts are placed.
 
     Attributes:
-        sizes: file id → bytes of the latest slice.
-        updates: file id → updates of the file group; file groups without updates are missing.
+        sizes: maps each file id to the bytes of the latest slice.
+        updates: maps each file id to the updates of the file group; file groups without updates are missing.
         record_size: estimate for the rows of the partition.
-        incoming_record_size: bytes of one row of the batch; if unknown, the estimate for the partition.
+        incoming_record_size: bytes of one row of the batch; the estimate for the partition if the batch was not
+            measured.
         counts_growth: whether the plan accounts for growth by updates; Hudi's plan does not.
     """
 
@@ -93,12 +94,12 @@ class PartitionRoom:
 
 
 def sizes_of(snapshot: TableSnapshot, partition_path: str) -> Mapping[str, int]:
-    """File id → bytes of the latest slice; 0 if the size is unknown."""
+    """Map each file id to the bytes of the latest slice; 0 if the size is unknown."""
     return {s.file_group_id.file_id: max(s.size_bytes, 0) for s in snapshot.slices_of(partition_path)}
 
 
 def updates_of(partition: PartitionWorkload) -> Mapping[str, UpdateWorkload]:
-    """File id → updates of the file group; entries without rows are left out."""
+    """Map each file id to the updates of the file group; entries without rows are left out."""
     return {u.file_id: u for u in partition.updates if u.update_count > 0}
 
 
@@ -111,7 +112,9 @@ def check_workload(snapshot: TableSnapshot, workload: Workload) -> None:
     """
     paths = [p.partition_path for p in workload.partitions]
     if len(set(paths)) < len(paths):
-        raise InvalidRequestError("The workload names a partition twice; add its counts up first.")
+        raise InvalidRequestError(
+            "The workload names a partition twice; add up the counts of each partition first."
+        )
     for partition in workload.partitions:
         _check_counts(partition)
         known = {s.file_group_id for s in snapshot.slices_of(partition.partition_path)}
@@ -124,7 +127,7 @@ def _check_counts(partition: PartitionWorkload) -> None:
     ids = [u.file_id for u in partition.updates]
     if len(set(ids)) < len(ids):
         raise InvalidRequestError(
-            f"The workload of {place} names a file group twice; add its counts up first."
+            f"The workload of {place} names a file group twice; add up the counts of each file group first."
         )
     counts = [partition.insert_count]
     for update in partition.updates:

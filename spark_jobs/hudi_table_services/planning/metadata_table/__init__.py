@@ -1,1 +1,1 @@
-"""Planning of the changes of the metadata table that belong to a change of the table, and of its services."""
+"""Plan how a commit of the table changes the metadata table, and when the services of the metadata table run."""

@@ -1,30 +1,19 @@
 """Changes of the partition `bloom_filters`: the bloom filter of each base file (HoodieMetadataPayload, Hudi 1.2)."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from hudi_table_services.hudi_format.metadata_table.keys import bloom_filter_key
-from hudi_table_services.model.data_file import BaseFile
-from hudi_table_services.model.metadata_table import DeletedKey, FileBloomFilter, MetadataRecord, RecordType
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BaseFileBloom:
-    """The bloom filter in the footer of a new base file.
-
-    Attributes:
-        text: the base64 text in the footer.
-        type_code: `SIMPLE` or `DYNAMIC_V0`.
-    """
-
-    partition_path: str
-    base_file: BaseFile
-    text: str
-    type_code: str
+from hudi_table_services.model.metadata_table import (
+    BaseFileBloom,
+    DeletedKey,
+    FileBloomFilter,
+    MetadataRecord,
+    RecordType,
+)
 
 
 def bloom_filter_records(blooms: Iterable[BaseFileBloom]) -> Iterator[MetadataRecord]:
-    """Yield the records of new base files. The bloom filters are read once, one after the other."""
+    """Yield one record for each new base file. `blooms` is read only once, and one bloom filter at a time."""
     for bloom in blooms:
         payload = FileBloomFilter(
             type_code=bloom.type_code,
@@ -36,10 +25,10 @@ def bloom_filter_records(blooms: Iterable[BaseFileBloom]) -> Iterator[MetadataRe
 
 
 def deleted_bloom_filters(files_by_partition: Iterable[tuple[str, Iterable[str]]]) -> Iterator[DeletedKey]:
-    """Yield the keys of deleted base files.
+    """Yield a deletion of the bloom filter of each deleted base file.
 
     Args:
-        files_by_partition: partition paths with names of files.
+        files_by_partition: partition paths with the names of the deleted files.
     """
     for partition_path, file_names in files_by_partition:
         for file_name in file_names:

@@ -1,12 +1,13 @@
-"""Statistics of columns in files: records and keys of the partition `column_stats` (HoodieMetadataPayload, Hudi 1.2).
+"""Statistics of columns in files: changes of the partition `column_stats` (HoodieMetadataPayload, Hudi 1.2).
 
 A reader treats a column without a record as a column of nulls if the file has records of other columns. So a file has a
-record for every indexed column that it contains, or it has no record and every filter keeps it.
+record for every indexed column that it contains, or it has no record at all, and then no filter skips the file.
 
-Hudi loses rows through a stored bound that is NaN, and through the bounds that it stores itself for a column with NaN
-(0 and 0). A file with NaN has no record if the table has no index `partition_stats`. But if it has one, the next write
-of Hudi would compute the bounds of the partition without this file. Then the greatest value is stored as infinity:
-Spark treats NaN as greater than all numbers, so only filters that compare with NaN itself skip the file.
+Columns with NaN: Hudi loses rows if a stored bound is NaN. Hudi itself stores 0 and 0 as the bounds of such a column,
+and loses rows with these bounds too. If the table has no index `partition_stats`, a file with NaN therefore has no
+record. If the table has this index, a file without a record would be left out when Hudi's next write computes the
+bounds of the partition. Therefore a file with NaN then has a record whose greatest value is infinity. Spark treats NaN
+as greater than all numbers, so only filters that compare with NaN itself skip the file.
 """
 
 import math
@@ -32,8 +33,8 @@ def column_stat_records(
     """Yield the records of new files, one for each indexed column that the file has.
 
     Args:
-        has_partition_stats: whether the table has the index `partition_stats`. Without it, a file has no records if it
-            has NaN in an indexed column, may have it, or has unknown bounds.
+        has_partition_stats: whether the table has the index `partition_stats`. If not, a file gets no records if one of
+            its indexed columns has NaN, may have NaN, or has unknown bounds.
 
     Raises:
         UnsupportedTableError: the bounds of a column are not known, and the table has the index `partition_stats`.
@@ -49,10 +50,10 @@ def column_stat_records(
 def deleted_column_stats(
     files_by_partition: Iterable[tuple[str, Iterable[str]]], columns: Iterable[IndexedColumn]
 ) -> Iterator[DeletedKey]:
-    """Yield the keys of all columns of deleted files.
+    """Yield a deletion for each column of each deleted file.
 
     Args:
-        files_by_partition: partition paths with names of files.
+        files_by_partition: partition paths with the names of the deleted files.
     """
     names = tuple(column.name for column in columns)
     for partition_path, file_names in files_by_partition:
@@ -86,7 +87,7 @@ def file_column_stats(file: FileStatistics, columns: Iterable[IndexedColumn]) ->
 
 
 def has_known_bounds(found: FileColumnRange, column: IndexedColumn) -> bool:
-    """Whether the statistics of a column can be stored. If not, its bounds must be computed from the rows."""
+    """Whether the metadata table can store these statistics. If not, the bounds must be computed from the rows."""
     if found.null_count is None:
         return False
     return found.has_only_nulls or column.is_floating or _has_bounds(found, column)
@@ -113,8 +114,9 @@ def _bounds(
 ) -> tuple[StatValue | None, StatValue | None]:
     if not has_known_bounds(found, column):
         raise UnsupportedTableError(
-            f"The smallest and greatest value of column {column.name!r} in {file.file_name!r} cannot be stored.",
-            hint="Switch off the index column_stats of the metadata table.",
+            f"The smallest and greatest value of column {column.name!r} in {file.file_name!r} are not known, or the "
+            "metadata table cannot store them.",
+            hint="Drop this index with rebuild_metadata_table.py --drop column_stats.",
         )
     if found.has_only_nulls:
         return None, None

@@ -1,11 +1,13 @@
 """When the metadata table is compacted, and at which instant (HoodieBackedTableMetadataWriter, Hudi 0.15 and 1.2).
 
-A compaction makes its log blocks part of base files, which readers take for committed. So it must not read the blocks
-of an instant that is still pending in the table: the instant could not be rolled back any more.
+A compaction copies the records of log blocks into base files, and readers treat base files as committed. So a
+compaction must not read the blocks of an instant that is pending in the table. Otherwise the instant could not be
+rolled back any more.
 """
 
 from dataclasses import dataclass
 
+from hudi_table_services.contract.text import counted
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_version import TableVersion, TimelineLayout
 from hudi_table_services.model.timeline import Timeline
@@ -20,7 +22,7 @@ class Timelines:
     """The active timelines of a table and of its metadata table.
 
     Attributes:
-        fresh_instant: an instant time of now. It is later than every instant that this process has seen.
+        fresh_instant: the current time as an instant time, later than every instant that this process has seen.
     """
 
     version: TableVersion
@@ -34,8 +36,8 @@ class ServiceDecision:
     """Whether a service of the metadata table runs now.
 
     Attributes:
-        instant_time: instant of the service; None if it must not run now.
-        reason: the reason, for logs and reports.
+        instant_time: instant of the service; None if the service must not run now.
+        reason: why the service runs or does not run, for logs and reports.
     """
 
     instant_time: str | None
@@ -55,13 +57,15 @@ def decide_compaction(timelines: Timelines, max_delta_commits: int) -> ServiceDe
     """Decide whether to compact the metadata table.
 
     A pending compaction is finished first, at its own instant. In table version 6, any pending instant of the table up
-    to the last delta commit of the metadata table prevents compaction. From version 8 on, only pending instants matter
-    that the metadata table has completed. The compaction gets an instant before the first of these, and so leaves out
-    all log files that were completed later. Other pending instants, such as plans, complete after the compaction.
+    to the last delta commit of the metadata table prevents compaction.
+
+    From version 8 on, a pending instant of the table matters only if its delta commit in the metadata table is
+    completed. The compaction gets an instant before the first of these instants, and so leaves out all log files that
+    were completed after that instant. Other pending instants, such as plans, complete after the compaction.
 
     Args:
-        max_delta_commits: number of delta commits since the last compaction with which the compaction begins; Hudi's
-            default is 10.
+        max_delta_commits: a compaction starts when the metadata table has this number of delta commits since the last
+            compaction; Hudi's default is 10.
     """
     unfinished = [i for i in timelines.metadata.pending if i.action in (Action.COMPACTION, Action.COMMIT)]
     if unfinished:
@@ -82,9 +86,9 @@ def last_compaction(metadata: Timeline) -> Instant | None:
 
 
 def delta_commits_since_compaction(metadata: Timeline) -> tuple[Instant, ...]:
-    """Completed delta commits that the last compaction does not contain; all of them without a compaction.
+    """Completed delta commits that the last compaction does not contain; all of them if there is no compaction.
 
-    In table version 6 their requested times decide, from version 8 on their completion times.
+    These are the delta commits with a later requested time (table version 6) or completion time (from version 8 on).
     """
     last = last_compaction(metadata)
     start = last.requested_time if last else ""
@@ -137,7 +141,8 @@ def _decide_before(pending: Instant, metadata: Timeline, max_delta_commits: int)
         reason = _too_few(len(included), max_delta_commits)
         return not_now(f"{_name(pending)} is pending; before it there are {reason}")
     return ServiceDecision(
-        instant_time=instant_time, reason=f"{_enough(len(included))} before the pending {_name(pending)}"
+        instant_time=instant_time,
+        reason=f"{_enough(len(included))}, completed before the pending {_name(pending)}",
     )
 
 
@@ -146,8 +151,8 @@ def _name(instant: Instant) -> str:
 
 
 def _too_few(count: int, needed: int) -> str:
-    return f"{count} delta commits since the last compaction, compaction begins with {needed}"
+    return f"{_enough(count)}; compaction begins with {needed}"
 
 
 def _enough(count: int) -> str:
-    return f"{count} delta commits since the last compaction"
+    return f"{counted(count, 'delta commit')} since the last compaction"

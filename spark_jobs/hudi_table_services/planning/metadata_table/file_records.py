@@ -1,4 +1,4 @@
-"""Changes of the partition `files`, the lists of files (HoodieTableMetadataUtil, Hudi 0.15 and 1.2).
+"""Changes of the partition `files`, which contains the lists of files (HoodieTableMetadataUtil, Hudi 0.15 and 1.2).
 
 The record of a partition in a commit contains only the files that the commit adds or deletes. Readers unite the records
 of all commits.
@@ -42,6 +42,19 @@ def write_changes(metadata: CommitMetadata) -> Iterator[MetadataChange]:
         yield _files(partition_path, listed)
 
 
+def first_records(files: Mapping[str, Mapping[str, int]]) -> Iterator[MetadataRecord]:
+    """Yield the records of a new metadata table: all partitions, and the files of each partition.
+
+    Args:
+        files: partition path → file → size. A partition may have no files.
+    """
+    yield _all_partitions(_entries(files, ListedFile(0)))
+    for partition_path in sorted(files):
+        yield _files(
+            partition_path, {name: ListedFile(size) for name, size in sorted(files[partition_path].items())}
+        )
+
+
 def clean_changes(metadata: CleanMetadata, version: TableVersion) -> Iterator[MetadataChange]:
     """Yield the changes of a clean: its deleted files, and the partitions that it removed."""
     for path, names in cleaned_files(metadata):
@@ -55,9 +68,9 @@ def clean_changes(metadata: CleanMetadata, version: TableVersion) -> Iterator[Me
 
 
 def cleaned_files(metadata: CleanMetadata) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Partition paths with the names of the files that a clean deleted, or could not delete; both in order.
+    """Partition paths with the names of the files that a clean deleted or could not delete; paths and names are sorted.
 
-    Like Hudi, the metadata table forgets a file that could not be deleted, because no reader needs it.
+    As in Hudi, a file that could not be deleted is also taken off the lists, because no reader needs the file.
     """
     found: list[tuple[str, tuple[str, ...]]] = []
     for path in sorted(metadata.partitions):
@@ -71,7 +84,7 @@ def rollback_changes(metadata: RollbackMetadata, version: TableVersion) -> Itera
     """Yield the records of a rollback: in table version 6 the log files to which it appended a rollback block.
 
     The files of the undone commit need no record: undoing the commit in the metadata table removes them. From version 8
-    on, a rollback deletes log files, and has no records at all.
+    on, a rollback deletes log files instead of appending to them, so it has no records at all.
     """
     if version >= TableVersion.V8:
         return
@@ -87,13 +100,14 @@ def rollback_changes(metadata: RollbackMetadata, version: TableVersion) -> Itera
 def repair_changes(
     listed: Mapping[str, Mapping[str, int]], present: Mapping[str, Mapping[str, int]], version: TableVersion
 ) -> Iterator[MetadataChange]:
-    """Yield the changes that make the lists equal to the folders, as Hudi does after a restore; nothing if they are.
+    """Yield the changes that make the lists equal to the folders, as Hudi does after a restore.
 
-    A listed size that is too large stays, because readers take the greatest size that a file was listed with.
+    If the metadata table lists a file with too large a size, no change can correct the size, because readers use the
+    greatest size in any record of the file.
 
     Args:
-        listed: partition path → file → size in the metadata table.
-        present: the same in the folders of the table.
+        listed: maps each partition path to its files, and each file to its size in the metadata table.
+        present: maps each partition path to its files, and each file to its size in the folders of the table.
     """
     new, gone = sorted(present.keys() - listed.keys()), sorted(listed.keys() - present.keys())
     if new or gone:
@@ -108,7 +122,7 @@ def repair_changes(
 
 
 def _removed_keys(paths: Iterable[str], version: TableVersion) -> Iterator[DeletedKey]:
-    """The lists of removed partitions, which version 9 deletes after it has listed their files as deleted."""
+    """Deletions of the lists of removed partitions: in version 9 they follow the records with the deleted files."""
     if version >= TableVersion.V9:
         yield from (DeletedKey(files_key(path)) for path in paths)
 

@@ -21,7 +21,7 @@ MAINTAINED = frozenset(
 
 
 def group_number(change: MetadataChange, group_count: int) -> int:
-    """Number of the file group of a change in its partition."""
+    """Number, within its partition, of the file group to which a change belongs."""
     return file_group_of(change.key, group_count)
 
 
@@ -34,9 +34,10 @@ def group_changes(
     (`group_number`).
 
     Args:
-        partition: partition of the metadata table. The file groups of a partitioned record index have other ids.
-        changes: of two records with one key, the later one counts. A key may have a record and be deleted as well: then
-            readers see it as deleted.
+        partition: partition of the metadata table, but not a partitioned record index, whose file groups have other
+            ids.
+        changes: the changes of the commit. If two records have the same key, the later record counts. If a key has a
+            record and a deletion, readers see the key as deleted.
         group_count: number of file groups that the folder of the partition has.
 
     Raises:
@@ -66,10 +67,10 @@ def _require_maintained(partition: str, group_count: int) -> None:
     if partition not in MAINTAINED:
         raise UnsupportedTableError(
             f"The metadata table has the partition {partition!r}, which this release cannot keep up to date.",
-            hint="Let Hudi drop this index, or switch the metadata table off.",
+            hint=f"Drop this index with rebuild_metadata_table.py --drop {partition}.",
         )
     if group_count < 1:
         raise UnsupportedTableError(
             f"The partition {partition!r} of the metadata table has no file group.",
-            hint="Switch the metadata table off; the next write of Hudi builds it again.",
+            hint="Build the metadata table again with rebuild_metadata_table.py.",
         )

@@ -1,7 +1,7 @@
 """The columns that have statistics, and the form in which their values are stored (HoodieTableMetadataUtil, Hudi 1.2).
 
-Index version V1 (table versions 6 and 8) stores dates and decimals in records of their own. Version V2 (table version
-9) stores plain values and the type of the column.
+Index version V1 (table versions 6 and 8) has record types for dates and for decimals. Version V2 (table version 9)
+stores them as numbers and bytes, together with the type of the column.
 """
 
 from collections.abc import Mapping
@@ -65,8 +65,8 @@ class IndexedColumn:
 
     Attributes:
         name: name of the column; a dotted path for a member of a struct.
-        kind: record that stores its values.
-        value_type: None in index version V1.
+        kind: record type that stores the smallest and the greatest value.
+        value_type: type of the column in the records; None in index version V1.
     """
 
     name: str
@@ -99,7 +99,7 @@ class IndexedColumn:
         return StatValue(self.kind, decimal_bytes(value, self.data_type.scale))
 
     def converted(self, value: StatValue, additional_info: str | None) -> StatValue:
-        """A stored value in today's form: the type of the column may have been widened since it was stored.
+        """A stored value in today's form: the column's type may have been widened since the value was stored.
 
         Hudi 0.15 also changes the forms of dates and decimals when it compacts the metadata table.
 
@@ -107,7 +107,7 @@ class IndexedColumn:
             additional_info: precision and scale of a stored decimal, in index version V2.
 
         Raises:
-            CorruptTableError: the value has another type.
+            CorruptTableError: the value has neither the column's type nor a narrower type.
         """
         if value.kind is not self.kind and value.kind not in _WIDENED_FROM.get(self.kind, ()):
             raise self._other_type(value.kind.value)
@@ -119,11 +119,11 @@ class IndexedColumn:
     def _other_type(self, found: str) -> CorruptTableError:
         return CorruptTableError(
             f"The statistics of column {self.name!r} have a {found}, but the column is {self.data_type}.",
-            hint="Switch off the index column_stats of the metadata table; the next write of Hudi builds it again.",
+            hint="Build this index again with rebuild_metadata_table.py --partitions column_stats.",
         )
 
     def ordered(self, value: StatValue) -> tuple[Any, StatValue]:
-        """A pair whose first item has the order of the column's values; the second is the value."""
+        """A pair of a sort key and the value. The sort keys have the order of the column's values."""
         stored = value.value
         if isinstance(self.data_type, DecimalType) and isinstance(stored, bytes):
             return int.from_bytes(stored, "big", signed=True), value

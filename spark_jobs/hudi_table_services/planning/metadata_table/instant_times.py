@@ -16,10 +16,11 @@ def instant_millis(instant_time: str, zone: tzinfo) -> int:
     """Time of an instant in milliseconds since 1970, as the record index stores it (HoodieInstantTimeGenerator).
 
     Args:
-        zone: time zone of the timeline. If a local time occurs twice, the first one is meant, as in Java.
+        zone: time zone of the timeline. If a local time occurs twice, the result is the first of the two times, as in
+            Java.
 
     Raises:
-        MalformedMetadataError: the digits are no time, as in the first instants of a metadata table.
+        MalformedMetadataError: the digits are not a valid time, as in the first instants of a metadata table.
     """
     return (_parsed(instant_time).replace(tzinfo=zone) - _EPOCH) // _MILLISECOND
 
@@ -28,7 +29,7 @@ def one_millisecond_before(instant_time: str) -> str:
     """The instant time that is one millisecond earlier, with 17 digits.
 
     Raises:
-        MalformedMetadataError: the digits are no time.
+        MalformedMetadataError: the digits are not a valid time.
     """
     moment = _parsed(instant_time) - _MILLISECOND
     return f"{moment.year:04d}{moment:%m%d%H%M%S}{moment.microsecond // 1000:03d}"

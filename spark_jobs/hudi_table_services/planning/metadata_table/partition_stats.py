@@ -1,8 +1,8 @@
-"""Statistics of columns in partitions: records and keys of the partition `partition_stats` (Hudi 1.0 and later).
+"""Statistics of columns in partitions of the table: changes of the partition `partition_stats` (Hudi 1.0 and later).
 
 A record is tight if it covers all live files of the partition; then it replaces the earlier record. If a partition has
-no record for a column of a filter, but other partitions have one, Hudi 1.2 skips the partition and loses its rows. So a
-commit writes a tight record for every indexed column of every partition that it touches.
+no record for the column of a filter, but other partitions have a record for this column, Hudi 1.2 skips the partition
+and loses its rows. So a commit writes a tight record for every indexed column of every partition that it changes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,8 +30,8 @@ class PartitionFiles:
 
     Attributes:
         live_files: names of the files in the latest slices of the partition, without replaced file groups.
-        statistics: of new files, and of files whose statistics were read from their footers.
-        stored: file → the statistics that the partition `column_stats` stores for it.
+        statistics: statistics of new files, and of files whose statistics were read from their footers.
+        stored: maps each file to the statistics that the partition `column_stats` stores for the file.
     """
 
     partition_path: str
@@ -42,7 +42,8 @@ class PartitionFiles:
     def without_statistics(self, columns: Iterable[IndexedColumn]) -> frozenset[str]:
         """Live files whose statistics must be read from their footers.
 
-        The stored statistics of these files lack a column. Only the footer shows whether the file has the column.
+        The stored statistics of these files lack an indexed column. Only the footer shows whether a file has the
+        column.
         """
         names = {column.name for column in columns}
         known = {file.file_name for file in self.statistics}
@@ -60,8 +61,8 @@ def partition_stat_records(
     A column that a file does not have counts as a column of nulls.
 
     Raises:
-        CorruptTableError: a live file lacks statistics (`PartitionFiles.without_statistics`), or stored values have
-            another type than the column.
+        CorruptTableError: a live file lacks statistics (`PartitionFiles.without_statistics`), or stored values do
+            not have the type of the column.
         UnsupportedTableError: the bounds of a column in a new file are not known.
     """
     _require_statistics(files, columns)
@@ -78,7 +79,7 @@ def partition_stat_records(
 def deleted_partition_stats(
     partition_paths: Iterable[str], columns: Sequence[IndexedColumn]
 ) -> Iterator[DeletedKey]:
-    """Yield the keys of all columns of partitions that have no live file any more."""
+    """Yield a deletion for each column of each partition that has no live file any more."""
     for partition_path in partition_paths:
         for column in columns:
             yield DeletedKey(partition_stats_key(column.name, partition_path))
@@ -88,14 +89,14 @@ def _require_statistics(files: PartitionFiles, columns: Sequence[IndexedColumn])
     if missing := sorted(files.without_statistics(columns)):
         raise CorruptTableError(
             f"The metadata table lacks column statistics of {missing[0]!r} in partition {files.partition_path!r}.",
-            hint="Switch off the indexes column_stats and partition_stats; the next write of Hudi builds them again.",
+            hint="Build both again with rebuild_metadata_table.py --partitions column_stats,partition_stats.",
         )
 
 
 def _stats_by_file(
     files: PartitionFiles, columns: Sequence[IndexedColumn]
 ) -> dict[str, dict[str, ColumnStats]]:
-    """Live file → column → statistics, in the order of the names. New statistics replace stored ones.
+    """Map each live file, in the order of names, to its statistics by column. New statistics replace stored ones.
 
     A column that a file does not have counts as a column of nulls.
     """
@@ -133,7 +134,7 @@ def _nulls(rows: int) -> ColumnStats:
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """Bounds as pairs of a comparable form and the stored value, and the counts of `ColumnStats`."""
+    """Bounds, as pairs of a sort key and the stored value, and the four counts of `ColumnStats`."""
 
     low: tuple[Any, StatValue] | None
     high: tuple[Any, StatValue] | None

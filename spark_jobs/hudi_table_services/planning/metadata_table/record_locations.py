@@ -1,6 +1,7 @@
 """Changes of the partition `record_index`: where each record key is (HoodieTableMetadataUtil, Hudi 0.15 and 1.2).
 
-Only keys that are new in a file group have a record. An update in place changes nothing. Compaction moves no key.
+A commit writes a record only for a key that is new in its file group. An update of a row in its file group changes no
+record, and compaction moves no key.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -20,7 +21,7 @@ from hudi_table_services.model.metadata_table import (
 
 @dataclass(frozen=True, slots=True)
 class NewKeys:
-    """The keys that a commit put into a file group: inserts, and all keys of a file group that clustering wrote."""
+    """The keys that a commit put into a file group: the keys of inserts, or all keys if clustering wrote the group."""
 
     file_group_id: FileGroupId
     keys: Iterable[str]
@@ -29,7 +30,7 @@ class NewKeys:
 def record_locations(
     groups: Iterable[NewKeys], instant_millis: int, *, stores_ids_as_text: bool = False
 ) -> Iterator[MetadataRecord]:
-    """Yield a record for each new key. The keys are read once, one after the other.
+    """Yield a record for each new key. The keys are read only once, and one at a time.
 
     Args:
         instant_millis: the commit's instant time, read in the time zone of the timeline, in milliseconds since 1970.
@@ -52,11 +53,12 @@ def deleted_locations(keys: Iterable[str]) -> Iterator[DeletedKey]:
 def replaced_locations(replaced: Iterable[str], written: Container[str]) -> Iterator[DeletedKey]:
     """Yield a deletion for each key of replaced file groups that the commit did not write again.
 
-    Without these deletions Hudi takes such a key for a key of a replaced file group and sends its next row there.
+    Without these deletions, Hudi would look for such a key in the replaced file group, and would write the next row
+    with this key into that file group.
 
     Args:
         replaced: keys of the file groups that an overwrite or the deletion of a partition replaced.
-        written: all keys that the same commit wrote, with updates.
+        written: all keys that the same commit wrote, including the keys of updates.
     """
     return (DeletedKey(key) for key in replaced if key not in written)
 
@@ -76,8 +78,9 @@ def record_index_changes(
 def _location(group: FileGroupId, instant_millis: int, stores_ids_as_text: bool) -> RecordLocation:
     if not stores_ids_as_text and not is_uuid_file_id(group.file_id):
         raise UnsupportedTableError(
-            f"The record index stores ids of file groups as numbers, which {group.file_id!r} is not.",
-            hint="Switch off the index record_index of the metadata table.",
+            f"The record index stores ids of file groups as numbers, but {group.file_id!r} is not a UUID, with or "
+            "without a number.",
+            hint="Drop this index with rebuild_metadata_table.py --drop record_index.",
         )
     return RecordLocation(
         partition_path=group.partition_path,

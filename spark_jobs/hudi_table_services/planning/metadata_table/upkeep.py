@@ -1,13 +1,15 @@
-"""Cleaning and archival of the metadata table, and the archival of the table that depends on its compaction (Hudi 1.2).
+"""Cleaning and archival of the metadata table, and the limit that it sets for the archival of the table (Hudi 1.2).
 
-Version 6 ignores a log block of the metadata table if the instant of the block is no longer in the active timeline of
-the table. So the table's archival must not pass an instant that the metadata table has not compacted.
+In version 6, readers ignore a log block of the metadata table if the instant of the block is no longer in the active
+timeline of the table. So archival of the table must stop before the first instant that the metadata table has not
+compacted.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
+from hudi_table_services.contract.text import counted
 from hudi_table_services.model.archival import ArchivalBound
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.instant import Action, Instant
@@ -22,7 +24,7 @@ from hudi_table_services.planning.metadata_table.compaction import (
 )
 
 KEPT_SLICES = 2
-"""Slices of each file group that stay besides the newest one, for readers that have already listed the files."""
+"""Number of slices of each file group that stay besides the newest one, for readers that have already listed files."""
 
 _INSTANTS_BEFORE_CLEAN = 3
 _CLEAN_SUFFIX = "002"
@@ -35,7 +37,7 @@ class MetadataArchivalPlan:
 
     Attributes:
         instants: the oldest instants, oldest first.
-        reason: why these, or why none.
+        reason: why these instants leave, or why no instant leaves.
     """
 
     instants: tuple[Instant, ...]
@@ -45,8 +47,9 @@ class MetadataArchivalPlan:
 def decide_clean(timelines: Timelines) -> ServiceDecision:
     """Decide whether to delete old slices of the metadata table now.
 
-    As in Hudi, the clean waits until three instants follow the last compaction: a reader that began before it may still
-    open the files of the earlier slice.
+    As in Hudi, the clean waits until three instants follow the last compaction: a reader that began before the
+    compaction may still open the files of the earlier slice.
+    One clean follows each compaction: only a compaction replaces slices.
     """
     last = last_compaction(timelines.metadata)
     if last is None:
@@ -57,10 +60,13 @@ def decide_clean(timelines: Timelines) -> ServiceDecision:
     later = [i for i in timelines.metadata if i.requested_time > last.requested_time]
     if len(later) < _INSTANTS_BEFORE_CLEAN:
         return not_now(
-            f"{len(later)} instants since compaction {last.requested_time}, the clean begins with "
+            f"{counted(len(later), 'instant')} since compaction {last.requested_time}; the clean begins with "
             f"{_INSTANTS_BEFORE_CLEAN}"
         )
-    reason = f"{len(later)} instants since compaction {last.requested_time}"
+    cleans = [i for i in later if i.action is Action.CLEAN]
+    if cleans:
+        return not_now(f"clean {cleans[-1].requested_time} follows compaction {last.requested_time}")
+    reason = f"{counted(len(later), 'instant')} since compaction {last.requested_time}"
     if timelines.version.layout is TimelineLayout.V2:
         return ServiceDecision(instant_time=timelines.fresh_instant, reason=reason)
     newest = delta_commits_since_compaction(timelines.metadata)
@@ -88,8 +94,9 @@ def superseded_slices(
 def plan_metadata_archival(timelines: Timelines, min_instants: int) -> MetadataArchivalPlan:
     """Plan which instants leave the active timeline of the metadata table.
 
-    Instants stay from the earliest of these on: the last compaction, a delta commit that it does not contain, a pending
-    instant, the earliest write in the active timeline of the table, and the newest `min_instants`.
+    Instants leave if they are earlier than all of these: the last compaction, the delta commits that the compaction
+    does not contain, the pending instants, the earliest write in the active timeline of the table, and the newest
+    `min_instants` instants.
     """
     metadata = timelines.metadata
     bound = compacted_until(metadata)
@@ -106,7 +113,7 @@ def plan_metadata_archival(timelines: Timelines, min_instants: int) -> MetadataA
     leaving = tuple(takewhile(lambda i: i.requested_time < limit, oldest))
     return MetadataArchivalPlan(
         instants=leaving,
-        reason=f"{len(leaving)} of {len(metadata)} instants are before {limit} and the newest {min_instants}",
+        reason=f"instants before {limit} and before the newest {min_instants}: {len(leaving)} of {len(metadata)}",
     )
 
 
@@ -119,7 +126,8 @@ def archival_bound(metadata: Timeline) -> ArchivalBound:
 def compacted_until(metadata: Timeline) -> ArchivalBound | None:
     """The time before which every commit is in base files of the metadata table; None without a compaction.
 
-    It is the last compaction, or the first delta commit that was requested before it and completed after it.
+    This is the time of the last compaction, or of the first delta commit that was requested before the compaction and
+    completed after the compaction.
     """
     last = last_compaction(metadata)
     if last is None:

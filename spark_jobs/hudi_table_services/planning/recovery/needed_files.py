@@ -20,7 +20,7 @@ class NeededFile:
     Attributes:
         path: path relative to the base path.
         time: requested time of the write whose metadata names the file.
-        size_bytes: size of a base file according to that write; 0 if unknown. Always 0 for log files, because they
+        size_bytes: size of a base file according to that write; 0 if unknown. Always 0 for log files, because log files
             grow.
     """
 
@@ -47,8 +47,8 @@ def needed_files(
 
     Args:
         writes: completed writes.
-        live_since: file group → instant time of its base file on storage. If none of `writes` names this base file,
-            it was written by an archived write, or by a write that completed after `writes` was read.
+        live_since: maps each file group to the instant time of its base file on storage. If none of `writes` names this
+            base file, it was written by an archived write, or by a write that completed after `writes` was read.
         has_own_log_instants: whether log files are named after their own delta commit (table version 8 and later).
     """
     groups: dict[FileGroupId, _Group] = {}

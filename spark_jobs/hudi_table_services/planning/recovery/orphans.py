@@ -1,8 +1,7 @@
 """Find the base files that belong to no instant. If in doubt, a file counts as belonging to an instant.
 
 A file older than the active timeline counts as a file of an archived instant, unless the timeline shows that the
-file's write was undone. Once the rollback of the write is archived as well, readers treat the file
-as committed.
+file's write was undone. Once the rollback of the write is archived as well, readers treat the file as committed.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -23,16 +22,17 @@ class KnownInstants:
     """Facts that decide whether files are orphans, all from one reading of the timeline.
 
     Attributes:
-        first_write_time: requested time from which on no write is archived. None if the timeline has no writes; then
-            every file counts as a file of an archived instant.
+        first_write_time: requested time of the first write of the active timeline: an older file counts as a file of
+            an archived instant. None if the timeline has no writes; then every file counts as a file of an archived
+            instant.
         running: requested times of pending writes and services, and of writers with a fresh heartbeat.
-        named: requested time of completed writes → paths of the files in their metadata.
+        named: maps the requested time of each completed write to the paths of the files in its metadata.
         undone: requested times of writes that a rollback or a restore undid.
         permanently_undone: the `undone` writes that cannot be executed again. A clustering can be executed again.
         needed: names of files in savepoints and pending plans.
         needed_paths: paths of the `needed` files, relative to the base path.
         archived: requested times of archived writes later than `first_write_time`. Such writes exist if archival kept
-            one older commit active because of a savepoint that was deleted later.
+            one older commit active because of a savepoint, and the savepoint was then deleted.
         archived_named: like `named`, for archived writes; empty if the archive was not read.
     """
 
@@ -88,12 +88,12 @@ def named_elsewhere(path: str, *named: Mapping[str, frozenset[str]]) -> frozense
 def is_copy(size_bytes: int, places: Collection[str], size_at: Callable[[str], int | None]) -> bool:
     """Whether a file is as long as a file at one of the paths in its write's metadata.
 
-    A file of another length may be the only complete file: it may be the moved original, or a copy that was made
+    If the lengths differ, the file may be the only complete file: it may be the moved original, or a copy that was made
     before the original was damaged.
 
     Args:
         places: paths from `named_elsewhere`.
-        size_at: path → length of the file on storage; None if there is no file.
+        size_at: returns the length of the file at a path; None if there is no file.
     """
     return any(size_at(place) == size_bytes for place in places)
 

@@ -1,8 +1,8 @@
 """Plan the deletions of a rollback (MarkerBasedRollbackStrategy, ListingBasedRollbackStrategy; Hudi 1.2).
 
 Only files with the undone instant in their names are ever planned or deleted. In table version 6, a delta commit may
-append blocks to a log file of an older slice. Only a rollback block can undo them, so the rollback of such a delta
-commit is refused; the error names the file.
+append blocks to a log file of an older slice. Only a rollback block can undo these blocks, so the rollback of such a
+delta commit is refused; the error names the file.
 """
 
 import re
@@ -77,7 +77,7 @@ def _file_id_and_instant(name: str) -> tuple[str, str]:
 
 
 def files_to_delete(plan: RollbackPlan) -> Mapping[str, tuple[str, ...]]:
-    """Partition path → files that a stored plan deletes, relative to the base path.
+    """Map each partition path to the files that a stored plan deletes, relative to the base path.
 
     The paths are relative, because the table may have been moved since the plan was written.
 

@@ -2,7 +2,7 @@
 
 Hudi requires that no later instant was committed or begun, and that no savepoint protects the commit. Unlike Hudi, this
 project also requires that the file groups that the commit replaced still exist. The timeline does not show whether
-they exist, so another module checks this condition.
+these file groups exist, so another module checks this condition.
 """
 
 from collections.abc import Collection, Iterable
@@ -62,7 +62,7 @@ def require_unsaved(timeline: Timeline, chosen: Iterable[Instant]) -> None:
 def restored_instants(
     timeline: Timeline, savepoint: Instant, replacing: Collection[Instant] = ()
 ) -> tuple[Instant, ...]:
-    """Instants that a restore undoes, in this order: later pending services and writes, then later completed writes.
+    """Instants after the savepointed commit that a restore undoes: first pending instants, then completed writes.
 
     Completion times decide whether a completed write is later than the savepointed commit; in tables without completion
     times, requested times decide (SavepointRestore, Hudi 0.15 and 1.2).

@@ -1,37 +1,49 @@
 """Features of a table that this release cannot write."""
 
+from collections.abc import Mapping
+
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableType
 
+_TABLE_TYPE = "hoodie.table.type"
+_FORMAT = "hoodie.table.base.file.format"
+_META_FIELDS = "hoodie.populate.meta.fields"
+_DROPS_COLUMNS = "hoodie.datasource.write.drop.partition.columns"
+_BOOTSTRAP = "hoodie.bootstrap.base.path"
+_CDC = "hoodie.table.cdc.enabled"
 _PARTIAL_UPDATES = "hoodie.table.partial.update.mode"
 _MERGE_PROPERTIES = "hoodie.record.merge.property."
 _TIMELINE_PATH = "hoodie.timeline.path"
 
 
-def refused_features(config: TableConfig) -> tuple[str, ...]:
-    """Unsupported features of the table, as ends of a sentence that starts with "The table"; empty if writable.
+def refused_features(config: TableConfig) -> Mapping[str, str]:
+    """Unsupported features of the table, as ends of a sentence that starts with "The table", with their properties.
+
+    Returns:
+        Feature → name of the table property that shows the feature; empty if this release can write the table.
 
     Raises:
         MalformedMetadataError: a property has an impossible value.
     """
-    return tuple(feature for feature, present in _features(config).items() if present)
-
-
-def _features(config: TableConfig) -> dict[str, bool]:
-    return {
-        "is merge-on-read": config.table_type is not TableType.COPY_ON_WRITE,
-        f"has base files of format {config.base_file_format}": config.base_file_format != "PARQUET",
-        "has no meta columns (hoodie.populate.meta.fields=false)": not config.populates_meta_fields,
-        "drops partition columns from its files": config.drops_partition_columns,
-        "was bootstrapped from other files": bool(config.get("hoodie.bootstrap.base.path")),
-        "logs changes for CDC": config.get("hoodie.table.cdc.enabled") == "true",
-        f"merges partial updates ({_PARTIAL_UPDATES}={config.get(_PARTIAL_UPDATES)})": config.get(
-            _PARTIAL_UPDATES
-        )
-        not in (None, "", "NONE"),
-        f"merges by custom rules ({_MERGE_PROPERTIES}*)": any(
-            key.startswith(_MERGE_PROPERTIES) for key in config.properties
+    partial, path = config.get(_PARTIAL_UPDATES), config.get(_TIMELINE_PATH)
+    merge = next((key for key in sorted(config.properties) if key.startswith(_MERGE_PROPERTIES)), "")
+    features = (
+        ("is merge-on-read", _TABLE_TYPE, config.table_type is not TableType.COPY_ON_WRITE),
+        (
+            f"has base files of format {config.base_file_format}",
+            _FORMAT,
+            config.base_file_format != "PARQUET",
         ),
-        f"keeps its timeline at {config.get(_TIMELINE_PATH)}": config.get(_TIMELINE_PATH)
-        not in (None, "", "timeline"),
-    }
+        (f"has no meta columns ({_META_FIELDS}=false)", _META_FIELDS, not config.populates_meta_fields),
+        ("drops partition columns from its files", _DROPS_COLUMNS, config.drops_partition_columns),
+        ("was bootstrapped from other files", _BOOTSTRAP, bool(config.get(_BOOTSTRAP))),
+        ("logs changes for CDC", _CDC, config.get(_CDC) == "true"),
+        (
+            f"merges partial updates ({_PARTIAL_UPDATES}={partial})",
+            _PARTIAL_UPDATES,
+            partial not in (None, "", "NONE"),
+        ),
+        (f"merges by custom rules ({_MERGE_PROPERTIES}*)", merge, bool(merge)),
+        (f"keeps its timeline at {path}", _TIMELINE_PATH, path not in (None, "", "timeline")),
+    )
+    return {feature: name for feature, name, is_present in features if is_present}

@@ -27,7 +27,7 @@ class ArchivePart:
 
     Attributes:
         last: largest requested time in the file; empty if the time is unknown until the file is read. In that case
-            no older file may contain a later requested time.
+            the caller guarantees that no older file contains a later requested time.
         read: reads the file. Raises CorruptTableError, or ObjectNotFoundError if an archival has merged the file into
             another file in the meantime.
     """

@@ -62,14 +62,14 @@ class HistoryManifestStore:
             self._storage.create(path, content)
         except ObjectExistsError as error:
             raise CommitConflictError(
-                f"{path} exists, and {VERSION_FILE} named an older one.",
+                f"{path} exists, and {VERSION_FILE} named an older manifest.",
                 path=path,
                 hint="Another archiver runs without the table lock, or died. Run the request again.",
             ) from error
         self._storage.write(self.path_of(VERSION_FILE), str(number).encode())
 
     def delete_unreferenced(self, manifests_retained: int) -> None:
-        """Delete all manifests except the newest ones, and all history files that no retained manifest lists.
+        """Delete all but the newest manifests, and delete all history files that no retained manifest lists.
 
         Raises:
             CorruptTableError: a retained manifest cannot be read; nothing is deleted.

@@ -30,7 +30,7 @@ class Place:
     """Place of a request in the queue.
 
     Attributes:
-        is_turn: no other request is writing or is ahead in the queue.
+        is_turn: whether it is the request's turn: no other request is writing or is ahead in the queue.
         ahead: the request that is writing, followed by the requests that are ahead in the queue, in order.
     """
 
@@ -51,7 +51,7 @@ class WriterQueue:
         self._refresh_s = refresh_s
 
     def wait(self, owner: str) -> Place:
-        """Join the queue at its end, or refresh the place that this request has; return its current place."""
+        """Join the queue at its end, or refresh the place that this request already has. Return the current place."""
         mine = self._ticket_of(owner)
         self._storage.write(mine, owner.encode())
         before = [path for path in self._alive() if path < mine]
@@ -97,7 +97,7 @@ class WriterQueue:
                 try:
                     self.refresh(owner)
                 except StorageError:
-                    continue  # the next refresh may succeed; if not, another request starts, which can only cost time
+                    continue  # the next refresh may succeed. If it fails, another request starts, which only costs time
 
         thread = threading.Thread(target=keep_alive, name=f"turn-{owner}", daemon=True)
         thread.start()

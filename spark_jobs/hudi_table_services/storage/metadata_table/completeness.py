@@ -5,9 +5,10 @@ deleted by hand, or if a file of it was lost. Readers of Hudi do not notice that
 does not check it either: callers for which a missing record would be an error call the functions of this module.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
+from hudi_table_services.model.data_file import instant_in_file_name
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
@@ -33,6 +34,21 @@ def later_instants(table: MetadataTable) -> frozenset[str]:
     newest = _newest_time(table.data_timeline)
     times = (i.requested_time for i in delta_commits_of_table(table.timeline))
     return frozenset(time for time in times if time not in known and time > newest)
+
+
+def merged_later_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> list[str]:
+    """Delta commits that a compaction merged into a base file, but that the table's timeline does not show completed.
+
+    Readers of the state that the timeline shows cannot ignore these. See also `later_instants`.
+    """
+    bases = {s.base_instant_time for s in slices}
+    unseen = later_instants(table) | {i.requested_time for i in table.data_timeline.pending}
+    return [
+        i.requested_time
+        for i in delta_commits_of_table(table.timeline)
+        if i.requested_time in unseen
+        and not all(_is_behind_base(i, base, is_new_format=table.has_own_log_instants) for base in bases)
+    ]
 
 
 def unexplained_instants(table: MetadataTable, file_slice: FileSlice) -> list[str]:
@@ -80,15 +96,21 @@ class ExpectedFile:
         return self.name.startswith(".")
 
 
-def expected_files(table: MetadataTable, partition: str) -> list[ExpectedFile]:
+def expected_files(
+    table: MetadataTable, partition: str, present: Collection[StoredObject]
+) -> list[ExpectedFile]:
     """Files of a partition that its newest compaction and the delta commits after it wrote.
 
-    This reads the commit metadata of these instants, at the same time.
+    This reads the commit metadata of these instants, at the same time. If the partition has one file group, and a base
+    file of the compaction exists, that of the compaction is not read: the reader of the base file notices a cut file.
+
+    Args:
+        present: files of the partition's folder.
 
     Raises:
         MalformedMetadataError: commit metadata cannot be read.
     """
-    compaction, base = _newest_compaction(table, partition)
+    compaction, base = _newest_compaction(table, partition, present)
     writes = [
         i
         for i in table.timeline.completed_writes
@@ -111,14 +133,27 @@ def lost_files(expected: Iterable[ExpectedFile], present: Iterable[StoredObject]
     return [file.name for file in expected if sizes.get(file.name, -1) < file.size_bytes]
 
 
-def _newest_compaction(table: MetadataTable, partition: str) -> tuple[Instant | None, list[ExpectedFile]]:
+def _newest_compaction(
+    table: MetadataTable, partition: str, present: Collection[StoredObject]
+) -> tuple[Instant | None, list[ExpectedFile]]:
+    bases = _bases_of_one_group(present)
     for instant in reversed(table.timeline.completed_writes):
         if instant.action is Action.COMMIT:
+            if found := bases.get(instant.requested_time):
+                return instant, [ExpectedFile(found.name, found.size_bytes, instant.requested_time)]
             metadata = table.commit_metadata(instant)
             files = list(_expected(instant, metadata.partition_to_write_stats.get(partition, ())))
             if files:
                 return instant, files
     return None, []
+
+
+def _bases_of_one_group(present: Collection[StoredObject]) -> dict[str | None, StoredObject]:
+    """Base files by their instant times; empty if the partition has several file groups."""
+    file_ids = {stored.name.removeprefix(".").partition("_")[0] for stored in present}
+    if len(file_ids) > 1:
+        return {}
+    return {instant_in_file_name(stored.name): stored for stored in present if stored.name[:1] != "."}
 
 
 def _expected(instant: Instant, stats: Iterable[WriteStat]) -> Iterator[ExpectedFile]:

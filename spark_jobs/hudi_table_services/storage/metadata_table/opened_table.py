@@ -3,19 +3,22 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
-from hudi_table_services.storage.clock import Clock
+from hudi_table_services.storage.clock import Clock, ClockNotBefore, instant_moment
 from hudi_table_services.storage.metadata_table.folder_storage import FolderStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE, PROPERTIES, read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 
 _FORMAT = "HFILE"
+_MILLISECOND = timedelta(milliseconds=1)
+_TIME_ZONE = "hoodie.table.timeline.timezone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +75,8 @@ def open_metadata_table(
     folder = FolderStorage(storage, METADATA_TABLE)
     with _naming_folder():
         own_config = read_table_config(folder)
-        store = TimelineStore(folder, own_config, clock)
+        own_clock = _not_behind(clock, data_timeline, config)
+        store = TimelineStore(folder, _in_time_zone_of(config, own_config), own_clock)
         timeline = store.load()
     _check(config, own_config)
     return MetadataTable(
@@ -86,6 +90,17 @@ def open_metadata_table(
     )
 
 
+def _not_behind(clock: Clock, data_timeline: Timeline, config: TableConfig) -> Clock:
+    """A clock that only returns times after the newest instant of the table.
+
+    Readers compare the completion times of both timelines, and the timeline of the metadata table does not contain all
+    instants of the table.
+    """
+    newest = max((i.visible_from for i in data_timeline), default="")
+    moment = instant_moment(newest, config) if newest else None
+    return clock if moment is None else ClockNotBefore(clock, moment + _MILLISECOND)
+
+
 @contextmanager
 def _naming_folder() -> Iterator[None]:
     """Make the path in an error about damage relative to the base path of the table."""
@@ -95,6 +110,15 @@ def _naming_folder() -> Iterator[None]:
         path = f"{METADATA_TABLE}/{error.path}" if error.path else ""
         message = f"In the metadata table: {error.message}"
         raise type(error)(message, hint=error.hint, path=path) from error
+
+
+def _in_time_zone_of(config: TableConfig, own: TableConfig) -> TableConfig:
+    """Properties with the time zone of the table's timeline, because readers compare times of both timelines.
+
+    Hudi stores no time zone in the properties of a metadata table.
+    """
+    zone = config.get(_TIME_ZONE)
+    return own if zone is None else TableConfig({**own.properties, _TIME_ZONE: zone})
 
 
 def _check(config: TableConfig, own: TableConfig) -> None:

@@ -1,9 +1,7 @@
 """Read a partition of a metadata table: base files by ranges of bytes, merged with the changes in log files."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from itertools import chain
-from typing import BinaryIO
 
 from hudi_table_services.hudi_format.hfile.cells import Entry
 from hudi_table_services.hudi_format.hfile.reader import HFileReader
@@ -13,6 +11,7 @@ from hudi_table_services.hudi_format.metadata_table.records import RecordFormat
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.metadata_table import MetadataRecord
 from hudi_table_services.storage.damage import naming
+from hudi_table_services.storage.metadata_table.base_files import open_base_file
 from hudi_table_services.storage.metadata_table.counted_instants import counted_instants
 from hudi_table_services.storage.metadata_table.log_changes import (
     LogChanges,
@@ -24,8 +23,6 @@ from hudi_table_services.storage.metadata_table.opened_table import MetadataTabl
 from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
 from hudi_table_services.storage.metadata_table.record_merging import without_deletions
 from hudi_table_services.storage.parallel import map_in_parallel
-from hudi_table_services.storage.stores.paths import join_path
-from hudi_table_services.storage.table_store import METADATA_TABLE
 
 _Select = Callable[[HFileReader], Iterator[Entry]]
 _BY_HASH_OF_KEY = (file_groups.COLUMN_STATS, file_groups.BLOOM_FILTERS, file_groups.RECORD_INDEX)
@@ -95,6 +92,16 @@ class MetadataPartition:
         found = chain.from_iterable(map_in_parallel(search, groups))
         return {record.key: record for record in found}
 
+    def find_in(
+        self, file_slice: FileSlice, keys: Collection[bytes], changes: LogChanges
+    ) -> list[MetadataRecord]:
+        """Records with these keys in one slice.
+
+        Args:
+            changes: result of `changes_of` for the slice and these keys only.
+        """
+        return list(self._merged(file_slice, changes, lambda reader: reader.find(keys)))
+
     def find_prefixes(self, prefixes: Collection[str]) -> list[MetadataRecord]:
         """Find all records whose keys start with one of the prefixes. All file groups are read, at the same time."""
         starts = tuple({prefix.encode() for prefix in prefixes})
@@ -123,22 +130,11 @@ class MetadataPartition:
         if file_slice.base_file is None:
             yield from _present(_only_changes(changes))
             return
-        with self._open(file_slice) as (reader, path):
+        with open_base_file(self._table, file_slice) as (reader, path):
             entries = _named(select(reader), path)
             with naming(path):
                 source = Source(path, RecordFormat(reader.schema)) if reader.entry_count else None
             yield from _present(_with_changes(entries, source, changes))
-
-    @contextmanager
-    def _open(self, file_slice: FileSlice) -> Iterator[tuple[HFileReader, str]]:
-        base = file_slice.base_file
-        assert base is not None  # noqa: S101 - the caller checked it
-        path = join_path(self._partition, base.file_name)
-        full_path = join_path(METADATA_TABLE, path)
-        with self._table.storage.open_reader(path) as stream:
-            with naming(full_path):
-                reader = HFileReader(_range_reader(stream), base.size_bytes, path)
-            yield reader, full_path
 
     def _by_group(self, keys: Collection[str]) -> dict[FileSlice, list[bytes]]:
         is_routed = self._partition in _BY_HASH_OF_KEY and not any(
@@ -152,14 +148,6 @@ class MetadataPartition:
             for file_slice in slices:
                 found.setdefault(file_slice, []).append(key.encode())
         return found
-
-
-def _range_reader(stream: BinaryIO) -> Callable[[int, int], bytes]:
-    def read(offset: int, length: int) -> bytes:
-        stream.seek(offset)
-        return stream.read(length)
-
-    return read
 
 
 def _named(entries: Iterator[Entry], path: str) -> Iterator[Entry]:

@@ -64,7 +64,7 @@ def _corrupt(partition: str, what: str) -> CorruptTableError:
     return CorruptTableError(
         f"{path} contains {what}.",
         path=path,
-        hint="Switch the metadata table off and let the next write of Hudi build it again.",
+        hint="Build the metadata table again with rebuild_metadata_table.py.",
     )
 
 

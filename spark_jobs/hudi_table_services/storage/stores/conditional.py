@@ -32,7 +32,7 @@ class ConditionalStorage(Protocol):
         """Replace the object if it has version `expected`; if `expected` is None, create it. Return the new version.
 
         Raises:
-            ObjectExistsError: the object has another version or no longer exists; nothing was changed. A store can
+            ObjectExistsError: the object has a different version or no longer exists; nothing was changed. A store can
                 also return this error if the response to a successful put was lost and the client repeated the
                 request. In that case the object contains `data`.
         """

@@ -14,7 +14,7 @@ def open_storage(uri: str, options: Mapping[str, str] | None = None) -> Storage:
     """Return the storage for a URI or a plain local path, without creating or reading a file.
 
     Args:
-        uri: a local path, not decoded; or ``file:`` (percent-encoded), ``memory://name``, ``s3://``, ``s3a://``,
+        uri: a local path that is not decoded; or ``file:`` (percent-encoded), ``memory://name``, ``s3://``, ``s3a://``,
             ``gs://``, ``abfs://``, ``abfss://``, ``az://``.
         options: settings of an object store.
 

@@ -18,8 +18,8 @@ class _Namespace:
     """Objects of one storage name.
 
     Attributes:
-        objects: path → content and time of last change in epoch milliseconds.
-        versions: path → number of the put that wrote the content.
+        objects: maps each path to the content and the time of last change in epoch milliseconds.
+        versions: maps each path to the number of the put that wrote the content.
         puts: number of all puts so far.
     """
 

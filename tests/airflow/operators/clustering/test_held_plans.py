@@ -129,7 +129,9 @@ def test_a_plan_that_another_attempt_completed_counts_as_completed(
     )
 
 
-def test_a_free_plan_is_executed_without_waiting(table: SmallTable, execute: Callable[..., Any]) -> None:
+def test_a_plan_that_no_attempt_is_executing_is_executed_without_waiting(
+    table: SmallTable, execute: Callable[..., Any]
+) -> None:
     write_heartbeat(table, schedule(table))
     schedule(table, partition="city=b")
     assert execute(NOTHING).execute(context())["outcome"] == "nothing_to_do"
@@ -241,7 +243,7 @@ def test_a_load_with_named_partitions_waits_for_a_plan_that_is_being_executed(
 
 
 def test_a_load_submits_its_job_after_the_limit(table: SmallTable, operator: Callable[..., Any]) -> None:
-    """The job may succeed, because only the job knows whether the plan contains files that it changes."""
+    """The job may succeed, because only the job knows whether the plan contains files that the load changes."""
     write_heartbeat(table, schedule(table))
     options = {"hoodie.airflow.clustering.wait.seconds": "0"}
     made = operator(on_pending_plan="give_way", partitions="city=a", hudi_options=options)

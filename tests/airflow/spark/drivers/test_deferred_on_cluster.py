@@ -88,7 +88,7 @@ def test_a_late_trigger_keeps_the_files_of_the_next_try(
 ) -> None:
     """If hundreds of tasks are cleared at once, their triggers wait for a thread.
 
-    When a trigger gets its thread, the next try of its task may already have written its request.
+    Before the trigger of a task gets a thread, the next try of this task may have written its request.
     """
     trigger = deferred(on_yarn(SUBMIT, take_turns=True))
     request = tmp_path / "results" / "d" / "run%201" / "load" / "request.json"

@@ -1,4 +1,4 @@
-"""Supervised runs of other machines, with other arguments or of other tries, and whether a task continues them."""
+"""Whether a task continues or ends a supervised run of a lost machine, of an earlier try, or with other arguments."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ Operator = Callable[..., UpsertWithSizingOperator]
 
 
 def move_to_a_lost_machine(run: SupervisedRun) -> None:
-    """Record another, lost machine as the host of the run."""
+    """Record a machine that no longer exists as the host of the run."""
     ended = run.wait_for_end(TIMEOUT_S)
     assert ended.state is RunState.ENDED
     (run.folder / run_files.END).unlink()
@@ -59,7 +59,7 @@ def test_a_run_of_a_lost_machine_is_abandoned(
     move_to_a_lost_machine(only_run(runs))
     event = event_of(trigger)
     assert event["state"] == "lost"
-    with pytest.raises(HudiTaskError, match="the next try checks for its heartbeat"):
+    with pytest.raises(HudiTaskError, match="the next try checks whether it has a heartbeat"):
         operator(deferrable=True).execute_when_over(context(), event)
     event = event_of(deferred(operator(waiting_program(tmp_path) + SUCCEED, deferrable=True)))
     assert operator(deferrable=True).execute_when_over(context(), event)["outcome"] == "completed"
@@ -89,7 +89,7 @@ def test_a_run_of_a_live_machine_is_continued(operator: Operator, tmp_path: Path
     (run.folder / run_files.RUN).unlink()
 
 
-def test_other_arguments_start_another_run(operator: Operator, tmp_path: Path, runs: Path) -> None:
+def test_changed_arguments_start_a_new_run(operator: Operator, tmp_path: Path, runs: Path) -> None:
     """A user corrected the query while no triggerer was running, so no triggerer ended the old run."""
     deferred(operator(waiting_program(tmp_path) + SUCCEED, deferrable=True, dry_run=True))
     wait_until(lambda: count_starts(tmp_path) == 1)
@@ -101,7 +101,7 @@ def test_other_arguments_start_another_run(operator: Operator, tmp_path: Path, r
     assert count_starts(tmp_path) == 2
 
 
-def test_new_credentials_do_not_start_another_run(operator: Operator) -> None:
+def test_changed_credentials_do_not_start_a_new_run(operator: Operator) -> None:
     """Session credentials change with each read of the connection."""
     made = operator(deferrable=True)
     owners = {
@@ -159,7 +159,7 @@ def test_abandoned_runs_are_deleted(operator: Operator, tmp_path: Path, runs: Pa
 def test_a_run_without_a_supervisor_is_deleted_after_its_commit_is_found(
     operator: Operator, tmp_path: Path, runs: Path
 ) -> None:
-    """Run and supervisor died with their machine after the commit."""
+    """The run and its supervisor died with their machine after the commit."""
     (tmp_path / "go").touch()
     deferred(operator(waiting_program(tmp_path) + SUCCEED, deferrable=True))
     only_run(runs).wait_for_end(TIMEOUT_S)

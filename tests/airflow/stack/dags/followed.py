@@ -1,4 +1,4 @@
-"""A DAG loads a table day by day. A watcher of the table starts one DAG, the partition keys of the load another."""
+"""A DAG loads a table day by day. A watcher of the table starts a second DAG; partition keys start a third DAG."""
 
 from airflow.sdk import DAG, PartitionedAssetTimetable, task
 from days import FOLDER, days, load

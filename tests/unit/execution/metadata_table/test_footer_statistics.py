@@ -1,4 +1,4 @@
-"""Statistics from footers, and from rows where the footer does not tell them."""
+"""Statistics from footers, and from rows where the footer does not contain them."""
 
 import datetime
 import decimal
@@ -179,7 +179,8 @@ def test_footer_and_rows_give_the_same_statistics(table: pa.Table, row_group_row
         assert one.null_count == other.null_count == table[one.column].null_count
         if not one.has_only_nulls:
             assert one.has_nan == other.has_nan == (one.column in found)
-        # A chunk of NaN has no bounds in a footer. Then the footer knows no bounds, the rows may know some.
+        # A chunk with only NaN has no bounds in the footer. Then the column has no bounds, even if the rows of other
+        # chunks have some.
         if one.min_value is not None or not one.has_nan:
             assert (one.min_value, one.max_value) == (other.min_value, other.max_value)
 

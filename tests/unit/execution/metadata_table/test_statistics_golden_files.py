@@ -1,4 +1,4 @@
-"""From the data files and commits of real tables follow the very records that Hudi put into its metadata table."""
+"""From data files and commits of real tables, the same records are computed that Hudi put into its metadata table."""
 
 import json
 import math
@@ -42,7 +42,7 @@ def statistics_of(table: StatisticsTable, instant_time: str) -> list[FileStatist
 
 
 def without_nan(records: dict[str, MetadataRecord]) -> dict[str, MetadataRecord]:
-    """Without the column with NaN, for which Hudi stores wrong bounds."""
+    """The records, without those of the column with NaN, for which Hudi stores wrong bounds."""
     return {
         key: record
         for key, record in records.items()

@@ -169,16 +169,16 @@ BAD_FILES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "a key twice": ("not greater", lambda: one_block(cell(b"a", b"") + cell(b"a", b""), entry_count=2)),
     "a key before the index key": ("not where the index", lambda: one_block(cell(b"a", b""), first_key=b"b")),
     "a deleted cell": ("unknown form", lambda: one_block(cell(b"a", b"", suffix=DELETED))),
-    "a cell of a later version": ("another version", lambda: one_block(cell(b"a", b"", mvcc=b"\x05"))),
+    "a cell of a later version": ("version other than 0", lambda: one_block(cell(b"a", b"", mvcc=b"\x05"))),
     "a negative value length": ("expected", lambda: one_block(struct.pack(">ii", 13, -1) + cell(b"a", b"")[8:])),
     "a value beyond the block": ("expected", lambda: one_block(LONG_VALUE)),
-    "too few entries": ("1 entries, its trailer says 2", lambda: one_block(cell(b"a", b""), entry_count=2)),
+    "too few entries": ("entries is 1, but the trailer declares 2", lambda: one_block(cell(b"a", b""), entry_count=2)),
     "an empty block": ("no entry", lambda: one_block(b"")),
     "more index entries than there are": ("expected", lambda: one_block(cell(b"a", b""), data_index_count=2**40)),
     "no entry in the trailer": ("0 entries", lambda: one_block(cell(b"a", b""), entry_count=0)),
     "fewer index entries": ("after the 0 entries", lambda: one_block(cell(b"a", b""), data_index_count=0)),
     "no block in the index": ("no block", lambda: hfile(b"", [])),
-    "another last block": ("in the trailer", lambda: one_block(cell(b"a", b""), last_data_offset=7)),
+    "another last block": ("as the trailer", lambda: one_block(cell(b"a", b""), last_data_offset=7)),
     "an index of many levels": ("levels", lambda: one_block(cell(b"a", b""), data_index_levels=9)),
     "a leaf index that is a data block": ("IDXLEAF2", lambda: one_block(cell(b"a", b""), data_index_levels=2)),
     "an index outside the file": ("trailer", lambda: one_block(cell(b"a", b""), load_on_open_offset=2**62)),
@@ -227,7 +227,7 @@ def test_compressed_blocks_of_unbounded_cost_are_refused(make: Callable[[], byte
 
 
 def test_a_damaged_offset_does_not_make_the_reader_fetch_a_large_file() -> None:
-    """The file seems to have 1 TiB: its end is real, and reading anything large fails."""
+    """The reader gets a file that seems to have 1 TiB: only the file's end exists, and a large read fails the test."""
     data, whole = one_block(cell(b"a", b""), load_on_open_offset=5, file_info_offset=2**39), 1 << 40
 
     def read(offset: int, length: int) -> bytes:

@@ -1,6 +1,6 @@
 """HFiles of many blocks that Hudi's own writers made, with an index of one to three levels, are read and searched.
 
-HBase writes keys into its index that are no keys of the file: they lie between two blocks and are shorter.
+HBase may write shorter keys into its index, which lie between two blocks and are not keys of entries.
 """
 
 import tarfile

@@ -1,4 +1,4 @@
-"""What is written to an HFile is found in it again: all entries, entries of keys, and entries of prefixes."""
+"""A reader finds in an HFile what a writer wrote: all entries, the entries of keys, and the entries of prefixes."""
 
 import pytest
 from hypothesis import given

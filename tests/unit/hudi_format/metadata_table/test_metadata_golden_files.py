@@ -135,7 +135,7 @@ def test_our_file_of_the_same_entries_has_the_same_index_and_file_info(table: Go
 
 
 @EACH
-def test_keys_follow_from_the_values(table: GoldenTable) -> None:
+def test_keys_are_computed_from_the_values(table: GoldenTable) -> None:
     partitions = list(table.expected["files"])
     checked: Counter[RecordType] = Counter()
     for _, record in all_records(table):
@@ -198,7 +198,7 @@ def file_id_of(name: str) -> str:
 
 
 @EACH
-def test_the_newest_list_of_files_is_what_the_table_has(table: GoldenTable) -> None:
+def test_the_newest_lists_of_files_have_the_sizes_of_the_files(table: GoldenTable) -> None:
     listed: dict[str, int] = {}
     for _, record in all_records(table):
         if record.record_type is RecordType.FILES:

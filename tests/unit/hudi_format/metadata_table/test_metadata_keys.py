@@ -95,7 +95,7 @@ def test_each_partition_has_its_ids(partition: str, number: int, expected: str) 
 
 
 @pytest.mark.parametrize("text", ["files", "files-0000", "files-00-0", "files-0000-1", "0000-0", ""])
-def test_other_texts_are_no_ids(text: str) -> None:
+def test_other_texts_are_not_ids(text: str) -> None:
     assert file_groups.file_group_number(text) is None
 
 

@@ -63,7 +63,7 @@ def test_deleted_keys_are_read_as_written(keys: list[str], partition: str) -> No
 
 @given(place=st.integers(0, len(WHOLE) - 1), bits=st.integers(1, 255))
 def test_a_flipped_byte_is_an_error_or_visible_in_one_value(place: int, bits: int) -> None:
-    """Headers and deleted keys have no checksum: only a letter of a text may change."""
+    """Headers and deleted keys have no checksum, so a flipped byte may change a letter of a text, but nothing else."""
     damaged = bytearray(WHOLE)
     damaged[place] ^= bits
     try:
@@ -98,7 +98,7 @@ def block_ends() -> list[int]:
 
 def test_incomplete_blocks_are_skipped_on_request_only() -> None:
     damaged = WHOLE[:80] + b"#HUDI#\0\0\0" + WHOLE[80:]
-    with pytest.raises(MalformedMetadataError, match="no complete block at 80"):
+    with pytest.raises(MalformedMetadataError, match="no complete block at position 80"):
         read(damaged)
     assert len(list(decode_log_file(damaged, "log", skips_incomplete=True))) == 4
 
@@ -112,17 +112,17 @@ def block(block_type: int, content: bytes = b"", **headers: str) -> bytes:
     ("data", "reason"),
     [
         (block(BlockType.AVRO_DATA, INSTANT_TIME=INSTANT), "block type 3"),
-        (block(BlockType.COMMAND, INSTANT_TIME=INSTANT, COMMAND_BLOCK_TYPE="1"), "no rollback"),
+        (block(BlockType.COMMAND, INSTANT_TIME=INSTANT, COMMAND_BLOCK_TYPE="1"), "not a rollback"),
         (block(BlockType.COMMAND, INSTANT_TIME=INSTANT, COMMAND_BLOCK_TYPE="0"), "no header TARGET_INSTANT_TIME"),
         (block(BlockType.DELETE, b"\0\0\0\3\0\0\0\1\0"), "no header INSTANT_TIME"),
         (block(BlockType.DELETE, b"\0\0\0\2\0\0\0\1\0", INSTANT_TIME=INSTANT), "version 2"),
         (block(BlockType.DELETE, b"\0\0\0\3\0\0\0\2\0", INSTANT_TIME=INSTANT), "declares 2 bytes"),
-        (block(BlockType.DELETE, b"\0\0\0\3\0\0\0\2\0\0", INSTANT_TIME=INSTANT), "too many"),
+        (block(BlockType.DELETE, b"\0\0\0\3\0\0\0\2\0\0", INSTANT_TIME=INSTANT), "after its keys"),
         (block(BlockType.DELETE, b"\0\0\0\3\0\0\0\5\2\0\0\0\0", INSTANT_TIME=INSTANT), "null"),
         (block(BlockType.DELETE, b"\0\0\0\3\0\0\0\1\x02", INSTANT_TIME=INSTANT), "cannot be read"),
         (block(BlockType.DELETE, b"\0\0\0", INSTANT_TIME=INSTANT), "3 bytes"),
         (block(BlockType.HFILE_DATA, b"x" * 5000, INSTANT_TIME=INSTANT), "no HFile trailer"),
-        (b"x" + WHOLE, "no complete block at 0"),
+        (b"x" + WHOLE, "no complete block at position 0"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip

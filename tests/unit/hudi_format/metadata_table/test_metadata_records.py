@@ -142,7 +142,7 @@ def test_a_later_schema_has_a_place_for_every_record_of_an_older_version(record:
 
 
 def later_schema() -> str:
-    """Version 9 with an optional field more in the record, in its statistics and in their union."""
+    """The schema of version 9 with a further field in the record and in its statistics, and a further kind of value."""
     schema = json.loads(record_schema(TableVersion.V9))
     extra = {"name": "later", "type": ["null", "string"], "default": None}
     statistics = next(field for field in schema["fields"] if field["name"] == "ColumnStatsMetadata")["type"][

@@ -103,7 +103,7 @@ def test_a_clean_of_fifteen_commits_keeps_the_files_of_ten_by_default(version: T
     assert (report(result).file_count, report(result).size_bytes) == (4, 16)
     again = history.clean()
     assert again.outcome is Outcome.NOTHING_TO_DO
-    assert again.reason == "0 of 1 commits since the last clean (10 of 15 commits are kept)"
+    assert again.reason == "0 of 1 commit since the last clean (cleaning keeps 10 of 15 commits)"
 
 
 @VERSIONS
@@ -279,7 +279,7 @@ def test_a_pending_clean_is_completed_first_and_deletes_no_file_that_readers_see
 
 
 @pytest.mark.parametrize("path", ["b/{name}", "a/.hoodie_partition_metadata", "a/../../{name}"])
-def test_a_plan_with_a_file_that_is_no_data_file_of_its_partition_is_refused(path: str) -> None:
+def test_a_plan_with_a_file_that_is_not_a_data_file_of_its_partition_is_refused(path: str) -> None:
     history = History()
     (done,) = history.commits(1, A)
     before = history.data_files()

@@ -104,7 +104,7 @@ class Attacked:
         last = self.done[-1].requested_time
         jobs: dict[str, Callable[[], object]] = {
             "clean": lambda: clean(CleanRequest(**base, options=NO_FLOOR)),
-            "rollback of failed ones": lambda: rollback(RollbackRequest(**base, all_failed=True)),
+            "rollback of failed writes": lambda: rollback(RollbackRequest(**base, all_failed=True)),
             "rollback": lambda: rollback(RollbackRequest(**base, instants=(last,))),
             "restore": lambda: restore(RestoreRequest(**base, savepoint=self.done[0].requested_time)),
             "savepoint": lambda: create_savepoint(CreateSavepointRequest(**base)),
@@ -180,7 +180,7 @@ def test_a_clean_plan_that_deletes_a_partition_outside_is_refused(attacked: Atta
     assert_refused(attacked, "clean")
 
 
-@pytest.mark.parametrize("job", ["clean", "rollback of failed ones"])
+@pytest.mark.parametrize("job", ["clean", "rollback of failed writes"])
 @pytest.mark.parametrize("partition", OUTSIDE_PARTITIONS)
 def test_a_rollback_plan_with_a_file_outside_is_refused(attacked: Attacked, partition: str, job: str) -> None:
     last = attacked.done[-1]
@@ -199,7 +199,7 @@ def test_a_rollback_plan_whose_instant_is_a_path_is_refused(attacked: Attacked, 
     (attacked.folder / "t/.hoodie/.heartbeat").mkdir(parents=True)
     plan = RollbackPlan(instant_to_rollback=InstantReference(requested_time=time, action="commit"))
     attacked.table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
-    assert_refused(attacked, "rollback of failed ones")
+    assert_refused(attacked, "rollback of failed writes")
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_markers_of_a_dead_write_for_files_outside_are_ignored(attacked: Attacke
         (place / name).write_text("not of the table")
     attacked.outside = attacked.files_outside()
     (folder / "MARKERS0").write_text(f"{path.format(name=name)}.marker.CREATE\n")
-    attacked.run("rollback of failed ones")
+    attacked.run("rollback of failed writes")
     assert attacked.is_unharmed()
     assert not attacked.table.timeline_store.load().pending
 

@@ -161,7 +161,7 @@ def test_the_next_execution_completes_the_cancellation_of_a_dead_execution(retry
 
 
 def test_the_next_cancellation_completes_a_dead_cancellation() -> None:
-    """The execution was killed and its heartbeat has expired. The next job must not treat the plan as one of Hudi."""
+    """The heartbeat of the killed execution has expired. The next job must not treat the plan as a plan of Hudi."""
     tables: list[tuple[SmallTable, str]] = []
 
     def start() -> Storage:
@@ -203,7 +203,7 @@ def test_a_retry_after_a_storage_error_completes_the_cancellation(after: bool) -
 
 @pytest.mark.parametrize("older_too", [False, True])
 def test_a_group_that_names_a_file_group_twice_is_not_executed(older_too: bool) -> None:
-    """Hudi's commit-based strategy creates plans that name a file twice; a second reading would duplicate the rows."""
+    """Hudi's commit-based strategy creates plans that name a file twice; a job must not read the file twice."""
     table = SmallTable(MemoryStorage(uuid4().hex), TableVersion.V9)
     table.commit(*IN_A, schema=SCHEMA)
     table.commit(IN_A[0], schema=SCHEMA)

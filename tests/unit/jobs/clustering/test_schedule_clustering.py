@@ -12,7 +12,6 @@ from hudi_table_services.contract.clustering import (
 )
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import (
-    HudiTableServiceError,
     InstantHeldError,
     InvalidRequestError,
     TableNotFoundError,
@@ -30,6 +29,7 @@ from hudi_table_services.model.table_service_plans import CompactionOperation, C
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.storage.table_store import update_properties
 from hudi_table_services.tables.clustering_lookup import ClusteringLookup
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable
@@ -119,7 +119,7 @@ def test_the_error_names_the_fault_of_an_impossible_request_and_nothing_is_writt
 @pytest.mark.parametrize(
     ("options", "fields", "reason"),
     [
-        ({f"{STRATEGY}partition.regex.pattern": "2024.*"}, {}, "0 of 2 partitions match"),
+        ({f"{STRATEGY}partition.regex.pattern": "2024.*"}, {}, "partition.regex.pattern=2024.*: 0 of 2"),
         ({}, {"partitions": ("c",)}, "c"),
         ({}, {"every_n_commits": 4}, "3 of 4 commits on the timeline"),
         ({"hoodie.clustering.inline": "true"}, {}, "3 of 4 commits"),
@@ -244,8 +244,8 @@ def test_no_expired_plan_is_cancelled_on_a_table_with_an_unfinished_restore() ->
     assert table.timeline_store.load().pending == pending
 
 
-def test_a_refused_metadata_table_leaves_no_pending_plan() -> None:
+def test_a_plan_is_scheduled_beside_an_index_that_this_release_cannot_update() -> None:
     table = a_table()
-    with pytest.raises(HudiTableServiceError):
-        schedule(table, {"hoodie.metadata.enable": "true"})
-    assert table.timeline_store.load().pending == ()
+    update_properties(table.storage, {"hoodie.table.metadata.partitions": "expr_index_a"}, table.clock)
+    schedule(table, {})
+    assert len(table.timeline_store.load().pending) == 1

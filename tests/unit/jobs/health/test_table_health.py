@@ -11,6 +11,7 @@ import pytest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.health import MEASURES, HealthReport, HealthRequest, PendingInstant
 from hudi_table_services.contract.health_text import health_lines
+from hudi_table_services.contract.metadata_table_health import MetadataTableHealth
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome
 from hudi_table_services.errors import InvalidRequestError, UnhealthyTableError
 from hudi_table_services.hudi_format.table_service_plans import encode_clean_plan, encode_requested_replace
@@ -91,7 +92,8 @@ def test_a_healthy_table(version: TableVersion) -> None:
         (),
     )
     assert (report.last_commit, report.last_clean, report.partition_count) == (newest.requested_time, "", 2)
-    assert report.measures.keys() == MEASURES.keys()
+    assert report.measures.keys() == {name for name in MEASURES if not name.startswith("metadata_")}
+    assert report.metadata_table_state == MetadataTableHealth()
     assert report.measures["active_commits"] == report.measures["commits_since_clustering"] == 3
     assert (report.measures["outdated_files"], report.measures["outdated_bytes"]) == (4, 16)
     assert 1.8 < report.measures["hours_since_commit"] < 2.1
@@ -108,7 +110,7 @@ def test_the_commits_that_the_next_clean_and_archival_process_are_counted(versio
     report = checked.report()
     assert report.measures["commits_to_clean"] == 33 - 10
     assert report.measures["commits_to_archive"] == 33 - 20
-    assert report.retention == "10 of 33 commits are kept"
+    assert report.retention == "cleaning keeps 10 of 33 commits"
     cleaned = CleanRequest(base_path=checked.storage.uri)
     clean(cleaned, storage=checked.storage, clock=FixedClock(datetime.now(timezone.utc) + timedelta(days=1)))
     after = checked.report(later=timedelta(days=1))
@@ -166,7 +168,7 @@ def test_copies_of_data_files_in_other_folders_are_leftovers(version: TableVersi
     assert report.leftover_examples == (copy, f"no/partition/{name}")
     assert (report.measures["leftover_files"], report.measures["leftover_bytes"]) == (2, 8)
     assert (report.status, report.findings[0].measure) == ("warning", "leftover_files")
-    # A moved file is the only copy, so it is no leftover.
+    # A moved file is the only copy, so it is not a leftover.
     checked.storage.delete(f"a/{name}")
     checked.storage.delete(f"no/partition/{name}")
     assert "leftover_files" not in {each.measure for each in report_even_if_failing(checked).findings}

@@ -16,7 +16,11 @@ from hudi_table_services.contract.recovery import (
     RollbackRequest,
 )
 from hudi_table_services.contract.result import JobResult, Outcome
-from hudi_table_services.errors import InvalidRequestError, StorageError, UnsupportedTableError
+from hudi_table_services.errors import (
+    CorruptTableError,
+    InvalidRequestError,
+    StorageError,
+)
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.table_service_plans import encode_rollback_metadata
 from hudi_table_services.jobs.archival.archive import archive
@@ -119,7 +123,7 @@ def test_young_files_are_kept(version: TableVersion) -> None:
     add_orphans(table)
     result = repair(table, execute=True, hours_later=23)
     assert (result.outcome, report(result).too_young) == (Outcome.NOTHING_TO_DO, 4)
-    assert "4 files that belong to no instant are younger than 24 h" in result.reason
+    assert "the table contains 4 orphans younger than 24 h" in result.reason
     assert report(repair(table, hours_later=23, older_than_hours=20)).file_count == 4
 
 
@@ -309,7 +313,7 @@ def test_more_orphans_than_allowed_are_refused() -> None:
     orphans = add_orphans(table)
     with pytest.raises(
         InvalidRequestError,
-        match="4 files belong to no instant, but the request allows the deletion of at most 3 files",
+        match="The table contains 4 orphans, but the request allows the deletion of at most 3 files",
     ):
         repair(table, execute=True, max_files=3)
     assert all(table.storage.exists(path) for path in orphans)
@@ -378,12 +382,12 @@ def test_a_file_whose_instant_appears_before_the_deletion_is_kept() -> None:
     assert table.storage.exists(path)
 
 
-def test_a_metadata_table_is_switched_off_before_the_files_are_deleted() -> None:
+def test_a_missing_metadata_table_is_refused_or_switched_off_before_the_files_are_deleted() -> None:
     table = a_table()
     add_orphans(table)
     update_properties(table.storage, {"hoodie.table.metadata.partitions": "files"}, table.clock)
     assert repair(table).outcome is Outcome.PLANNED
-    with pytest.raises(UnsupportedTableError, match="metadata table"):
+    with pytest.raises(CorruptTableError, match="metadata table"):
         repair(table, execute=True)
     repair(table, execute=True, options={"hoodie.metadata.enable": "false"})
     assert read_table_config(table.storage).metadata_partitions == ()

@@ -11,6 +11,7 @@ from hudi_table_services.contract.clustering import ScheduleClusteringRequest
 from hudi_table_services.contract.recovery import CreateSavepointRequest, RestoreRequest, RollbackRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import (
+    CorruptTableError,
     InstantHeldError,
     InvalidRequestError,
     MalformedMetadataError,
@@ -168,19 +169,19 @@ def test_impossible_restores_are_refused(version: TableVersion) -> None:
     with pytest.raises(InstantHeldError, match="is alive"):
         restore_to(table, later_savepoint, days=0)
     table.storage.delete(f"a/{base_file_name('f1', second.requested_time)}")
-    with pytest.raises(InvalidRequestError, match="1 files of savepoint"):
+    with pytest.raises(InvalidRequestError, match="lacks 1 file, for example"):
         restore_to(table, later_savepoint)
     assert restores(table) == []
     assert state(table)[0] == (first, second)
 
 
 @VERSIONS
-def test_a_metadata_table_is_switched_off_before_a_restore(version: TableVersion) -> None:
+def test_a_missing_metadata_table_is_refused_or_switched_off_before_a_restore(version: TableVersion) -> None:
     table = a_table(version)
     saved = save_commit(table, table.commit(A))
     updated(table, A)
     update_properties(table.storage, {"hoodie.table.metadata.partitions": "files"}, table.clock)
-    with pytest.raises(UnsupportedTableError, match="metadata table"):
+    with pytest.raises(CorruptTableError, match="metadata table"):
         restore_to(table, saved)
     restore_to(table, saved, options={"hoodie.metadata.enable": "false"})
     assert read_table_config(table.storage).metadata_partitions == ()
@@ -205,7 +206,7 @@ def test_after_a_crash_at_any_change_the_next_run_completes_the_restore(version:
         runs += 1
         table, saved, before = tables[-1]
         assert state(table)[1] in (before[1], *visible_after_each), (
-            "readers see the table after one of the commits"
+            "readers see the table as it was after one of the commits"
         )
         result = restore_to(table, saved)
         assert result.outcome in (Outcome.COMPLETED, Outcome.NOTHING_TO_DO)

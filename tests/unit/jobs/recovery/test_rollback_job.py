@@ -8,7 +8,12 @@ import pytest
 from hudi_table_services.commits.undo import finish_pending_rollbacks
 from hudi_table_services.contract.recovery import CreateSavepointRequest, RollbackRequest
 from hudi_table_services.contract.result import JobResult, Outcome
-from hudi_table_services.errors import InstantHeldError, InvalidRequestError, UnsupportedTableError
+from hudi_table_services.errors import (
+    CorruptTableError,
+    InstantHeldError,
+    InvalidRequestError,
+    UnsupportedTableError,
+)
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_rollback_metadata,
@@ -213,14 +218,16 @@ def test_a_delta_commit_with_log_files_is_not_undone(version: TableVersion) -> N
 
 
 @VERSIONS
-def test_a_metadata_table_is_switched_off_before_a_commit_is_undone(version: TableVersion) -> None:
+def test_a_missing_metadata_table_is_refused_or_switched_off_before_a_commit_is_undone(
+    version: TableVersion,
+) -> None:
     table = a_table(version)
     table.commit(A)
     newest = updated(table, A)
     update_properties(table.storage, {"hoodie.table.metadata.partitions": "files"}, table.clock)
-    assert undo(table, newest, preview=True).outcome is Outcome.PLANNED
-    with pytest.raises(UnsupportedTableError, match="metadata table"):
-        undo(table, newest)
+    for preview in (True, False):
+        with pytest.raises(CorruptTableError, match="metadata table"):
+            undo(table, newest, preview=preview)
     undo(table, newest, options={"hoodie.metadata.enable": "false"})
     assert read_table_config(table.storage).metadata_partitions == ()
 

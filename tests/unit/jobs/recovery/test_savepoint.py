@@ -124,7 +124,7 @@ def test_impossible_savepoints_are_refused() -> None:
     with pytest.raises(InvalidRequestError, match="is not an instant time"):
         create(table, instant="yesterday")
     clean_all(table)
-    with pytest.raises(InvalidRequestError, match="may be deleted"):
+    with pytest.raises(InvalidRequestError, match="may have deleted files"):
         create(table, instant=done[0].requested_time)
     assert savepoints(table) == []
 
@@ -190,7 +190,7 @@ def test_the_newest_commit_gets_a_savepoint_after_a_rollback_of_the_earliest_com
     clean_all(table)
     request = RollbackRequest(base_path="/t", instants=(undone.requested_time,))
     rollback(request, storage=table.storage, clock=later())
-    with pytest.raises(InvalidRequestError, match="may be deleted"):
+    with pytest.raises(InvalidRequestError, match="may have deleted files"):
         create(table, instant=older.requested_time)
     saved = create(table)
     assert saved.instant_time == stays.requested_time

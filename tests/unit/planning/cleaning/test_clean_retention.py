@@ -51,7 +51,7 @@ def earliest(retention: Retention) -> str | None:
 def test_the_newest_ten_of_fifteen_commits_are_kept() -> None:
     found = retain(commits(15))
     assert earliest(found) == at(6)
-    assert found.reason == "10 of 15 commits are kept"
+    assert found.reason == "cleaning keeps 10 of 15 commits"
 
 
 @pytest.mark.parametrize(("pending", "expected"), [(4, at(3)), (1, None)])
@@ -69,7 +69,7 @@ def test_a_newer_pending_write_does_not_limit_cleaning() -> None:
 
 def test_nothing_is_cleaned_if_the_retention_covers_all_commits() -> None:
     found = retain(commits(10))
-    assert (earliest(found), found.reason) == (None, "10 commits, 10 are kept")
+    assert (earliest(found), found.reason) == (None, "10 commits; cleaning keeps 10")
 
 
 def test_retention_by_hours_starts_at_the_first_commit_within_the_hours_or_before_a_pending_write() -> None:
@@ -84,14 +84,14 @@ def test_recently_outdated_versions_stay() -> None:
     """Commit 4, in a layout without completion times, was requested early and became visible late."""
     found = retain(commits(15), clean_options(floor_hours=2), floor_cutoff=at(14), visible_at={at(4): at(14)})
     assert earliest(found) == at(4)
-    assert found.reason.endswith("versions outdated for less than 2 h stay")
+    assert found.reason.endswith("file versions that have been outdated for less than 2 h are kept")
 
 
-def test_a_limited_run_continues_where_the_last_one_ended() -> None:
+def test_a_limited_run_continues_where_the_last_run_ended() -> None:
     options = clean_options(max_commits_per_run=2)
     first = retain(commits(15), options)
     assert earliest(first) == at(3)
-    assert "at most 2 commits are cleaned in one run" in first.reason
+    assert "one run cleans at most 2 commits" in first.reason
     assert earliest(retain(commits(15), options, retained_before=at(3))) == at(5)
     assert earliest(retain(commits(15), options, retained_before=at(5))) == at(6)
 
@@ -104,4 +104,4 @@ def test_a_longer_retention_does_not_move_the_earliest_commit_back() -> None:
 
 def test_retention_by_file_versions_has_no_earliest_commit() -> None:
     found = retain(commits(15), clean_options(policy=CleanPolicy.KEEP_LATEST_FILE_VERSIONS))
-    assert (earliest(found), found.reason) == (None, "3 versions of each file group are kept")
+    assert (earliest(found), found.reason) == (None, "cleaning keeps 3 versions of each file group")

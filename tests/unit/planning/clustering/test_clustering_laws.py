@@ -144,7 +144,7 @@ def test_groups_respect_the_limits(case: Case) -> None:
 
 
 @given(cases(parity=False))
-def test_every_group_improves_files_that_are_not_settled(case: Case) -> None:
+def test_every_group_improves_files_that_are_not_already_clustered(case: Case) -> None:
     for group in case.proposal.groups:
         known = [case.known.settled.get(s.file_group_id) for s in group.slices]
         in_order = [k is not None and k.layout == case.options.layout for k in known]
@@ -230,7 +230,9 @@ def executed(case: Case, shrink: float, round_: int) -> Case:
 
 
 @given(cases(parity=False), st.integers(2, 5), st.integers(2, 5), st.floats(0.6, 1.1))
-def test_settled_files_are_not_rewritten(case: Case, limits: int, targets: int, shrink: float) -> None:
+def test_already_clustered_files_are_not_rewritten(
+    case: Case, limits: int, targets: int, shrink: float
+) -> None:
     limit = case.options.small_file_limit_bytes
     target = 2 * limit + limits
     options = replace(

@@ -105,7 +105,7 @@ def test_log_files_do_not_count() -> None:
     assert groups(plan(table)) == [([10, 10], 1)]
 
 
-def test_files_are_compared_as_long_integers() -> None:
+def test_file_sizes_are_compared_as_long_integers() -> None:
     sizes = (1 * GIB, 4 * GIB, 2 * GIB)
     proposal = plan(
         a_table_of(*sizes),

@@ -93,7 +93,7 @@ def reasons(proposal: ClusteringProposal) -> dict[str, int]:
     return {s.reason: s.slices for s in proposal.skipped}
 
 
-def test_small_files_become_one() -> None:
+def test_small_files_of_a_partition_become_one_file() -> None:
     proposal = plan(a_table_of(*[2] * 80))
     assert [(len(g.slices), g.output_files, g.input_bytes, g.reason) for g in proposal.groups] == [
         (80, 1, 160, "80 files into 1")
@@ -130,7 +130,9 @@ def test_best_fit_needs_fewer_groups_than_next_fit() -> None:
 def test_a_single_small_file_is_not_rewritten(single_group: bool) -> None:
     proposal = plan(a_table_of(10), single_group_enabled=single_group)
     assert proposal.groups == ()
-    assert proposal.reason == "none of the table's 1 files can be clustered: 1 would not become fewer files"
+    assert proposal.reason == (
+        "no file of the table can be clustered: a clustering would not reduce the number of files (1 file)"
+    )
 
 
 def test_a_single_unsorted_file_is_a_group_unless_an_option_forbids_it() -> None:
@@ -151,22 +153,22 @@ def test_the_reason_of_a_sorted_group_names_the_order() -> None:
     assert [g.reason for g in same_count.groups] == ["2 files not in order LINEAR(a)"]
 
 
-def test_settled_files_alone_are_not_rewritten() -> None:
+def test_already_clustered_files_alone_are_not_rewritten() -> None:
     proposal = plan(a_table_of(10, 20), settled(None, 200, "f0", "f1"))
     assert proposal.groups == ()
     assert reasons(proposal) == {"already clustered with these options": 2}
 
 
-def test_settled_files_join_a_group_with_new_files() -> None:
+def test_already_clustered_files_join_a_group_with_new_files() -> None:
     assert groups(plan(a_table_of(10, 20, 30), settled(None, 200, "f0", "f1"))) == [(["f0", "f1", "f2"], 1)]
 
 
 @pytest.mark.parametrize("known_target", [100, None])
-def test_files_of_another_target_size_are_not_settled(known_target: int | None) -> None:
+def test_files_of_another_target_size_do_not_count_as_already_clustered(known_target: int | None) -> None:
     assert len(plan(a_table_of(10, 20), settled(None, known_target, "f0", "f1")).groups) == 1
 
 
-def test_files_of_another_layout_are_not_settled() -> None:
+def test_files_of_another_layout_do_not_count_as_already_clustered() -> None:
     zorder = Layout(columns=("a",), strategy=LayoutStrategy.ZORDER)
     given = settled(zorder, 200, "f0")
     assert plan(a_table_of(10), given, layout=zorder).groups == ()
@@ -201,10 +203,10 @@ def test_every_file_left_out_has_a_reason() -> None:
     assert plan(table).skipped == tuple(
         SkippedPartition(partition_path="p", reason=reason, slices=1)
         for reason in (
+            "a clustering would not reduce the number of files",
             "at or above the small-file limit of 100 bytes",
             f"in the pending plan {PLAN_INSTANT}",
             "size of a file is unknown",
-            "would not become fewer files",
         )
     )
 
@@ -264,7 +266,7 @@ def test_the_reason_names_an_empty_table() -> None:
 def test_the_reason_names_filters_that_match_no_partition() -> None:
     proposal = plan(a_table_of(1, 2), partition_pattern="2024.*")
     assert proposal.reason == (
-        "0 of 1 partitions match hoodie.clustering.plan.strategy.partition.regex.pattern=2024.*"
+        "partitions that match hoodie.clustering.plan.strategy.partition.regex.pattern=2024.*: 0 of 1"
     )
     assert (proposal.partitions_considered, proposal.partitions_total) == (0, 1)
 
@@ -272,8 +274,8 @@ def test_the_reason_names_filters_that_match_no_partition() -> None:
 def test_the_reason_of_an_empty_plan_names_the_most_common_obstacles() -> None:
     table = a_table(*(a_slice(f"f{i}", 100 + i, p) for p in ("p", "q", "r") for i in range(2)))
     assert plan(table, partition_pattern="[pq]", layout=LINEAR_A).reason == (
-        "2 of 3 partitions match hoodie.clustering.plan.strategy.partition.regex.pattern=[pq]; none of their 4 "
-        "files can be clustered: 4 at or above the small-file limit of 100 bytes"
+        "partitions that match hoodie.clustering.plan.strategy.partition.regex.pattern=[pq]: 2 of 3; no file of these "
+        "partitions can be clustered: at or above the small-file limit of 100 bytes (4 files)"
     )
 
 

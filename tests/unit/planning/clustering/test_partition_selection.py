@@ -26,7 +26,7 @@ def test_the_pattern_must_match_the_whole_path() -> None:
     assert select(partition_pattern="2024/01/0").partitions == ()
     selection = select(partition_pattern="2024/01/0.")
     assert selection.partitions == DAYS[:9]
-    assert selection.reason == f"9 of 30 partitions match {PATTERN}=2024/01/0."
+    assert selection.reason == f"partitions that match {PATTERN}=2024/01/0.: 9 of 30"
 
 
 @pytest.mark.parametrize("pattern", ["(", "a{99999999999}", "*"])
@@ -38,7 +38,7 @@ def test_an_error_about_an_invalid_pattern_names_the_option(pattern: str) -> Non
 def test_selected_partitions_keep_their_order_and_the_pattern_is_ignored() -> None:
     selection = select(selected_partitions=(DAYS[3], DAYS[1], DAYS[3]), partition_pattern="nothing")
     assert selection.partitions == (DAYS[3], DAYS[1])
-    assert selection.reason == f"2 of 30 partitions match {SELECTED}={DAYS[3]},{DAYS[1]},{DAYS[3]}"
+    assert selection.reason == f"partitions that match {SELECTED}={DAYS[3]},{DAYS[1]},{DAYS[3]}: 2 of 30"
 
 
 def test_missing_selected_partitions_are_reported() -> None:
@@ -46,7 +46,7 @@ def test_missing_selected_partitions_are_reported() -> None:
     assert selection.partitions == ("2024/01/01",)
     assert selection.unknown == (" 2024/01/02", "x")
     assert selection.reason == (
-        f"1 of 30 partitions match {SELECTED}=2024/01/01, 2024/01/02,x; "
+        f"partitions that match {SELECTED}=2024/01/01, 2024/01/02,x: 1 of 30; "
         "the table has no partition ' 2024/01/02', 'x'"
     )
 
@@ -73,9 +73,9 @@ def test_recent_days_are_the_last_partitions_in_text_order(
     )
     assert selection.partitions == expected
     assert selection.reason == (
-        f"{len(expected)} of 30 partitions match {MODE}=RECENT_DAYS "
+        f"partitions that match {MODE}=RECENT_DAYS "
         f"(hoodie.clustering.plan.strategy.daybased.lookback.partitions={lookback}, "
-        f"hoodie.clustering.plan.strategy.daybased.skipfromlatest.partitions={skip})"
+        f"hoodie.clustering.plan.strategy.daybased.skipfromlatest.partitions={skip}): {len(expected)} of 30"
     )
 
 
@@ -108,5 +108,5 @@ def test_pattern_and_mode_are_combined() -> None:
     )
     assert selection.partitions == ()
     assert selection.reason == (
-        f"0 of 30 partitions match {PATTERN}=2024/01/1. and {MODE}=DAY_ROLLING (hour 23)"
+        f"partitions that match {PATTERN}=2024/01/1. and {MODE}=DAY_ROLLING (hour 23): 0 of 30"
     )

@@ -1,12 +1,14 @@
 """Every rule of the configuration check finds the settings that it describes, and does not report similar settings."""
 
 import pytest
+from metadata_cases import METADATA_CASES
 from writer_cases import WRITER_CASES
 
 from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ClusteringRequest
 from hudi_table_services.contract.config_check import RuntimeFacts
+from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.options.archival import resolve_archive_options
@@ -17,6 +19,7 @@ from hudi_table_services.options.keys.cleaning import COMMITS_RETAINED
 from hudi_table_services.options.keys.clustering import INLINE, SCHEDULE_INLINE
 from hudi_table_services.options.keys.locks import LOCK_PROVIDER
 from hudi_table_services.options.keys.writing import CONCURRENCY_MODE, MAX_FILE_SIZE, SMALL_FILE_LIMIT
+from hudi_table_services.options.metadata_table import resolve_metadata_table_options
 from hudi_table_services.options.option import Effect
 from hudi_table_services.options.registry import KNOWN_OPTIONS
 from hudi_table_services.options.writing import resolve_options
@@ -25,7 +28,7 @@ from support.config_cases import Case
 from support.config_option_cases import NAME_AND_UPKEEP_CASES, OTHER_CASES
 from support.config_table_cases import TABLE_CASES
 
-CASES = {**NAME_AND_UPKEEP_CASES, **WRITER_CASES, **TABLE_CASES, **OTHER_CASES}
+CASES = {**NAME_AND_UPKEEP_CASES, **WRITER_CASES, **TABLE_CASES, **METADATA_CASES, **OTHER_CASES}
 FOUND = [(rule, case) for rule, (cases, _) in CASES.items() for case in cases]
 NOT_FOUND = [(rule, case) for rule, (_, cases) in CASES.items() for case in cases]
 
@@ -110,6 +113,7 @@ def is_refused_by_a_job(options: dict[str, str]) -> bool:
         lambda: resolve_clean_options(CleanRequest(base_path="/", options=options)),
         lambda: resolve_clustering_options(ClusteringRequest(base_path="/", options=options)),
         lambda: resolve_archive_options(ArchiveRequest(base_path="/", options=options)),
+        lambda: resolve_metadata_table_options(RebuildMetadataTableRequest(base_path="/", options=options)),
     )
     for attempt in attempts:
         try:

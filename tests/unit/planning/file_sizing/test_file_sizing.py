@@ -222,7 +222,7 @@ def test_slices_with_log_files_wait_for_compaction() -> None:
     )
     plan = plan_file_sizing(a_table(log_only, a_slice("both", 1 * MB, logs=1)), a_batch(10), [], sizing())
     assert reasons(plan) == {
-        "both": "has log files, to be compacted before it is padded",
+        "both": "has log files, which a compaction has to merge before a write can pad the file group",
         "logs": "has only log files, no base file to pad",
     }
 

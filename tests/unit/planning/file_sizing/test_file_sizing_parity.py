@@ -49,7 +49,7 @@ def a_table(slices: list[FileSlice], table_type: str = "COPY_ON_WRITE") -> Table
 def naive_plan(
     sizes: list[int], updates: list[int], inserts: int, options: FileSizingOptions
 ) -> tuple[list[tuple[str, int, int]], list[int]]:
-    """Assign the rows one by one: each insert is written to the first file with room, by Hudi's arithmetic."""
+    """Assign the rows one by one, with Hudi's arithmetic: each insert goes to the first file with room."""
     average = options.record_size_estimate_bytes
     placed = {f"f{i}": 0 for i in range(len(sizes))}
     new: list[int] = []
@@ -110,7 +110,7 @@ def test_in_merge_on_read_tables_only_the_smallest_file_without_log_files_is_pad
     assert [(b.file_id, b.insert_count) for b in plan.buckets] == [("b", 8), (None, 1)]
     assert {s.file_group_id.file_id: s.reason for s in plan.skipped} == {
         "a": "over hoodie.merge.small.file.group.candidates.limit",
-        "c": "has log files, to be compacted before it is padded",
+        "c": "has log files, which a compaction has to merge before a write can pad the file group",
     }
 
 
@@ -123,7 +123,7 @@ def totals(day: int, size: int, records: int, action: Action = Action.COMMIT) ->
 THRESHOLD_OF_100 = file_sizing_options(small_file_limit_bytes=100, estimator_max_commits=3)
 
 
-def test_the_record_size_pools_the_latest_large_enough_commits_and_rounds_down() -> None:
+def test_the_record_size_is_the_average_of_the_latest_large_enough_commits_rounded_down() -> None:
     history = [
         totals(1, 999_999, 1),
         totals(2, 1_000, 10),
@@ -132,7 +132,7 @@ def test_the_record_size_pools_the_latest_large_enough_commits_and_rounds_down()
         totals(5, 888_888, 1, Action.REPLACE_COMMIT),
     ]
     found = hudi_record_size(history, THRESHOLD_OF_100)
-    # Day 1 is beyond three commits, day 3 is not above the threshold, day 5 is a replacecommit.
+    # Day 1 is older than the latest three commits. Day 3 is not above the threshold. Day 5 is a replacecommit.
     assert (found.bytes_per_record, found.sampled_files, found.sampled_records) == (1_505 // 14, 2, 14)
     assert found.source is RecordSizeSource.COMMIT_HISTORY
 

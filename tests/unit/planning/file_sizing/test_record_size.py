@@ -109,11 +109,11 @@ def test_without_samples_and_batch_size_the_default_is_used() -> None:
 
 def test_the_estimate_names_its_source() -> None:
     assert str(estimate([])).startswith(
-        "1024.0 bytes per record from hoodie.copyonwrite.record.size.estimate"
+        "1024.0 bytes per record from the default of hoodie.copyonwrite.record.size.estimate"
     )
     usual = [a_sample(100, file_id=f"f{i}") for i in range(3)]
     assert str(estimate([*usual, a_sample(9_000, records=1, file_id="odd")])) == (
-        "100.0 bytes per record from base files of the partition (3 files, 3000 records; 1 atypical files ignored)"
+        "100.0 bytes per record from base files of the partition (files: 3, records: 3000, ignored atypical files: 1)"
     )
 
 

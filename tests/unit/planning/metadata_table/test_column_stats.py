@@ -1,4 +1,4 @@
-"""Laws of the statistics of files and partitions: no stored range hides a row from a filter."""
+"""Laws of the statistics of files and partitions: no stored range makes a filter miss a row."""
 
 import math
 from collections.abc import Sequence
@@ -140,7 +140,7 @@ def plain(value: StatValue | None, column: str):
 
 
 def hides(stats: ColumnStats, value) -> bool:
-    """Whether a reader skips the file though it has the value. A filter on NaN itself is the known exception."""
+    """Whether a reader skips the file although it has the value. A filter on NaN itself is the known exception."""
     low, high = (plain(v, str(stats.column_name)) for v in (stats.min_value, stats.max_value))
     if value is None:
         return not stats.null_count
@@ -247,7 +247,7 @@ def partitions(draw: st.DrawFn) -> list[Values]:
 
 
 def partition_of(files: Sequence[Values], new: Sequence[bool], columns=V2) -> PartitionFiles:
-    """Files with the names f0, f1, …: statistics of new files, and stored statistics of the others."""
+    """A partition with the files f0, f1, …: new files have statistics, and the others have stored statistics."""
     named = [statistics(values, f"f{number}") for number, values in enumerate(files)]
     stored = {
         file.file_name: tuple(
@@ -318,7 +318,7 @@ def test_without_statistics_of_every_live_file_there_is_no_tight_record(files: l
         list(partition_stat_records(lacking, V2))
 
 
-def test_deleted_statistics_are_no_statistics() -> None:
+def test_deleted_statistics_do_not_count() -> None:
     partition = partition_of([{name: [None] for name in DATA}], [False])
     assert partition.without_statistics(V2) == frozenset()
     stored = {

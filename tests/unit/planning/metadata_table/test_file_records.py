@@ -42,7 +42,7 @@ versions = st.sampled_from(WRITABLE)
 
 
 def applied(lists: Lists, changes: Iterable[MetadataChange]) -> Lists:
-    """What readers see after a commit: the records first, then the deleted keys."""
+    """The lists that readers see after a commit. Readers apply the records first, and then the deleted keys."""
     after = {path: dict(files) for path, files in lists.items()}
     partitions = set(lists)
     ordered = sorted(changes, key=lambda change: isinstance(change, DeletedKey))

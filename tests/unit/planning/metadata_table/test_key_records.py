@@ -108,7 +108,7 @@ def test_every_new_key_gets_a_record_that_can_be_stored(keys: list[str], as_text
         assert (record.payload.file_id, record.payload.is_plain_text) == (GROUP.file_id, as_text)
 
 
-def test_keys_are_read_while_records_are_taken() -> None:
+def test_each_key_is_read_only_when_its_record_is_taken() -> None:
     def endless() -> Iterator[str]:
         number = 0
         while True:
@@ -130,7 +130,7 @@ def test_replaced_keys_are_deleted_unless_they_were_written_again(
     assert {change.key for change in replaced_locations(replaced, written)} == replaced - written
 
 
-def test_an_id_that_is_no_uuid_is_refused_unless_ids_are_stored_as_text() -> None:
+def test_an_id_that_is_not_a_uuid_is_refused_unless_ids_are_stored_as_text() -> None:
     group = NewKeys(FileGroupId("a", "00000001-bucket"), ["k"])
     with pytest.raises(UnsupportedTableError, match="00000001-bucket"):
         list(record_locations([group], 5))
@@ -151,12 +151,12 @@ def test_an_id_that_is_no_uuid_is_refused_unless_ids_are_stored_as_text() -> Non
         ("20260329023000000", ZoneInfo("Europe/Berlin"), 1774747800000),
     ],
 )
-def test_the_time_of_an_instant_is_that_of_the_timelines_zone(text: str, zone, expected: int) -> None:
+def test_an_instant_time_is_read_in_the_time_zone_of_the_timeline(text: str, zone, expected: int) -> None:
     assert instant_millis(text, zone) == expected
 
 
 @pytest.mark.parametrize("text", ["00000000000000010", "2026", "x", "20261323051449619"])
-def test_digits_that_are_no_time_are_refused(text: str) -> None:
+def test_digits_that_are_not_a_valid_time_are_refused(text: str) -> None:
     with pytest.raises(MalformedMetadataError, match="is not the time"):
         instant_millis(text, UTC)
 

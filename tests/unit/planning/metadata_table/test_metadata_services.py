@@ -85,7 +85,7 @@ def test_compaction_begins_with_ten_delta_commits_since_the_last_one(version: Ta
     early = [*delta_commits(10, 12), at(22, Action.COMMIT)]
     decision = decided(version, [*early, *delta_commits(30, 9)])
     assert not decision.runs
-    assert decision.reason == "9 delta commits since the last compaction, compaction begins with 10"
+    assert decision.reason == "9 delta commits since the last compaction; compaction begins with 10"
     decision = decided(version, [*early, *delta_commits(30, 10)])
     assert decision.instant_time == (time(39) + "001" if version is V6 else FRESH)
 
@@ -130,7 +130,8 @@ def test_in_version_9_the_compaction_is_earlier_than_an_instant_that_only_the_me
     decision = decided(V9, written, table)
     assert decision.instant_time == time(24)
     assert (
-        decision.reason == f"12 delta commits since the last compaction before the pending commit {time(25)}"
+        decision.reason
+        == f"12 delta commits since the last compaction, completed before the pending commit {time(25)}"
     )
     taken = [*delta_commits(8, 12), at(23, completed=26), at(24, completed=27), at(25)]
     assert decided(V9, taken, table).instant_time == time(22)
@@ -208,6 +209,16 @@ def test_a_clean_waits_for_three_instants_after_the_compaction() -> None:
     assert (waiting.runs, waiting.reason[:12]) == (False, "2 instants s")
     assert decide_clean(timelines(V9, [*compacted, *delta_commits(20, 3)])).instant_time == FRESH
     assert decide_clean(timelines(V6, [*compacted, *delta_commits(20, 3)])).instant_time == time(22) + "002"
+
+
+@pytest.mark.parametrize("version", [V6, V9])
+def test_one_clean_follows_a_compaction(version: TableVersion) -> None:
+    compacted = [at(12, Action.COMMIT), *delta_commits(20, 3)]
+    assert decide_clean(timelines(version, compacted)).runs
+    cleaned = [*compacted, at(25, Action.CLEAN), *delta_commits(30, 3)]
+    assert decide_clean(timelines(version, cleaned)).reason.startswith("clean ")
+    again = [*cleaned, at(40, Action.COMMIT), *delta_commits(50, 3)]
+    assert decide_clean(timelines(version, again)).runs
 
 
 def test_a_pending_instant_of_the_metadata_table_prevents_its_clean() -> None:

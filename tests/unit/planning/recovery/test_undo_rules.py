@@ -16,7 +16,7 @@ from hudi_table_services.planning.recovery.undo_rules import (
 
 
 def at(number: int, action: Action = Action.COMMIT, completed: int | None = -1) -> Instant:
-    """An instant of layout 2. `completed`: None for a pending instant, -1 for completion right after the request."""
+    """An instant of layout 2: pending if `completed` is None; with -1, completed right after its request."""
     end = number if completed == -1 else completed
     return Instant(
         requested_time=f"202601020304{number:05d}",

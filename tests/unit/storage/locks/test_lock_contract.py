@@ -31,7 +31,8 @@ class Server(BaseManager):
     """A server that shares one `MemoryStorage` among several processes, like a store with several clients."""
 
 
-# Listed by name: automatic discovery fails on dataclasses with slots in early releases of Python 3.11.
+# The methods are listed by name, because automatic discovery fails on dataclasses with slots in early releases of
+# Python 3.11.
 _SERVED = (
     "create",
     "delete",

@@ -17,10 +17,9 @@ from hudi_table_services.storage.metadata_table.counted_instants import delta_co
 from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
 from hudi_table_services.storage.metadata_table.table_listing import (
     ListingOutcome,
-    Reason,
-    UnusableMetadataTable,
     list_from_metadata_table,
 )
+from hudi_table_services.storage.metadata_table.unusable import Reason, UnusableMetadataTable
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE
 from support.fixed_clock import FixedClock

@@ -10,7 +10,7 @@ from hudi_table_services.hudi_format.metadata_table.keys import file_group_of
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.metadata_table import ListedFile, Listing, RecordLocation
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.metadata_table import log_changes
+from hudi_table_services.storage.metadata_table import base_files, log_changes
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.table_store import METADATA_TABLE
@@ -247,6 +247,27 @@ def test_a_key_is_looked_up_in_one_file_group_only(
     index: SmallMetadataTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
+    original = MemoryStorage.read
+
+    def read(self: MemoryStorage, path: str) -> bytes:
+        if path.endswith(".hfile"):
+            opened.append(path)
+        return original(self, path)
+
+    monkeypatch.setattr(MemoryStorage, "read", read)
+    reader = index.reader("record_index")
+    reader.find(["key-007"])
+    assert len(opened) == 1
+    reader.find_prefixes(["key-007"])
+    assert len(opened) == 1 + GROUPS
+
+
+def test_a_large_base_file_is_read_by_ranges(
+    index: SmallMetadataTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once = index.read("record_index")
+    monkeypatch.setattr(base_files, "_AT_ONCE_BYTES", 0)
+    opened: list[str] = []
     original = MemoryStorage.open_reader
 
     def open_reader(self: MemoryStorage, path: str) -> BinaryIO:
@@ -254,11 +275,8 @@ def test_a_key_is_looked_up_in_one_file_group_only(
         return original(self, path)
 
     monkeypatch.setattr(MemoryStorage, "open_reader", open_reader)
-    reader = index.reader("record_index")
-    reader.find(["key-007"])
-    assert len(opened) == 1
-    reader.find_prefixes(["key-007"])
-    assert len(opened) == 1 + GROUPS
+    assert index.read("record_index") == at_once
+    assert len(opened) == GROUPS
 
 
 def test_a_missing_file_group_is_an_error(index: SmallMetadataTable) -> None:

@@ -1,5 +1,7 @@
 """Opening a metadata table: its properties, its partitions and the two timelines."""
 
+import time
+
 import pytest
 
 from hudi_table_services.errors import CorruptTableError, TableNotFoundError, UnsupportedTableError
@@ -76,3 +78,18 @@ def test_other_base_files_than_hfiles_are_refused() -> None:
     change(table, f"{METADATA_TABLE}/{PROPERTIES}", **{"hoodie.table.base.file.format": "PARQUET"})
     with pytest.raises(UnsupportedTableError, match="PARQUET"):
         table.open()
+
+
+def test_new_instants_have_the_time_zone_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hudi stores no time zone in a metadata table, and readers compare times of both timelines."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        table = SmallMetadataTable(TableVersion.V9)
+        found = [table.open().timeline_store.new_instant_time()]
+        change(table, PROPERTIES, **{"hoodie.table.timeline.timezone": "LOCAL"})
+        found.append(table.open().timeline_store.new_instant_time())
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert [moment[:10] for moment in found] == ["2026010203", "2026010212"]

@@ -9,13 +9,13 @@ from hudi_table_services.hudi_format.log_blocks import BlockType, LogBlock, enco
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.metadata_table import MetadataRecord
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.metadata_table import completeness
 from hudi_table_services.storage.metadata_table.table_listing import (
     ListedTable,
     ListingOutcome,
-    Reason,
-    UnusableMetadataTable,
     list_from_metadata_table,
 )
+from hudi_table_services.storage.metadata_table.unusable import Reason, UnusableMetadataTable
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import StoredObject
 from hudi_table_services.storage.table_store import METADATA_TABLE
@@ -277,6 +277,30 @@ def test_a_lost_base_file(table: SmallMetadataTable) -> None:
     assert listed(table) == {}
     table.storage.delete(f"{METADATA_TABLE}/files/{name}")
     assert name in refused(table, Reason.DAMAGED).message
+
+
+def test_a_compaction_of_one_file_group_is_not_read_again(table: SmallMetadataTable) -> None:
+    time = f"{T2}001" if table.version is V6 else T3
+    name = table.base(time, [all_partitions()])
+    table.own(time, Action.COMMIT, files=[name])
+    present = table.open().storage.list_folder("files").files
+    found = completeness.expected_files(table.open(), "files", present)
+    assert [file.name for file in found if not file.is_log] == [name]
+    path = next(f.path for f in table.storage.list_files(own_timeline(table)) if f.name.endswith(".commit"))
+    table.storage.write(path, b"not commit metadata")
+    assert completeness.expected_files(table.open(), "files", present) == found
+
+
+def test_with_several_file_groups_every_base_file_of_a_compaction_is_expected(
+    table: SmallMetadataTable,
+) -> None:
+    time = f"{T2}001" if table.version is V6 else T3
+    names = [table.base(time, [all_partitions()], number=number) for number in range(2)]
+    table.own(time, Action.COMMIT, files=names)
+    table.storage.delete(f"{METADATA_TABLE}/files/{names[0]}")
+    present = table.open().storage.list_folder("files").files
+    found = completeness.expected_files(table.open(), "files", present)
+    assert completeness.lost_files(found, present) == [names[0]]
 
 
 def test_a_log_file_that_is_cut_between_two_blocks(table: SmallMetadataTable) -> None:

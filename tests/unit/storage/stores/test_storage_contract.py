@@ -192,7 +192,7 @@ class ConditionalContract:
         assert isinstance(storage, ConditionalStorage)
         return storage
 
-    def test_a_put_that_expects_no_object_creates_it(self, conditional: ConditionalStorage) -> None:
+    def test_a_put_that_expects_no_object_creates_the_object(self, conditional: ConditionalStorage) -> None:
         version = conditional.put_if("a/lock", b"one", None)
         assert conditional.read_versioned("a/lock") == (b"one", version)
         with pytest.raises(ObjectExistsError, match="'a/lock'.*not have the expected version"):

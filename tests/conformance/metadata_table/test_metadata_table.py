@@ -1,20 +1,21 @@
 """The engine never leaves a table with an outdated metadata table.
 
 If a commit does not update an active metadata table, every release of Hudi (0.15.0 and 1.2.0, table versions 6, 8, 9)
-loses the rows of the commit. Therefore the engine refuses a table with an active metadata table, or switches the
-metadata table off before it commits. Like Hudi's own writers, the engine removes first the property, then the folder.
+loses the rows of the commit. Therefore the engine updates the metadata table, or switches it off before a commit if the
+request says so. Like Hudi's own writers, the engine removes first the property, then the folder.
 """
 
 from pathlib import Path
 
 import pytest
 
-from hudi_table_services.errors import HudiTableServiceError, UnsupportedTableError
+from hudi_table_services.errors import HudiTableServiceError
 from judges.engine import Engine
 from judges.interruption import just_after_start, just_before_completion
-from judges.oracle import EDGES, SAMPLED_ORACLES, Oracle
+from judges.oracle import EDGES, ORACLES, V6_OLD, V9, Oracle
 from judges.rows import PLAIN, as_table, assert_rows_equal, merged, some_rows
 from judges.table_files import copy_table, instant_names, properties
+from support.depth import cases
 
 PARTITIONS_PROPERTY = "hoodie.table.metadata.partitions"
 SWITCH_OFF = {"hoodie.metadata.enable": "false"}
@@ -24,8 +25,8 @@ def _with_metadata_table(oracle: Oracle) -> dict[str, str]:
     return {**oracle.options("t"), "hoodie.metadata.enable": "true"}
 
 
-@pytest.mark.parametrize("oracle", SAMPLED_ORACLES)
-def test_an_active_metadata_table_is_refused_or_switched_off_and_hudi_rebuilds_it_with_our_commits(
+@pytest.mark.parametrize("oracle", cases(ORACLES, [V9]))
+def test_an_option_switches_the_metadata_table_off_and_hudi_rebuilds_it_with_our_commits(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "t"
@@ -34,11 +35,6 @@ def test_an_active_metadata_table_is_refused_or_switched_off_and_hudi_rebuilds_i
         rows = some_rows(range(first, first + 8), version, PLAIN)
         judge.write(base_path, as_table(rows, PLAIN), _with_metadata_table(oracle))
         model = merged(model, rows)
-
-    before = instant_names(base_path)
-    with pytest.raises(UnsupportedTableError, match=r"hoodie\.metadata\.enable"):
-        engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version)
-    assert instant_names(base_path) == before
 
     rows = some_rows(range(6, 16), 3, PLAIN)
     engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version, options=SWITCH_OFF)
@@ -53,7 +49,7 @@ def test_an_active_metadata_table_is_refused_or_switched_off_and_hudi_rebuilds_i
     _assert_right_with_and_without(judge, base_path, merged(model, rows), oracle)
 
 
-@pytest.mark.parametrize("oracle", EDGES, ids=str)
+@pytest.mark.parametrize("oracle", cases(EDGES, [V6_OLD]))
 def test_the_metadata_table_is_removed_before_our_commit_is_visible(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
@@ -70,7 +66,7 @@ def test_the_metadata_table_is_removed_before_our_commit_is_visible(
 
 
 @pytest.mark.parametrize("oracle", EDGES, ids=str)
-def test_our_write_does_not_commit_if_another_writer_switches_a_metadata_table_on_meanwhile(
+def test_our_write_does_not_commit_if_another_writer_lists_a_metadata_table_that_does_not_exist(
     engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     base_path = tmp_path / "t"

@@ -24,7 +24,8 @@ class ArchiveWriter(Protocol):
     def already_archived(self, timeline: Timeline) -> frozenset[tuple[str, Action]]:
         """Identities of instants that are in the archive.
 
-        Older ones may be missing, but none that a dead job archived and left on the active timeline.
+        Old instants may be missing from the result. But the result contains every instant that a dead job archived and
+        left on the active timeline.
         """
 
     def write(self, instants: Sequence[Instant]) -> tuple[str, ...]:
@@ -61,7 +62,7 @@ class _LogWriter:
         return ()
 
     def _states(self, instants: Sequence[Instant]) -> Iterable[ArchivedState]:
-        """All state files of the instants, oldest instant first, and the requested file of each instant first."""
+        """All state files of the instants, oldest instant first. Of each instant, the requested file comes first."""
         wanted = {i.identity for i in instants}
         found = {
             state: stored

@@ -1,0 +1,117 @@
+"""What the records of one change depend on: the indexes of the table, their columns, and the live files."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
+from hudi_table_services.hudi_format.avro_schema import from_avro_json
+from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS, RECORD_INDEX
+from hudi_table_services.hudi_format.metadata_table.index_definitions import PATH
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.metadata_table import IndexDefinition
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import SCHEMA_KEY, CommitMetadata
+from hudi_table_services.planning.metadata_table.indexed_columns import IndexedColumn, indexed_columns
+from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
+from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.paths import file_name
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.metadata_table import defines_partitioned_record_index
+from hudi_table_services.tables.table import TableAccess
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexedTable:
+    """The table under the lock, and its open metadata table.
+
+    Attributes:
+        metadata: the metadata table.
+        schema_json: Avro schema of the table after the change; None means that of the latest write.
+    """
+
+    table: TableAccess
+    metadata: MetadataTable
+    schema_json: str | None = None
+
+    @property
+    def storage(self) -> Storage:
+        """The files of the table."""
+        return self.table.storage
+
+    @property
+    def version(self) -> TableVersion:
+        """Version of the table."""
+        return self.table.config.table_version
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """Partitions of the metadata table, which a change must update."""
+        return self.metadata.partitions
+
+    @cached_property
+    def definitions(self) -> Mapping[str, IndexDefinition]:
+        """Definitions of the indexes; empty in table version 6."""
+        return read_index_definitions(self.storage)
+
+    @cached_property
+    def columns(self) -> tuple[IndexedColumn, ...]:
+        """The columns with statistics; none if the table has no index `column_stats`.
+
+        Raises:
+            CorruptTableError: the table has column statistics, but no schema or no definition of them.
+        """
+        if COLUMN_STATS not in self.partitions:
+            return ()
+        definition = self.definitions.get(COLUMN_STATS)
+        if definition is None and self.version >= TableVersion.V8:
+            raise CorruptTableError(
+                f"The table has the index {COLUMN_STATS}, but {PATH} does not define it.",
+                path=PATH,
+                hint=f"Drop and rebuild {COLUMN_STATS} with rebuild_metadata_table.py.",
+            )
+        schema = self.schema_json or load_snapshot(self.storage, ()).schema_json
+        if not schema:
+            raise CorruptTableError("The table has column statistics, but no commit contains its schema.")
+        return indexed_columns(from_avro_json(schema), definition)
+
+    def refuse_partitioned_record_index(self) -> None:
+        """Raise UnsupportedTableError if the record index has file groups for each partition of the table."""
+        if defines_partitioned_record_index(self.definitions):
+            raise UnsupportedTableError(
+                "The metadata table has a record index for each partition, which this release cannot update.",
+                hint=f"Drop this index with rebuild_metadata_table.py --drop {RECORD_INDEX}.",
+            )
+
+    @cached_property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the columns with statistics."""
+        return tuple(column.name for column in self.columns)
+
+    def live_files_after(
+        self, metadata: CommitMetadata, partitions: Collection[str]
+    ) -> Mapping[str, frozenset[str]]:
+        """Map each partition to the names of its live base files after a write, without replaced file groups."""
+        before = load_snapshot(self.storage, partitions).file_slices if partitions else {}
+        live = {
+            path: {
+                found.file_group_id: found.base_file.file_name
+                for found in before.get(path, ())
+                if found.base_file is not None
+            }
+            for path in partitions
+        }
+        for path, ids in (metadata.partition_to_replace_file_ids or {}).items():
+            for file_id in ids:
+                live.get(path, {}).pop(FileGroupId(path, file_id), None)
+        for stat in metadata.write_stats:
+            if stat.path:
+                group = FileGroupId(stat.partition_path, stat.file_id)
+                live[stat.partition_path][group] = file_name(stat.path)
+        return {path: frozenset(names.values()) for path, names in live.items()}
+
+
+def schema_of(metadata: CommitMetadata) -> str | None:
+    """Avro schema in a commit; None if the commit has none."""
+    return metadata.extra_metadata.get(SCHEMA_KEY) or None

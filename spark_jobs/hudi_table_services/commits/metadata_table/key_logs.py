@@ -1,0 +1,71 @@
+"""Changes of the record index in one commit, one file group of the index after the other."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from hudi_table_services.errors import CommitConflictError
+from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts
+from hudi_table_services.execution.metadata_table.key_changes import KeyChanges, StagedKeysReader
+from hudi_table_services.hudi_format.hfile.cells import Entry
+from hudi_table_services.hudi_format.metadata_table.file_groups import RECORD_INDEX, file_group_id
+from hudi_table_services.hudi_format.metadata_table.records import RecordFormat
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.planning.metadata_table.record_locations import NewKeys, record_locations
+from hudi_table_services.storage.metadata_table.file_format import FileFormat
+from hudi_table_services.storage.metadata_table.group_files import GroupLog
+from hudi_table_services.storage.stores.storage import Storage
+
+_SOME_KEY = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyChangesOfGroups:
+    """New and deleted keys of a write, which its tasks staged.
+
+    Attributes:
+        instant_millis: instant time of the write in milliseconds since 1970.
+    """
+
+    reader: StagedKeysReader
+    instant_millis: int
+
+    def logs(self, form: FileFormat, group_count: int) -> list[Callable[[], GroupLog]]:
+        """A function for each file group of the record index, which reads its keys and returns its log.
+
+        Args:
+            group_count: number of file groups that the record index has now.
+        """
+        return [partial(self._log, form, number, group_count) for number in range(group_count)]
+
+    def _log(self, form: FileFormat, number: int, group_count: int) -> GroupLog:
+        changes = self.reader.changes(number, group_count)
+        return GroupLog(
+            file_group_id=FileGroupId(RECORD_INDEX, file_group_id(RECORD_INDEX, number)),
+            entries=self._entries(changes, RecordFormat(form.schema)),
+            entry_count=len(changes.new_keys),
+            deleted_keys=tuple(changes.deletions()),
+        )
+
+    def _entries(self, changes: KeyChanges, codec: RecordFormat) -> Iterator[Entry]:
+        """Entries of new keys. A record does not contain its key, so all keys of a file group have equal records."""
+        values: dict[FileGroupId, bytes] = {}
+        for key, group in changes.locations():
+            if group not in values:
+                (record,) = record_locations([NewKeys(group, [_SOME_KEY])], self.instant_millis)
+                values[group] = codec.encode(record)[1]
+            yield key.encode(), values[group]
+
+
+def key_changes_of(storage: Storage, facts: CollectedFacts, instant_millis: int) -> KeyChangesOfGroups:
+    """Changes of the record index.
+
+    Raises:
+        CommitConflictError: the tasks staged no keys, because the table had no record index when the write began.
+    """
+    if facts.keys is None:
+        raise CommitConflictError(
+            "Another writer built the record index of the metadata table during this write.",
+            hint="Nothing was committed; run the request again.",
+        )
+    return KeyChangesOfGroups(reader=StagedKeysReader(storage, facts.keys), instant_millis=instant_millis)

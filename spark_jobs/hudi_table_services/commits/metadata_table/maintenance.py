@@ -1,0 +1,272 @@
+"""Decide for each change of a table whether its metadata table is updated, switched off, or prevents the change.
+
+A metadata table is updated unless the request contains ``hoodie.metadata.enable=false``. Then it is switched off before
+the first change that would make it stale.
+"""
+
+import logging
+from collections.abc import Collection
+from dataclasses import replace
+
+from hudi_table_services.commits.metadata_table.delta_commit import (
+    ChangesByPartition,
+    prepare_delta_commit,
+    write_delta_commit,
+)
+from hudi_table_services.commits.metadata_table.indexed_table import IndexedTable, schema_of
+from hudi_table_services.commits.metadata_table.key_logs import KeyChangesOfGroups, key_changes_of
+from hudi_table_services.commits.metadata_table.records import changes_of_clean, changes_of_write
+from hudi_table_services.commits.metadata_table.undo import (
+    base_files_contain,
+    find_delta_commit,
+    refuse_contained,
+    undo_delta_commit,
+)
+from hudi_table_services.commits.metadata_table_services.run import finish_services, run_services
+from hudi_table_services.commits.table_change import CleanedFiles, NewFiles, NoFiles, TableChange
+from hudi_table_services.errors import CorruptTableError, HudiTableServiceError, TableNotFoundError
+from hudi_table_services.execution.metadata_table.collected_facts import FactsToCollect
+from hudi_table_services.execution.metadata_table.staged_keys import KeyStaging
+from hudi_table_services.hudi_format.metadata_table.file_groups import RECORD_INDEX
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.options.keys.writing import METADATA_ENABLE
+from hudi_table_services.planning.metadata_table.instant_times import instant_millis
+from hudi_table_services.storage.clock import zone_at
+from hudi_table_services.storage.locks.lock import TableLock
+from hudi_table_services.storage.metadata_table.opened_table import MetadataTable, open_metadata_table
+from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
+from hudi_table_services.storage.table_store import (
+    METADATA_TABLE,
+    disable_metadata_table,
+    read_table_config,
+    remove_unlisted_metadata_table,
+)
+from hudi_table_services.tables.metadata_table import require_current, require_maintainable
+from hudi_table_services.tables.table import TableAccess
+
+_LOG = logging.getLogger(__name__)
+
+
+def write_change(table: TableAccess, pending: Instant, change: TableChange, lock: TableLock | None) -> bool:
+    """Write a change into the metadata table, right before its instant completes.
+
+    Call this function under the table lock.
+
+    Args:
+        pending: the instant that is going to be completed.
+
+    Returns:
+        Whether the metadata table contains the change. Then call `run_services_after` when the instant is completed.
+
+    Raises:
+        UnsupportedTableError: the metadata table has an index that this release cannot update.
+        CorruptTableError: the metadata table is damaged, or contradicts the table.
+        CommitConflictError, ObjectExistsError: another process is writing the same instant.
+    """
+    if isinstance(change, NoFiles):
+        return False
+    metadata = _to_be_updated(table)
+    if metadata is None:
+        return False
+    if not metadata.has_own_log_instants and metadata.timeline.pending:
+        config = read_table_config(table.storage)
+        finish_services(replace(table, config=config), lock)
+        metadata = _opened(table, config)
+    require_current(metadata, ignore={pending.requested_time})
+    if _make_room(metadata, pending, change):
+        indexed = _indexed(table, metadata, change)
+        keys = _key_changes(indexed, pending, change)
+        commit = prepare_delta_commit(metadata, pending.requested_time, _changes(indexed, change), keys)
+        write_delta_commit(metadata, commit)
+    return True
+
+
+def run_services_after(table: TableAccess, lock: TableLock | None) -> None:
+    """Run the services of the metadata table that are due after a change. Call this function under the table lock.
+
+    The change is complete, so a service that fails does not make the job fail: the next change repeats the service.
+    """
+    try:
+        config = read_table_config(table.storage)
+        run_services(replace(table, config=config), lock, settings=table.metadata.services)
+    except HudiTableServiceError as failure:
+        _LOG.warning(
+            "The services of the metadata table failed (%s); the next change of the table repeats them.",
+            failure,
+        )
+
+
+def facts_to_collect(table: TableAccess, schema_json: str, staging_folder: str) -> FactsToCollect:
+    """What the tasks of a write must collect for the metadata table. Nothing is changed.
+
+    Args:
+        schema_json: Avro schema of the new files.
+        staging_folder: folder for record keys, which must exist until the commit is complete.
+
+    Raises:
+        UnsupportedTableError, CorruptTableError: as in `write_change`.
+    """
+    config = read_table_config(table.storage)
+    if not _has_metadata_table(config) or table.metadata.enable is False:
+        return FactsToCollect()
+    require_maintainable(config)
+    metadata = _opened(table, config)
+    indexed = IndexedTable(table=table, metadata=metadata, schema_json=schema_json)
+    key_staging = None
+    if RECORD_INDEX in metadata.partitions:
+        indexed.refuse_partitioned_record_index()
+        key_staging = KeyStaging(staging_folder, len(partition_slices(metadata, RECORD_INDEX)))
+    return FactsToCollect(statistics_columns=indexed.column_names, key_staging=key_staging)
+
+
+def require_usable(table: TableAccess) -> None:
+    """Refuse a change that could not be written into the metadata table, before the job writes a data file.
+
+    Raises:
+        UnsupportedTableError, CorruptTableError: as in `write_change`.
+    """
+    config = read_table_config(table.storage)
+    if _has_metadata_table(config) and table.metadata.enable is not False:
+        require_maintainable(config)
+        require_current(_opened(table, config), ignore=())
+
+
+def prepare_deletion(table: TableAccess, *, undoes: str | None) -> None:
+    """Remove an undone write from the metadata table before the files of the write are deleted.
+
+    Call this function under the table lock.
+
+    Args:
+        undoes: requested time of the write; None if files are deleted that no write needs any more. Then this function
+            only checks that the deletion can be written into the metadata table afterwards.
+
+    Raises:
+        UnsupportedTableError: base files of the metadata table contain the write; or as in `write_change`.
+        CorruptTableError: as in `write_change`.
+    """
+    if undoes is None:
+        metadata = _to_be_updated(table)
+        if metadata is not None:
+            require_current(metadata, ignore=())
+        return
+    config = read_table_config(table.storage)
+    if not _has_metadata_table(config):
+        return
+    if table.metadata.enable is False:
+        _switch_off_if_it_contains(table, config, undoes)
+    else:
+        metadata = _opened(table, config)
+        refuse_contained(metadata, metadata.data_timeline.find(undoes))
+        undo_delta_commit(metadata, undoes)
+
+
+def require_undoable(table: TableAccess, undone: Collection[Instant]) -> None:
+    """Refuse to undo writes that cannot be removed from the metadata table, before anything is changed.
+
+    Raises:
+        UnsupportedTableError: base files of the metadata table contain a write; or as in `write_change`.
+        CorruptTableError: as in `write_change`.
+    """
+    config = read_table_config(table.storage)
+    if _has_metadata_table(config) and table.metadata.enable is not False:
+        refuse_contained(_opened(table, config), undone)
+
+
+def contains_in_base_files(table: TableAccess, undone: Collection[Instant]) -> bool:
+    """Whether the metadata table has to be built again because writes that its base files contain are undone."""
+    config = read_table_config(table.storage)
+    if not _has_metadata_table(config) or table.metadata.enable is False:
+        return False
+    metadata = _opened(table, config)
+    return any(i.action.writes_data and base_files_contain(metadata, i) for i in undone)
+
+
+def _to_be_updated(table: TableAccess) -> MetadataTable | None:
+    """The metadata table; None if the table has none, or has none any more.
+
+    The properties are read again, because any write of Hudi with default settings creates a metadata table.
+    """
+    config = read_table_config(table.storage)
+    if not _has_metadata_table(config):
+        remove_unlisted_metadata_table(table.storage, config)
+        return None
+    if table.metadata.enable is False:
+        _switch_off(table, config)
+        return None
+    require_maintainable(config)
+    return _opened(table, config)
+
+
+def _opened(table: TableAccess, config: TableConfig) -> MetadataTable:
+    try:
+        return open_metadata_table(table.storage, config, table.clock)
+    except TableNotFoundError as error:
+        raise CorruptTableError(
+            f"The properties of the table list a metadata table, but {METADATA_TABLE} contains none.",
+            path=METADATA_TABLE,
+            hint="Build the metadata table again with rebuild_metadata_table.py, or switch it off with "
+            f"{METADATA_ENABLE}=false. Until then, every write of Hudi fails as well.",
+        ) from error
+
+
+def _switch_off(table: TableAccess, config: TableConfig) -> None:
+    disable_metadata_table(table.storage, config, table.clock)
+    _LOG.warning(
+        "Switched off the metadata table with its indexes (%s). To build them again, run rebuild_metadata_table.py, or "
+        "write with Hudi and the options of these indexes.",
+        ", ".join(config.metadata_partitions),
+    )
+
+
+def _switch_off_if_it_contains(table: TableAccess, config: TableConfig, undone: str) -> None:
+    """Switch the metadata table off if it contains the undone write; otherwise the deletion does not concern it."""
+    # A completed write is certainly in the metadata table, whatever the metadata table's own timeline shows.
+    was_completed = any(i.requested_time == undone for i in table.load_timeline().completed_writes)
+    folder = f"{METADATA_TABLE}/{config.table_version.layout.timeline_folder}"
+    names = (stored.name for stored in table.storage.list_folder(folder).files)
+    if was_completed or any(name.startswith(undone) for name in names):
+        _switch_off(table, config)
+
+
+def _has_metadata_table(config: TableConfig) -> bool:
+    return bool(config.metadata_partitions or config.inflight_metadata_partitions)
+
+
+def _make_room(metadata: MetadataTable, pending: Instant, change: TableChange) -> bool:
+    """Remove what a dead attempt wrote at the same instant. Returns whether the change is still to be written.
+
+    The plan of a clean determines its changes, so those of a dead attempt are the same and stay.
+    """
+    found = find_delta_commit(metadata, pending.requested_time)
+    if found is None:
+        return True
+    if found.is_completed and isinstance(change, CleanedFiles):
+        return False
+    _LOG.warning("Writing %s into the metadata table again: an earlier attempt died.", pending.requested_time)
+    undo_delta_commit(metadata, pending.requested_time)
+    return True
+
+
+def _indexed(table: TableAccess, metadata: MetadataTable, change: TableChange) -> IndexedTable:
+    schema_json = schema_of(change.metadata) if isinstance(change, NewFiles) else None
+    return IndexedTable(table=table, metadata=metadata, schema_json=schema_json)
+
+
+def _key_changes(indexed: IndexedTable, pending: Instant, change: TableChange) -> KeyChangesOfGroups | None:
+    """Changes of the record index; None if the table has none, or if the change moves no key."""
+    if RECORD_INDEX not in indexed.partitions or not isinstance(change, NewFiles):
+        return None
+    indexed.refuse_partitioned_record_index()
+    time = pending.requested_time
+    millis = instant_millis(time, zone_at(time, indexed.table.config))
+    return key_changes_of(indexed.storage, change.facts, millis)
+
+
+def _changes(indexed: IndexedTable, change: TableChange) -> ChangesByPartition:
+    match change:
+        case NewFiles():
+            return changes_of_write(indexed, change)
+        case CleanedFiles():
+            return changes_of_clean(indexed, change)
+    raise AssertionError("NoFiles has no changes")

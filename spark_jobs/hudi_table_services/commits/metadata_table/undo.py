@@ -1,0 +1,121 @@
+"""Remove a delta commit from the metadata table, because its write is undone or is going to be repeated.
+
+The delta commit is removed before the instant files of the table are deleted. From table version 8 on, readers would
+otherwise use a delta commit whose instant is not on the timeline of the table.
+"""
+
+import logging
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+
+from hudi_table_services.errors import MalformedFileNameError, UnsupportedTableError
+from hudi_table_services.hudi_format.metadata_table.log_file import RollbackBlock, decode_log_file
+from hudi_table_services.model.data_file import LogFile
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.planning.metadata_table.compaction import last_compaction
+from hudi_table_services.storage.damage import naming
+from hudi_table_services.storage.metadata_table.completeness import missing_instants
+from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
+from hudi_table_services.storage.stores.paths import join_path
+from hudi_table_services.storage.stores.storage import StoredObject
+from hudi_table_services.storage.table_store import METADATA_TABLE
+
+_LOG = logging.getLogger(__name__)
+
+
+def find_delta_commit(table: MetadataTable, instant_time: str) -> Instant | None:
+    """The delta commit of a write, pending or completed; None if the metadata table does not have the write."""
+    found = (i for i in table.timeline.find(instant_time) if i.action is Action.DELTA_COMMIT)
+    return next(found, None)
+
+
+def base_files_contain(table: MetadataTable, undone: Instant) -> bool:
+    """Whether base files of the metadata table contain a write, so that the write cannot be removed from it.
+
+    A compaction wrote these base files, or the build of a partition after the write.
+
+    Args:
+        undone: the instant of the table; if it is not completed, no base file contains it.
+    """
+    if not undone.is_completed:
+        return False
+    found = find_delta_commit(table, undone.requested_time)
+    if found is None:
+        # Every completed write that the metadata table does not lack is in its log files or in its base files.
+        return undone.requested_time not in missing_instants(table)
+    last = last_compaction(table.timeline)
+    return last is not None and found.is_completed and found.visible_from < last.requested_time
+
+
+def refuse_contained(table: MetadataTable, instants: Iterable[Instant]) -> None:
+    """Raise UnsupportedTableError if base files of the metadata table contain one of the instants of the table."""
+    for instant in instants:
+        if instant.action.writes_data and base_files_contain(table, instant):
+            raise UnsupportedTableError(
+                f"The metadata table was compacted or built after {instant.requested_time}, and its base files contain "
+                "this write, so the write cannot be removed from it.",
+                hint="Nothing was undone. Drop the metadata table with rebuild_metadata_table.py --drop all, undo the "
+                "write, then build the metadata table again with rebuild_metadata_table.py.",
+            )
+
+
+def undo_delta_commit(table: MetadataTable, instant_time: str) -> bool:
+    """Remove the delta commit of a write. Call this function under the table lock. Returns whether there was one.
+
+    Every step can be repeated.
+
+    Raises:
+        UnsupportedTableError: other writes use the same log file.
+    """
+    found = find_delta_commit(table, instant_time)
+    if found is None:
+        return False
+    logs = list(_log_files(table, instant_time))
+    if found.is_completed:
+        table.timeline_store.remove_completed(found)
+    for path in logs:
+        table.storage.delete(path)
+    table.timeline_store.remove(replace(found, completion_time=None))
+    _LOG.info("Removed %s and %d log files from the metadata table", instant_time, len(logs))
+    return True
+
+
+def _log_files(table: MetadataTable, instant_time: str) -> Iterator[str]:
+    """Paths of the log files that the delta commit wrote, whether its completed file names them or not."""
+    for partition in {*table.partitions, *table.partitions_being_built}:
+        files = table.storage.list_folder(partition).files
+        if table.has_own_log_instants:
+            yield from (f.path for f in files if _instant_of_log(f) == instant_time)
+        else:
+            yield from _log_files_by_blocks(table, files, instant_time)
+
+
+def _instant_of_log(stored: StoredObject) -> str | None:
+    try:
+        return LogFile.from_file_name(stored.name).instant_time
+    except MalformedFileNameError:
+        return None
+
+
+def _log_files_by_blocks(
+    table: MetadataTable, files: Collection[StoredObject], instant_time: str
+) -> Iterator[str]:
+    """Log files of table version 6: only their blocks contain the instant that wrote them."""
+    for stored in files:
+        base_instant = _instant_of_log(stored)
+        if base_instant is None or base_instant > instant_time:
+            continue
+        path = stored.path
+        with naming(join_path(METADATA_TABLE, path)):
+            blocks = list(decode_log_file(table.storage.read(path), path, skips_incomplete=True))
+        instants = {block.instant_time for block in blocks}
+        targets = {b.target_instant_time for b in blocks if isinstance(b, RollbackBlock)}
+        if instant_time not in instants or instant_time in targets:
+            continue
+        if instants != {instant_time}:
+            raise UnsupportedTableError(
+                f"The log file {METADATA_TABLE}/{path} contains blocks of {instant_time} and of other writes.",
+                path=f"{METADATA_TABLE}/{path}",
+                hint="Let Hudi undo this write, or drop the metadata table with rebuild_metadata_table.py --drop all.",
+            )
+        yield path

@@ -1,0 +1,214 @@
+"""The records of the partitions of a new metadata table."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from hudi_table_services.commits.metadata_table_building.new_partition import (
+    NewFiles,
+    NewPartition,
+    records_writer,
+)
+from hudi_table_services.errors import UnsupportedTableError
+from hudi_table_services.execution.metadata_table.data_file_facts import DataFile, DataFileReader
+from hudi_table_services.hudi_format.metadata_table.file_groups import (
+    BLOOM_FILTERS,
+    COLUMN_STATS,
+    FILES,
+    PARTITION_STATS,
+    RECORD_INDEX,
+)
+from hudi_table_services.hudi_format.metadata_table.keys import bloom_filter_key, file_group_of
+from hudi_table_services.model.metadata_table import FileStatistics, IndexDefinition, MetadataRecord
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import WriteStat
+from hudi_table_services.planning.metadata_table.bloom_records import bloom_filter_records
+from hudi_table_services.planning.metadata_table.build_plan import BuildPlan, RecordIndexSize, group_count
+from hudi_table_services.planning.metadata_table.column_stats import column_stat_records
+from hudi_table_services.planning.metadata_table.file_records import first_records
+from hudi_table_services.planning.metadata_table.index_choice import (
+    DEFAULT_MAX_COLUMNS,
+    column_stats_definition,
+)
+from hudi_table_services.planning.metadata_table.indexed_columns import IndexedColumn, indexed_columns
+from hudi_table_services.planning.metadata_table.partition_stats import PartitionFiles, partition_stat_records
+from hudi_table_services.storage.metadata_table.group_files import write_base_file
+from hudi_table_services.tables.metadata_content import TableContent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildSettings:
+    """Options of a build.
+
+    Attributes:
+        columns: columns with statistics, besides three meta columns. Empty means the columns of the definition that the
+            table has; if it has none, the first columns of the table.
+        max_columns: number of columns with statistics if neither a list nor a definition exists; None means Hudi's
+            default. A number replaces the definition that the table has.
+        record_index: settings for the number of file groups of a record index.
+    """
+
+    columns: tuple[str, ...] = ()
+    max_columns: int | None = None
+    record_index: RecordIndexSize = field(default_factory=RecordIndexSize)
+
+    def column_stats_definition(
+        self, content: TableContent, version: TableVersion, stored: Mapping[str, IndexDefinition]
+    ) -> IndexDefinition | None:
+        """Definition of the index `column_stats` after the build; None in table version 6.
+
+        Raises:
+            InvalidRequestError: see `index_choice.column_stats_definition`.
+        """
+        known = stored.get(COLUMN_STATS)
+        if known is not None and not self.columns and self.max_columns is None:
+            return known
+        return column_stats_definition(
+            content.schema,
+            version,
+            columns=self.columns,
+            max_columns=self.max_columns or DEFAULT_MAX_COLUMNS,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """Everything that a build without a record index writes.
+
+    Attributes:
+        definition: definition of the index `column_stats`.
+        statistics: of all base files, or of the live base files if only `partition_stats` is built.
+        has_partition_stats: whether the table has the index `partition_stats` after the build.
+        record_index: the record index, if the plan has one.
+    """
+
+    content: TableContent
+    reader: DataFileReader
+    definition: IndexDefinition | None = None
+    columns: tuple[IndexedColumn, ...] = ()
+    statistics: tuple[FileStatistics, ...] = ()
+    has_partition_stats: bool = False
+    record_index: NewPartition | None = None
+
+    def partition(self, name: str) -> NewPartition:
+        """A partition to build, with its records. The number of file groups of a record index follows from its keys."""
+        if name == RECORD_INDEX:
+            assert self.record_index is not None  # noqa: S101 - `read_contents`
+            return self.record_index
+        writers = {
+            FILES: records_writer(lambda: first_records(self.content.files)),
+            COLUMN_STATS: records_writer(self._column_stats),
+            PARTITION_STATS: records_writer(self._partition_stats),
+            BLOOM_FILTERS: self._write_bloom_filters,
+        }
+        return NewPartition(
+            name=name,
+            group_count=group_count(name),
+            write_base_files=writers[name],
+            definition=self.definition if name == COLUMN_STATS else None,
+        )
+
+    def _column_stats(self) -> Iterator[MetadataRecord]:
+        return column_stat_records(
+            self.statistics, self.columns, has_partition_stats=self.has_partition_stats
+        )
+
+    def _partition_stats(self) -> Iterator[MetadataRecord]:
+        by_partition: dict[str, list[FileStatistics]] = {}
+        for found in self.statistics:
+            by_partition.setdefault(found.partition_path, []).append(found)
+        for path, names in _live_names(self.content).items():
+            files = PartitionFiles(
+                partition_path=path, live_files=names, statistics=tuple(by_partition.get(path, ()))
+            )
+            yield from partition_stat_records(files, self.columns)
+
+    def _write_bloom_filters(self, new: NewFiles) -> Sequence[WriteStat]:
+        """Bloom filters are large, so only those of one file group are in memory."""
+        groups: dict[int, list[DataFile]] = {}
+        for file in base_files(self.content):
+            number = file_group_of(_bloom_key(file), len(new.groups))
+            groups.setdefault(number, []).append(file)
+        stats = []
+        for number in sorted(groups):
+            ordered = sorted(groups[number], key=lambda file: _bloom_key(file).encode())
+            records = bloom_filter_records(self.reader.blooms(ordered))
+            first = next(records, None)
+            if first is not None:
+                every = chain([first], records)
+                stats.append(
+                    write_base_file(new.storage, new.groups[number], every, new.instant_time, new.form)
+                )
+        return stats
+
+
+def read_contents(
+    content: TableContent,
+    reader: DataFileReader,
+    plan: BuildPlan,
+    definition: IndexDefinition | None,
+    *,
+    has_partition_stats: bool,
+    record_index: NewPartition | None = None,
+) -> Contents:
+    """Read the statistics that the partitions of a plan need. This can take long.
+
+    Raises:
+        UnsupportedTableError: the table has log files or columns whose statistics this project cannot read.
+        CorruptTableError: a base file is damaged.
+    """
+    if not {COLUMN_STATS, PARTITION_STATS} & set(plan.partitions):
+        return Contents(content=content, reader=reader, record_index=record_index)
+    refuse_log_files(content)
+    files = base_files(content) if COLUMN_STATS in plan.partitions else live_base_files(content)
+    columns = indexed_columns(content.schema, definition)
+    return Contents(
+        content=content,
+        reader=reader,
+        definition=definition,
+        columns=columns,
+        statistics=tuple(reader.statistics(files, [column.name for column in columns])),
+        has_partition_stats=has_partition_stats,
+        record_index=record_index,
+    )
+
+
+def base_files(content: TableContent) -> list[DataFile]:
+    """All base files that readers see, with older versions."""
+    return [
+        DataFile(path, name, size)
+        for path, sizes in sorted(content.files.items())
+        for name, size in sorted(sizes.items())
+        if not name.startswith(".")
+    ]
+
+
+def live_base_files(content: TableContent) -> list[DataFile]:
+    """The base files of the newest file slices."""
+    live = _live_names(content)
+    return [file for file in base_files(content) if file.file_name in live.get(file.partition_path, ())]
+
+
+def _live_names(content: TableContent) -> dict[str, frozenset[str]]:
+    return {
+        path: frozenset(found.base_file.file_name for found in slices if found.base_file is not None)
+        for path, slices in sorted(content.live_slices.items())
+    }
+
+
+def refuse_log_files(content: TableContent) -> None:
+    """Refuse a table with log files.
+
+    Statistics of a partition without those of its log files would be too narrow, and Hudi would skip rows.
+    """
+    for path, sizes in sorted(content.files.items()):
+        for name in sizes:
+            if name.startswith("."):
+                raise UnsupportedTableError(
+                    f"Partition {path!r} has the log file {name!r}, and this release does not read log files.",
+                    hint=f"Build only {FILES!r}.",
+                )
+
+
+def _bloom_key(file: DataFile) -> str:
+    return bloom_filter_key(file.partition_path, file.file_name)

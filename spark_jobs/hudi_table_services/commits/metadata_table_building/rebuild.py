@@ -1,0 +1,113 @@
+"""Plan a build of a metadata table from the state of the table, read what the build needs, and build."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from hudi_table_services.commits.metadata_table_building.build import BuiltPartition, build_partitions
+from hudi_table_services.commits.metadata_table_building.contents import (
+    BuildSettings,
+    read_contents,
+)
+from hudi_table_services.commits.metadata_table_building.first_instants import creates_partitions
+from hudi_table_services.commits.metadata_table_building.new_record_index import new_record_index
+from hudi_table_services.commits.metadata_table_building.pending_writes import refuse_pending_writes
+from hudi_table_services.execution.metadata_table.data_file_facts import DataFileReader
+from hudi_table_services.hudi_format.metadata_table.file_groups import PARTITION_STATS, RECORD_INDEX
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.table_version import TimelineLayout
+from hudi_table_services.planning.metadata_table.build_plan import BuildPlan, MetadataTableState, plan_build
+from hudi_table_services.storage.locks.lock import TableLock
+from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
+from hudi_table_services.storage.metadata_table.opened_table import open_metadata_table
+from hudi_table_services.storage.table_store import METADATA_TABLE, PROPERTIES, read_table_config
+from hudi_table_services.tables.metadata_content import load_content
+from hudi_table_services.tables.table import TableAccess
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildResult:
+    """Outcome of a build.
+
+    Attributes:
+        partitions: the partitions that were built.
+        is_whole: whether the build replaced the whole metadata table.
+        data_files, data_partitions: number of data files and of partition paths of the table.
+    """
+
+    partitions: tuple[BuiltPartition, ...]
+    is_whole: bool
+    data_files: int
+    data_partitions: int
+
+
+def build_metadata_table(
+    table: TableAccess,
+    wanted: Collection[str],
+    settings: BuildSettings,
+    reader: DataFileReader,
+    lock: TableLock,
+) -> BuildResult:
+    """Build partitions of the metadata table from the files of the table. Call this under the table lock.
+
+    The partitions are replaced if they exist. Everything that can fail because of the data files is read before the
+    first change.
+
+    Args:
+        wanted: see `plan_build`.
+
+    Raises:
+        PendingPlanError: a write is pending in the table.
+        HudiTableServiceError: see `plan_build`, `read_contents` and `build_partitions`.
+    """
+    config = read_table_config(table.storage)
+    timeline = table.load_timeline()
+    refuse_pending_writes(table, timeline)
+    plan = plan_build(metadata_table_state(table, config), wanted)
+    content = load_content(table)
+    definition = settings.column_stats_definition(
+        content, config.table_version, read_index_definitions(table.storage)
+    )
+    index = None
+    if RECORD_INDEX in plan.partitions:
+        index = new_record_index(content, config, reader, settings.record_index)
+    contents = read_contents(
+        content,
+        reader,
+        plan,
+        definition,
+        has_partition_stats=_has_partition_stats(config, plan),
+        record_index=index,
+    )
+    built = build_partitions(table, plan, content.timeline, contents.partition, lock)
+    return BuildResult(
+        partitions=built,
+        is_whole=plan.is_whole,
+        data_files=sum(len(sizes) for sizes in content.files.values()),
+        data_partitions=len(content.files),
+    )
+
+
+def metadata_table_state(table: TableAccess, config: TableConfig) -> MetadataTableState:
+    """Facts for `plan_build`."""
+    return MetadataTableState(
+        version=config.table_version,
+        is_partitioned=bool(config.partition_fields),
+        listed=config.metadata_partitions,
+        being_built=config.inflight_metadata_partitions,
+        can_grow=_can_grow(table, config),
+    )
+
+
+def _can_grow(table: TableAccess, config: TableConfig) -> bool:
+    """See `MetadataTableState.can_grow`."""
+    if not config.metadata_partitions or not table.storage.exists(f"{METADATA_TABLE}/{PROPERTIES}"):
+        return False
+    if config.table_version.layout is TimelineLayout.V1:
+        return True
+    own = open_metadata_table(table.storage, config, table.clock).timeline
+    return any(creates_partitions(instant) for instant in own.completed)
+
+
+def _has_partition_stats(config: TableConfig, plan: BuildPlan) -> bool:
+    kept = () if plan.is_whole else config.metadata_partitions
+    return PARTITION_STATS in (*kept, *plan.partitions)

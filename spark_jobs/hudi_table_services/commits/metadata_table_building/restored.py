@@ -1,0 +1,60 @@
+"""The metadata table during a restore that undoes writes which its base files contain.
+
+Hudi undoes compactions of the metadata table as well. Here the metadata table is dropped before the first write is
+undone, and built again after the restore. In between, the table has no metadata table, so readers list folders.
+"""
+
+from collections.abc import Collection
+
+from hudi_table_services.commits.metadata_table_building.contents import BuildSettings
+from hudi_table_services.commits.metadata_table_building.drop import drop_partitions
+from hudi_table_services.commits.metadata_table_building.rebuild import build_metadata_table
+from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.execution.metadata_table.data_file_facts import DataFileReader
+from hudi_table_services.hudi_format.metadata_table.file_groups import FILES, RECORD_INDEX
+from hudi_table_services.planning.metadata_table.build_plan import BUILD_ORDER
+from hudi_table_services.storage.locks.lock import TableLock
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.table import TableAccess
+
+
+def drop_before_restore(table: TableAccess, lock: TableLock) -> tuple[str, ...]:
+    """Drop the metadata table. Call this under the table lock. Returns the partitions that it had.
+
+    Raises:
+        LockNotAcquiredError: the lock expired, was removed, or was taken over by another writer.
+    """
+    return drop_partitions(table, (FILES,), lock)
+
+
+def build_after_restore(table: TableAccess, wanted: Collection[str], lock: TableLock) -> tuple[str, ...]:
+    """Build partitions of the metadata table that are missing. Call this under the table lock.
+
+    A failure does not matter for the restore: without a metadata table, readers list folders.
+
+    Args:
+        wanted: partitions that the metadata table had before the restore.
+
+    Returns:
+        Sentences for the result: what was not built, and how to build it.
+    """
+    listed = read_table_config(table.storage).metadata_partitions
+    missing = [name for name in wanted if name not in listed]
+    buildable = [name for name in missing if name in BUILD_ORDER and name != RECORD_INDEX]
+    others = [name for name in missing if name not in buildable]
+    warnings = []
+    if buildable:
+        try:
+            build_metadata_table(table, buildable, BuildSettings(), DataFileReader(table.storage), lock)
+        except HudiTableServiceError as failure:
+            warnings.append(_not_built(buildable, str(failure)))
+    if others:
+        warnings.append(_not_built(others, "the restore cannot build them"))
+    return tuple(warnings)
+
+
+def _not_built(names: Collection[str], reason: str) -> str:
+    return (
+        f"The restore dropped {', '.join(names)} of the metadata table and did not build them again ({reason}). "
+        f"Run rebuild_metadata_table.py --partitions {','.join(names)}, or let a write of Hudi build them."
+    )

@@ -1,0 +1,193 @@
+"""Compact the metadata table: replace file slices that have log files by new base files.
+
+A compaction that is left pending is finished under its own instant, whether this project or Hudi planned it. In table
+version 6, finish it before the next delta commit, which would append to slices that the compaction replaces.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+from hudi_table_services.commits.metadata_table_services.opened_services import OpenedServices
+from hudi_table_services.errors import MalformedFileNameError
+from hudi_table_services.hudi_format.table_service_plans import decode_compaction_plan, encode_compaction_plan
+from hudi_table_services.model.data_file import BaseFile
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.model.table_service_plans import CompactionOperation, CompactionPlan
+from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata, WriteOperation, WriteStat
+from hudi_table_services.storage.damage import naming
+from hudi_table_services.storage.file_slices import Visibility
+from hudi_table_services.storage.metadata_table.file_format import FileFormat, read_file_format
+from hudi_table_services.storage.metadata_table.group_files import new_base_file, write_base_entries
+from hudi_table_services.storage.metadata_table.merged_entries import merged_entries
+from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
+from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
+from hudi_table_services.storage.stores.paths import join_path
+
+_LOG = logging.getLogger(__name__)
+_SCHEMA_KEY = "schema"
+_MARKERS = ".hoodie/.temp"
+
+
+def compact(services: OpenedServices, instant_time: str) -> Instant | None:
+    """Plan a compaction and carry it out. Returns None if no file slice has log files.
+
+    Raises:
+        HudiTableServiceError: the compaction may be pending; `finish_compaction` finishes it.
+    """
+    slices = slices_to_compact(services, instant_time)
+    if not slices:
+        return None
+    plan = CompactionPlan(
+        operations=tuple(map(_operation, slices)), version=2, preserve_hoodie_metadata=False
+    )
+    pending = services.request(Action.COMPACTION, encode_compaction_plan(plan), instant_time)
+    services.metadata.timeline_store.start(pending)
+    return _carry_out(services, pending, slices)
+
+
+def finish_compaction(services: OpenedServices, pending: Instant) -> Instant | None:
+    """Finish a pending compaction of this project or of Hudi. Files that a dead execution wrote are written again.
+
+    The plan decides which file groups are compacted. Their log files are those that readers assign to the slices before
+    the compaction: in a table of version 6 a writer may have appended a log file after the plan was made.
+
+    Returns:
+        The completed compaction; None if its writer died before it wrote the plan. Then the instant is removed.
+
+    Raises:
+        HudiTableServiceError: the compaction is still pending.
+    """
+    store = services.metadata.timeline_store
+    content = store.read_requested(pending)
+    if not content:
+        services.verify_lock()
+        store.remove(pending)
+        _LOG.warning(
+            "Removed compaction %s of the metadata table, which has no plan.", pending.requested_time
+        )
+        return None
+    with naming(store.requested_path_of(pending)):
+        operations = decode_compaction_plan(content).operations
+    planned = {FileGroupId(each.partition_path, each.file_id) for each in operations}
+    _remove_written(services, pending.requested_time, planned)
+    if pending.state is InstantState.REQUESTED:
+        store.start(pending)
+    found = slices_to_compact(services, pending.requested_time)
+    return _carry_out(services, pending, [each for each in found if each.file_group_id in planned])
+
+
+def slices_to_compact(services: OpenedServices, instant_time: str) -> list[FileSlice]:
+    """The newest slice before an instant of each file group that has log files, with these log files.
+
+    Partitions that a writer is building are left out, as in Hudi.
+    """
+    metadata = services.metadata
+    visibility = Visibility.of(metadata.timeline, has_own_log_instants=metadata.has_own_log_instants)
+    found = []
+    for partition in metadata.partitions:
+        for file_slice in partition_slices(metadata, partition):
+            logs = tuple(
+                log
+                for log in file_slice.log_files
+                if visibility.visible_from(log.instant_time) < instant_time
+            )
+            if logs and file_slice.base_instant_time < instant_time:
+                found.append(replace(file_slice, log_files=logs))
+    return found
+
+
+def _carry_out(services: OpenedServices, pending: Instant, slices: Collection[FileSlice]) -> Instant:
+    form = read_file_format(services.metadata)
+    stats: dict[str, list[WriteStat]] = defaultdict(list)
+    for stat in _written(services, slices, pending.requested_time, form):
+        stats[stat.partition_path].append(stat)
+    metadata = CommitMetadata(
+        operation_type=WriteOperation.COMPACT,
+        partition_to_write_stats={path: tuple(found) for path, found in stats.items()},
+        extra_metadata={_SCHEMA_KEY: form.commit_schema},
+        compacted=True,
+    )
+    completed = services.complete(pending, services.encoded(metadata))
+    _LOG.info("Compacted %d file groups of the metadata table at %s", len(slices), completed.requested_time)
+    return completed
+
+
+def _written(
+    services: OpenedServices, slices: Iterable[FileSlice], instant_time: str, form: FileFormat
+) -> Iterator[WriteStat]:
+    metadata = services.metadata
+    by_partition: dict[str, list[FileSlice]] = defaultdict(list)
+    for file_slice in slices:
+        by_partition[file_slice.file_group_id.partition_path].append(file_slice)
+    for partition, found in by_partition.items():
+        reader = MetadataPartition(metadata, partition, slices=tuple(found))
+        for file_slice in found:
+            base = new_base_file(file_slice.file_group_id, instant_time)
+            entries = merged_entries(metadata, reader, file_slice, form.schema, base.file_name)
+            before = file_slice.base_file
+            stat = write_base_entries(
+                metadata.storage,
+                file_slice.file_group_id,
+                base,
+                entries,
+                form,
+                prev_commit=before.instant_time if before is not None else NEW_FILE_GROUP,
+            )
+            yield replace(
+                stat, prev_base_file=_name_before(services, file_slice), extra=_log_counts(file_slice)
+            )
+
+
+def _name_before(services: OpenedServices, file_slice: FileSlice) -> str | None:
+    """Hudi names the previous base file from table version 8 on."""
+    if file_slice.base_file is None or not services.metadata.has_own_log_instants:
+        return None
+    return file_slice.base_file.file_name
+
+
+def _log_counts(file_slice: FileSlice) -> dict[str, object]:
+    logs = file_slice.log_files
+    return {"totalLogFilesCompacted": len(logs), "totalLogSizeCompacted": sum(log.size_bytes for log in logs)}
+
+
+def _operation(file_slice: FileSlice) -> CompactionOperation:
+    group, base = file_slice.file_group_id, file_slice.base_file
+    logs = file_slice.log_files
+    return CompactionOperation(
+        base_instant_time=file_slice.base_instant_time,
+        file_id=group.file_id,
+        partition_path=group.partition_path,
+        data_file_path=base.file_name if base is not None else None,
+        delta_file_paths=tuple(log.file_name for log in logs),
+        metrics={
+            "TOTAL_LOG_FILES": float(len(logs)),
+            "TOTAL_LOG_FILES_SIZE": float(sum(log.size_bytes for log in logs)),
+        },
+        bootstrap_file_path=None,
+    )
+
+
+def _remove_written(services: OpenedServices, instant_time: str, groups: Collection[FileGroupId]) -> None:
+    """Delete the base files and the markers that a dead execution of the plan left. Readers do not see these files."""
+    storage = services.metadata.storage
+    paths = [
+        join_path(partition, stored.name)
+        for partition in sorted({group.partition_path for group in groups})
+        for stored in storage.list_folder(partition).files
+        if _is_base_file_of(stored.name, instant_time)
+    ]
+    services.verify_lock()
+    for path in paths:
+        storage.delete(path)
+        _LOG.info("Deleted %s of the metadata table, which a dead compaction left.", path)
+    storage.delete_folder(join_path(_MARKERS, instant_time))
+
+
+def _is_base_file_of(name: str, instant_time: str) -> bool:
+    with suppress(MalformedFileNameError):
+        return BaseFile.from_file_name(name).instant_time == instant_time
+    return False

@@ -1,0 +1,56 @@
+"""The changes of a table that complete an instant, with everything that the metadata table stores about them."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.hudi_format.table_service_plans import encode_clean_metadata
+from hudi_table_services.model.table_service_plans import CleanMetadata
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import CommitMetadata
+
+_NO_FACTS = CollectedFacts()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewFiles:
+    """A write or a clustering.
+
+    Attributes:
+        content: content of the completed file.
+        facts: facts about the new files, as far as the tasks of the write collected them.
+    """
+
+    content: bytes
+    metadata: CommitMetadata
+    facts: CollectedFacts = _NO_FACTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanedFiles:
+    """A clean, which has deleted its files."""
+
+    content: bytes
+    metadata: CleanMetadata
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoFiles:
+    """A change of the timeline only: a savepoint, or a rollback or restore, which prepared their deletions earlier."""
+
+    content: bytes
+
+
+TableChange: TypeAlias = NewFiles | CleanedFiles | NoFiles
+
+
+def new_files(metadata: CommitMetadata, version: TableVersion, facts: CollectedFacts = _NO_FACTS) -> NewFiles:
+    """The change of a write or clustering. Encodes the commit metadata, so call this function without the lock."""
+    content = encode_commit_metadata(metadata, version)
+    return NewFiles(content=content, metadata=metadata, facts=facts)
+
+
+def cleaned_files(metadata: CleanMetadata) -> CleanedFiles:
+    """The change of a clean."""
+    return CleanedFiles(content=encode_clean_metadata(metadata), metadata=metadata)

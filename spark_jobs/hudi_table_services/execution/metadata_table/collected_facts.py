@@ -1,0 +1,59 @@
+"""What the tasks of a write collect about their files for the metadata table."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from hudi_table_services.execution.metadata_table.staged_keys import KeyStaging, StagedKeys
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.metadata_table import FileStatistics
+from hudi_table_services.storage.stores.paths import join_path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactsToCollect:
+    """What the metadata table needs to know about new files; by default nothing.
+
+    Attributes:
+        statistics_columns: columns whose statistics the tasks collect; a dotted path for a member of a struct.
+        key_staging: where the tasks stage new and deleted keys; None if the table has no record index.
+    """
+
+    statistics_columns: tuple[str, ...] = ()
+    key_staging: KeyStaging | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectedFacts:
+    """Facts about the new files of a write.
+
+    Attributes:
+        statistics: path of a file → its statistics. Statistics of other files are read from their footers.
+        keys: new and deleted keys of the file groups that have any; None if the tasks collected no keys.
+    """
+
+    statistics: Mapping[str, FileStatistics] = field(default_factory=dict)
+    keys: tuple[StagedKeys, ...] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        wanted: FactsToCollect,
+        statistics: Iterable[FileStatistics | None],
+        keys: Iterable[StagedKeys | None],
+    ) -> "CollectedFacts":
+        """The facts in the results of tasks.
+
+        Args:
+            wanted: the order to the tasks.
+        """
+        found = [each for each in statistics if each is not None]
+        return cls(
+            statistics={join_path(each.partition_path, each.file_name): each for each in found},
+            keys=None if wanted.key_staging is None else tuple(each for each in keys if each is not None),
+        )
+
+    def only(self, file_groups: Collection[FileGroupId]) -> "CollectedFacts":
+        """The facts without the keys of other file groups."""
+        if self.keys is None:
+            return self
+        return replace(self, keys=tuple(each for each in self.keys if each.file_group_id in file_groups))

@@ -1,0 +1,113 @@
+"""Write the base files of a new record index on Spark: one shuffle brings the keys of each file group together."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from hudi_table_services.errors import UnsupportedTableError
+from hudi_table_services.execution.base_file_reader import keys_of, open_base_file
+from hudi_table_services.execution.spark_tasks import map_batches
+from hudi_table_services.hudi_format.metadata_table.keys import file_group_of
+from hudi_table_services.model.metadata_table import MetadataRecord, RecordLocation, RecordType
+from hudi_table_services.model.write_stat import WriteStat
+from hudi_table_services.storage.stores.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_KEYS = pa.schema([("file_group", pa.int32()), ("record_key", pa.binary()), ("place", pa.int32())])
+_SPARK_KEYS = "file_group int, record_key binary, place int"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedFile:
+    """A live base file of the table, and the location that all its keys get."""
+
+    path: str
+    size_bytes: int
+    location: RecordLocation
+
+
+WriteGroup = Callable[[int, Sequence[MetadataRecord]], WriteStat]
+"""Writes the base file of a file group, given by its number. Executors call this picklable function, perhaps twice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordIndexFiles:
+    """The base files of a record index that are written.
+
+    Attributes:
+        storage: the table.
+        group_count: number of file groups of the index.
+    """
+
+    storage: Storage
+    files: tuple[IndexedFile, ...]
+    group_count: int
+    write_group: WriteGroup
+
+    def write(self, spark: "SparkSession") -> list[WriteStat]:
+        """Write a base file for each file group that has keys; return their stats by name.
+
+        Raises:
+            UnsupportedTableError: a record key is in two file groups of the table.
+            ExecutionFailedError: a file is missing, or the Spark job failed.
+        """
+        if not self.files:
+            return []
+        numbers = spark.range(0, len(self.files), 1, len(self.files))
+        keys = numbers.mapInArrow(self._keys, _SPARK_KEYS)
+        routed = keys.repartition(self.group_count, "file_group")
+        ordered = routed.sortWithinPartitions("file_group", "record_key")
+        description = f"Write a record index of {len(self.files)} base files"
+        found = map_batches(ordered, self._write_groups, description=description)
+        stats = [stat for each in found for stat in each]
+        return sorted(stats, key=lambda stat: stat.file_id)
+
+    def _keys(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the keys of the files whose numbers are in the batches."""
+        for batch in batches:
+            for place in batch.column(0).to_pylist():
+                yield from self._keys_of(place)
+
+    def _keys_of(self, place: int) -> Iterator[pa.RecordBatch]:
+        file, count = self.files[place], self.group_count
+        with open_base_file(self.storage, file.path, file.size_bytes) as opened:
+            for column in keys_of(opened):
+                keys = column.to_pylist()
+                numbers = pa.array([file_group_of(key, count) for key in keys], pa.int32())
+                encoded = pa.array([key.encode() for key in keys], pa.binary())
+                places = pa.array([place] * len(keys), pa.int32())
+                yield pa.record_batch([numbers, encoded, places], schema=_KEYS)
+
+    def _write_groups(self, batches: Iterator[pa.RecordBatch]) -> list[WriteStat]:
+        """Write one base file after the other. The rows are sorted by file group and key."""
+        rows = (row for batch in batches for row in zip(*_lists(batch), strict=True))
+        return [
+            self.write_group(number, list(self._records(group)))
+            for number, group in groupby(rows, key=lambda row: row[0])
+        ]
+
+    def _records(self, rows: Iterable[tuple[int, bytes, int]]) -> Iterator[MetadataRecord]:
+        previous: tuple[bytes, int] | None = None
+        for _, key, place in rows:
+            if previous is not None and previous[0] == key:
+                raise self._duplicate(key, previous[1], place)
+            previous = key, place
+            yield MetadataRecord(
+                key=key.decode(), record_type=RecordType.RECORD_INDEX, payload=self.files[place].location
+            )
+
+    def _duplicate(self, key: bytes, one: int, other: int) -> UnsupportedTableError:
+        paths = " and ".join(sorted(self.files[place].path for place in {one, other}))
+        return UnsupportedTableError(
+            f"The record key {key.decode()[:200]!r} is more than once in the table: in {paths}.",
+            hint="A record index needs keys that are unique in the whole table.",
+        )
+
+
+def _lists(batch: pa.RecordBatch) -> Sequence[list[Any]]:
+    return [column.to_pylist() for column in batch.columns]

@@ -1,0 +1,194 @@
+"""Stage the record keys that a commit adds to file groups or deletes from them, for the record index.
+
+Each task writes its keys into a file of the job's staging folder, and returns only the path and counts. Alternatives:
+keys in the results of tasks would all be in the memory of the driver, and Spark limits the size of results. The staged
+rows of the input do not have the keys that a merge deletes, and a clustering may have no staged rows.
+
+A staged file is an Arrow IPC file. Each of its record batches has the keys of one file group of the record index. So
+the driver reads and writes one file group of the index after the other, and never has the keys of several in memory.
+The job deletes the staging folder with all files at its end; `KeyStager` deletes the file of a task that fails.
+"""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import ipc
+
+from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.execution.base_file_reader import keys_of, open_base_file
+from hudi_table_services.execution.base_file_writer import RECORD_KEY, utf8_buffers
+from hudi_table_services.hudi_format.metadata_table.key_groups import file_groups_of
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.storage.stores.storage import Storage
+
+DELETED_COLUMN = "deleted"
+_SCHEMA = pa.schema([pa.field(RECORD_KEY, pa.string()), pa.field(DELETED_COLUMN, pa.bool_())])
+_COMPRESSION = "lz4"
+_BUFFERED_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class KeyStaging:
+    """How the tasks of a commit stage record keys.
+
+    Attributes:
+        folder: staging folder of the job, which must exist until the commit is complete.
+        group_count: number of file groups of the record index, at least 1.
+    """
+
+    folder: str
+    group_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedKeys:
+    """A file with the keys that one task added to its file group or deleted from it.
+
+    Attributes:
+        path: staged file, relative to the base path.
+        size_bytes: size of the staged file.
+        file_group_id: the file group of the table.
+        group_count: number of file groups of the record index by which the keys are divided.
+        batch_groups: the file group of the record index of each record batch.
+        new_count, deleted_count: numbers of keys.
+    """
+
+    path: str
+    size_bytes: int
+    file_group_id: FileGroupId
+    group_count: int
+    batch_groups: tuple[int, ...]
+    new_count: int
+    deleted_count: int
+
+    def batches_of(self, group: int, group_count: int) -> tuple[int, ...]:
+        """Indices of the record batches that may have keys of a file group of the record index."""
+        is_divided_alike = group_count == self.group_count
+        return tuple(
+            index for index, stored in enumerate(self.batch_groups) if stored == group or not is_divided_alike
+        )
+
+
+class KeyStager:
+    """Stages the keys of one file group of the table. An error in the `with` block deletes the staged file.
+
+    Keys have no nulls. Memory: keys of `_BUFFERED_BYTES`, a copy of them, and one call's keys.
+
+    Args:
+        staging: None if no keys are wanted; then the methods do nothing.
+    """
+
+    def __init__(self, storage: Storage, staging: KeyStaging | None, file_group_id: FileGroupId) -> None:
+        self._storage = storage
+        self._staging = staging
+        self._file_group_id = file_group_id
+        self._path = ""
+        self._sink: BinaryIO | None = None
+        self._writer: ipc.RecordBatchFileWriter | None = None
+        self._pending: list[pa.RecordBatch] = []
+        self._pending_bytes = 0
+        self._batch_groups: list[int] = []
+        self._counts = {False: 0, True: 0}
+
+    def __enter__(self) -> "KeyStager":
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error_type is None or self._sink is None:
+            return
+        with suppress(HudiTableServiceError, OSError):  # a failed deletion must not hide the original error
+            self._sink.close()
+            self._storage.delete(self._path)
+
+    def add_new(self, keys: pa.ChunkedArray) -> None:
+        """Add keys whose place the index must store: the file group did not have them, or others lose them."""
+        self._add(keys, is_deleted=False)
+
+    def add_deleted(self, keys: pa.ChunkedArray) -> None:
+        """Add keys that the file group has no longer after the commit."""
+        self._add(keys, is_deleted=True)
+
+    def close(self) -> StagedKeys | None:
+        """Complete the staged file. None if there are no keys; then no file was written."""
+        self._flush()
+        if self._staging is None or self._writer is None or self._sink is None:
+            return None
+        self._writer.close()
+        size_bytes = self._sink.tell()
+        self._sink.close()
+        return StagedKeys(
+            path=self._path,
+            size_bytes=size_bytes,
+            file_group_id=self._file_group_id,
+            group_count=self._staging.group_count,
+            batch_groups=tuple(self._batch_groups),
+            new_count=self._counts[False],
+            deleted_count=self._counts[True],
+        )
+
+    def _add(self, keys: pa.ChunkedArray, *, is_deleted: bool) -> None:
+        if self._staging is None or len(keys) == 0:
+            return
+        self._counts[is_deleted] += len(keys)
+        for chunk in keys.chunks:
+            flags = pa.repeat(pa.scalar(is_deleted), len(chunk))
+            self._pending.append(pa.record_batch([chunk, flags], schema=_SCHEMA))
+        self._pending_bytes += keys.nbytes
+        if self._pending_bytes >= _BUFFERED_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._staging is None or not self._pending:
+            return
+        rows = pa.Table.from_batches(self._pending).combine_chunks().to_batches()
+        self._pending, self._pending_bytes = [], 0
+        writer = self._writer or self._open(self._staging)
+        for batch in rows:
+            for group, part in _divided(batch, self._staging.group_count):
+                writer.write_batch(part)
+                self._batch_groups.append(group)
+
+    def _open(self, staging: KeyStaging) -> ipc.RecordBatchFileWriter:
+        self._path = f"{staging.folder}/keys-{uuid.uuid4().hex}.arrow"
+        self._sink = self._storage.open_writer(self._path)
+        options = ipc.IpcWriteOptions(compression=_COMPRESSION)
+        self._writer = ipc.new_file(self._sink, _SCHEMA, options=options)
+        return self._writer
+
+
+def stage_replaced_keys(storage: Storage, staging: KeyStaging, replaced: FileSlice) -> StagedKeys | None:
+    """Stage all keys of the base file of a replaced file group as deleted, on an executor.
+
+    `KeyChanges` leaves out the deletions of keys that the same commit writes again.
+    """
+    path = replaced.base_file_path
+    if replaced.base_file is None or path is None:
+        return None
+    with (
+        open_base_file(storage, path, replaced.base_file.size_bytes) as file,
+        KeyStager(storage, staging, replaced.file_group_id) as stager,
+    ):
+        for keys in keys_of(file):
+            stager.add_deleted(keys)
+        return stager.close()
+
+
+def _divided(batch: pa.RecordBatch, group_count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield the keys of each file group of the record index, in their order."""
+    groups = file_groups_of(*utf8_buffers(batch.column(0)), group_count)
+    order = np.argsort(groups, kind="stable")
+    rows, groups = batch.take(pa.array(order)), groups[order]
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    for start, stop in zip(starts, [*starts[1:], len(groups)], strict=True):
+        yield int(groups[start]), rows.slice(start, stop - start)

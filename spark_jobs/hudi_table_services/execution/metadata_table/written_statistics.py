@@ -1,0 +1,84 @@
+"""Statistics of a base file, collected while the file is written.
+
+The footer has everything but NaN and the bounds of long texts (see `footer_statistics`). The collector finds both in
+the rows before they are written, so that no file is read again. It computes bounds only for the row groups that need
+them.
+"""
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from hudi_table_services.execution.metadata_table.footer_statistics import Bounds, file_statistics
+from hudi_table_services.execution.metadata_table.row_statistics import bounds_of_rows, has_nan, leaves
+from hudi_table_services.model.metadata_table import FileStatistics
+
+_LONGEST_BOUND_BYTES = 4096
+"""pyarrow leaves both bounds of a chunk out if one of them has more bytes."""
+
+
+class StatisticsCollector:
+    """Collects the statistics of some columns of one file.
+
+    Memory: the names of the columns with NaN, and two bounds for each row group and column with long texts.
+
+    Args:
+        columns: names of the columns; a dotted path for a member of a struct. Columns that the file does not have are
+            left out of the statistics.
+
+    Attributes:
+        footers: pass this list to the Parquet writer, which adds the footer when it closes the file.
+    """
+
+    def __init__(self, columns: Iterable[str]) -> None:
+        self._columns = frozenset(columns)
+        self._top_level = frozenset(column.partition(".")[0] for column in self._columns)
+        self._nan_columns: set[str] = set()
+        self._bounds: dict[tuple[int, str], Bounds | None] = {}
+        self._row_groups = 0
+        self.footers: list[pq.FileMetaData] = []
+
+    def add(self, rows: pa.Table) -> None:
+        """Count the rows of the next row group."""
+        for name, column in zip(rows.schema.names, rows.columns, strict=True):
+            if name not in self._top_level:
+                continue
+            for path, leaf in leaves(name, column):
+                if path in self._columns:
+                    self._count(path, leaf)
+        self._row_groups += 1
+
+    def statistics(self, partition_path: str, file_name: str) -> FileStatistics:
+        """Statistics of the file. Call the method after the Parquet writer has closed the file."""
+        footer = self.footers[0]
+        # pyarrow divides tables of more than 64 Mi rows. Then the bounds of the rows belong to no row group.
+        is_divided = footer.num_row_groups != self._row_groups
+        return file_statistics(
+            partition_path,
+            file_name,
+            footer,
+            self._nan_columns,
+            counted_bounds={} if is_divided else self._bounds,
+            columns=self._columns,
+        )
+
+    def _count(self, path: str, column: pa.ChunkedArray) -> None:
+        if pa.types.is_floating(column.type):
+            if not has_nan(column):
+                return
+            self._nan_columns.add(path)
+        elif _longest(column) <= _LONGEST_BOUND_BYTES:
+            return
+        low, high = bounds_of_rows(column)
+        self._bounds[self._row_groups, path] = None if low is None else (low, high)
+
+
+def _longest(column: pa.ChunkedArray) -> int:
+    """Bytes of the longest text or byte string of a column; 0 for columns of other types."""
+    if pa.types.is_dictionary(column.type):
+        return max((_longest(pa.chunked_array([chunk.dictionary])) for chunk in column.chunks), default=0)
+    if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
+        return 0
+    return pc.max(pc.binary_length(column)).as_py() or 0

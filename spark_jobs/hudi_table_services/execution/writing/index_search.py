@@ -1,0 +1,164 @@
+"""Look up the keys of a staged batch in the record index of the metadata table, in one Spark job.
+
+The result is a set of file groups. The base files of other file groups contain none of the keys, so the index lookup
+does not read them. A task receives some file groups of the record index, reads the keys of the batch, and looks up
+those that belong to its file groups.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_table_services.contract.text import counted
+from hudi_table_services.execution.base_file_writer import utf8_buffers
+from hudi_table_services.execution.spark_tasks import default_parallelism, run_tasks
+from hudi_table_services.execution.staging import KEY_COLUMN, StagedBatch, StagedReader
+from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
+from hudi_table_services.execution.writing.tagging import key_buckets
+from hudi_table_services.hudi_format.metadata_table.key_groups import file_groups_of
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.storage.metadata_table.unusable import UnusableMetadataTable
+from hudi_table_services.storage.stores.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MAX_KEYS_PER_TASK = 1_000_000
+"""Maximum number of keys, on average, that one task keeps in memory. A key is a Python object of about 100 bytes."""
+
+_BYTES_OF_A_KEY = 16
+
+
+SearchResult = set[FileGroupId] | UnusableMetadataTable
+
+
+class IndexGroups(Protocol):
+    """Some file groups of the record index, with consecutive numbers. It can be pickled.
+
+    `storage.metadata_table.record_locations` implements it; `execution` does not read timelines.
+    """
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def size_bytes(self) -> int: ...
+
+    def part(self, start: int, stop: int) -> "IndexGroups": ...
+
+    def locate(self, keys: Sequence[frozenset[bytes]]) -> SearchResult: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexSearchTask:
+    """Some file groups of the record index, and the batch whose keys are looked up there.
+
+    Attributes:
+        storage: the table's storage.
+        groups: these file groups.
+        first_group: number of the first of these file groups; the others follow it.
+        group_count: number of all file groups of the record index.
+        bucket, bucket_count: hash bucket of the keys to look up, and number of buckets. Buckets limit the memory.
+    """
+
+    storage: Storage
+    batches: tuple[StagedBatch, ...]
+    groups: IndexGroups
+    first_group: int
+    group_count: int
+    bucket: int = 0
+    bucket_count: int = 1
+
+
+def search_record_index(
+    spark: "SparkSession",
+    storage: Storage,
+    batches: Sequence[StagedBatch],
+    index: IndexGroups,
+    *,
+    max_keys_per_task: int = MAX_KEYS_PER_TASK,
+) -> SearchResult:
+    """The file groups in which the record index locates keys of the batch, or why the index cannot be used.
+
+    Args:
+        batches: staged rows; no two of them are the same record batch.
+    """
+    key_count = sum(batch.row_count for batch in batches)
+    if not key_count:
+        return set()
+    tasks = list(_tasks(storage, tuple(batches), index, 2 * default_parallelism(spark), max_keys_per_task))
+    results = run_tasks(
+        spark,
+        tasks,
+        find_file_groups,
+        description=f"Look up {counted(key_count, 'key')} in the record index of the metadata table",
+        weights=[_weight(task) for task in tasks],
+    )
+    found: set[FileGroupId] = set()
+    for result in results:
+        if isinstance(result, UnusableMetadataTable):
+            return result
+        found |= result
+    return found
+
+
+def find_file_groups(task: IndexSearchTask) -> SearchResult:
+    """Look up the keys of one task, on an executor. Raises StorageError if a staged file cannot be read."""
+    return task.groups.locate(_keys_by_group(task))
+
+
+def _tasks(
+    storage: Storage,
+    batches: tuple[StagedBatch, ...],
+    index: IndexGroups,
+    least: int,
+    max_keys_per_task: int,
+) -> Iterator[IndexSearchTask]:
+    """Yield `least` tasks, or more if the keys of the batch do not fit into these."""
+    key_count, group_count = sum(batch.row_count for batch in batches), index.count
+    wanted = max(least, -(-key_count // max_keys_per_task))
+    size = max(1, group_count // wanted)
+    bucket_count = -(-key_count * size // (group_count * max_keys_per_task))
+    for first in range(0, group_count, size):
+        groups = index.part(first, first + size)
+        for bucket in range(bucket_count):
+            yield IndexSearchTask(
+                storage=storage,
+                batches=batches,
+                groups=groups,
+                first_group=first,
+                group_count=group_count,
+                bucket=bucket,
+                bucket_count=bucket_count,
+            )
+
+
+def _weight(task: IndexSearchTask) -> int:
+    """Estimated bytes that a task reads: the keys of the batch, and its part of the record index."""
+    key_bytes = sum(batch.row_count for batch in task.batches) * _BYTES_OF_A_KEY
+    return key_bytes + BYTES_OF_A_FILE * task.groups.count + task.groups.size_bytes
+
+
+def _keys_by_group(task: IndexSearchTask) -> list[frozenset[bytes]]:
+    """The keys of the batch that belong to each file group of the task, as UTF-8."""
+    count = task.groups.count
+    keys, groups = [pa.array([], pa.string())], [np.empty(0, dtype=np.int64)]
+    reader = StagedReader(task.storage, [KEY_COLUMN])
+    for batch in task.batches:
+        column = reader.read(batch).column(0)
+        numbers = file_groups_of(*utf8_buffers(column), task.group_count) - task.first_group
+        mask = (numbers >= 0) & (numbers < count)
+        if task.bucket_count > 1:
+            mask &= key_buckets(column, task.bucket_count) == task.bucket
+        keys.append(column.filter(pa.array(mask)))
+        groups.append(numbers[mask])
+    reader.close()
+    every, number_of = pa.concat_arrays(keys), np.concatenate(groups)
+    return [
+        frozenset(pc.unique(every.filter(pa.array(number_of == group))).cast(pa.binary()).to_pylist())
+        for group in range(count)
+    ]

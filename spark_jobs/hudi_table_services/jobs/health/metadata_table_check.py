@@ -1,0 +1,197 @@
+"""Compare the metadata table of a table with the table. A damaged metadata table is a finding, not an error."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from hudi_table_services.contract.metadata_table_health import MetadataTableHealth
+from hudi_table_services.errors import (
+    CorruptTableError,
+    HudiTableServiceError,
+    ObjectNotFoundError,
+    TableNotFoundError,
+    UnsupportedTableError,
+)
+from hudi_table_services.hudi_format.metadata_table.file_groups import FILES, RECORD_INDEX
+from hudi_table_services.jobs.health.listing_differences import Differences, compare_listings
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.planning.metadata_table.compaction import (
+    delta_commits_since_compaction,
+    last_compaction,
+)
+from hudi_table_services.storage.file_slices import Visibility
+from hudi_table_services.storage.metadata_table import completeness
+from hudi_table_services.storage.metadata_table.opened_table import MetadataTable, open_metadata_table
+from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
+from hudi_table_services.storage.metadata_table.table_listing import ListingOutcome, list_from_metadata_table
+from hudi_table_services.storage.metadata_table.unusable import Reason, UnusableMetadataTable
+from hudi_table_services.storage.stores.storage import StoredObject
+from hudi_table_services.storage.table_store import METADATA_TABLE
+from hudi_table_services.tables.metadata_table import has_partitioned_record_index, require_maintainable
+from hudi_table_services.tables.table import TableAccess
+
+_EXAMPLES = 20
+_NO_FAULT = frozenset({Reason.NOT_LISTED, Reason.BEING_BUILT})
+_DELETING = (Action.CLEAN, Action.ROLLBACK, Action.RESTORE)
+_DAMAGE = (CorruptTableError, UnsupportedTableError, TableNotFoundError, ObjectNotFoundError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataTableFindings:
+    """Measures and state of a metadata table; empty if the table has none."""
+
+    measures: Mapping[str, float] = field(default_factory=dict)
+    state: MetadataTableHealth = field(default_factory=MetadataTableHealth)
+
+
+def check_metadata_table(
+    table: TableAccess, timeline: Timeline, listed: Mapping[str, tuple[StoredObject, ...]]
+) -> MetadataTableFindings:
+    """Read the metadata table, and compare its list of files with the folders.
+
+    Args:
+        timeline: active timeline of the table.
+        listed: every folder of the table with its files, listed after the timeline was loaded.
+
+    Raises:
+        StorageError: a request failed for another reason than a missing file.
+    """
+    config = table.config
+    if not config.metadata_partitions and not config.inflight_metadata_partitions:
+        return MetadataTableFindings()
+    files = list(table.storage.list_files(METADATA_TABLE))
+    outcome = _listing(table, timeline)
+    is_unusable = isinstance(outcome, UnusableMetadataTable) and outcome.reason not in _NO_FAULT
+    found = MetadataTableFindings(
+        measures={
+            "metadata_bytes": float(sum(stored.size_bytes for stored in files)),
+            "metadata_unusable": float(is_unusable),
+        },
+        state=_state(table, outcome),
+    )
+    found = _with_timeline(found, table, timeline)
+    if isinstance(outcome, UnusableMetadataTable):
+        return found
+    return _with_differences(
+        found, table, timeline, compare_listings(outcome.files, listed, _seen(table, timeline))
+    )
+
+
+def _listing(table: TableAccess, timeline: Timeline) -> ListingOutcome:
+    """The listing from the metadata table. A writer can disturb the first reading, so a failure is tried again."""
+    outcome = list_from_metadata_table(table.storage, table.config, timeline, table.clock)
+    if isinstance(outcome, UnusableMetadataTable) and outcome.reason not in _NO_FAULT:
+        outcome = list_from_metadata_table(table.storage, table.config, timeline, table.clock)
+    return outcome
+
+
+def _state(table: TableAccess, outcome: ListingOutcome) -> MetadataTableHealth:
+    state = MetadataTableHealth(
+        being_built=table.config.inflight_metadata_partitions,
+        refusal=_refusal(table),
+    )
+    if isinstance(outcome, UnusableMetadataTable):
+        return replace(state, unusable=outcome.reason.value, problem=outcome.message, path=outcome.path)
+    return state
+
+
+def _refusal(table: TableAccess) -> str:
+    try:
+        require_maintainable(table.config)
+        if has_partitioned_record_index(table.storage, table.config):
+            return (
+                "The metadata table has a record index for each partition, which this release cannot update. Drop this "
+                f"index with rebuild_metadata_table.py --drop {RECORD_INDEX}."
+            )
+    except (UnsupportedTableError, CorruptTableError) as error:
+        return f"{error.message} {error.hint}".strip()
+    return ""
+
+
+def _with_timeline(
+    found: MetadataTableFindings, table: TableAccess, timeline: Timeline
+) -> MetadataTableFindings:
+    """Add what the timeline and the file slices of the metadata table show, as far as they can be read."""
+    try:
+        metadata = open_metadata_table(table.storage, table.config, table.clock, data_timeline=timeline)
+    except _DAMAGE as error:
+        return _with_problem(found, error)
+    own = metadata.timeline
+    compaction = last_compaction(own)
+    missing = completeness.missing_instants(metadata)
+    found = MetadataTableFindings(
+        measures={
+            **found.measures,
+            "metadata_commits_behind": float(len(missing)),
+            "metadata_commits_since_compaction": float(len(delta_commits_since_compaction(own))),
+            "metadata_pending_instants": float(len(own.pending)),
+        },
+        state=replace(
+            found.state,
+            last_compaction=compaction.requested_time if compaction else "",
+            pending=tuple(f"{i.action.value} {i.requested_time}" for i in own.pending[:_EXAMPLES]),
+            missing_instants=tuple(missing[:_EXAMPLES]),
+        ),
+    )
+    try:
+        return _with_slices(found, metadata)
+    except _DAMAGE as error:
+        return _with_problem(found, error)
+
+
+def _with_slices(found: MetadataTableFindings, metadata: MetadataTable) -> MetadataTableFindings:
+    slices = {name: partition_slices(metadata, name) for name in metadata.partitions}
+    every: list[FileSlice] = [each for group in slices.values() for each in group]
+    logs = [log for each in every for log in each.log_files]
+    unexplained = {
+        time for each in slices.get(FILES, ()) for time in completeness.unexplained_instants(metadata, each)
+    }
+    return MetadataTableFindings(
+        measures={
+            **found.measures,
+            "metadata_commits_ahead": float(len(unexplained)),
+            "metadata_log_bytes": float(sum(log.size_bytes for log in logs)),
+            "metadata_log_files": float(len(logs)),
+        },
+        state=replace(found.state, unexplained_instants=tuple(sorted(unexplained)[:_EXAMPLES])),
+    )
+
+
+def _with_problem(found: MetadataTableFindings, error: HudiTableServiceError) -> MetadataTableFindings:
+    """Add damage. The reason why the table cannot be listed is more important, so it stays."""
+    measures = {**found.measures, "metadata_unusable": 1.0}
+    if found.state.problem:
+        return replace(found, measures=measures)
+    return replace(
+        found, measures=measures, state=replace(found.state, problem=error.message, path=error.path)
+    )
+
+
+def _seen(table: TableAccess, timeline: Timeline) -> Visibility:
+    return Visibility.of(
+        timeline, has_own_log_instants=table.config.table_version.layout.has_completion_time_in_names
+    )
+
+
+def _with_differences(
+    found: MetadataTableFindings, table: TableAccess, timeline: Timeline, differences: Differences
+) -> MetadataTableFindings:
+    """Add the differences, unless they can be explained by jobs that delete files or have just changed the table."""
+    if differences.examples:
+        deleting = [i for i in timeline.pending if i.action in _DELETING]
+        reason = ""
+        if deleting:
+            reason = f"{deleting[0].action.value} {deleting[0].requested_time} is pending"
+        elif table.load_timeline().instants != timeline.instants:
+            reason = "a writer changed the table during the comparison"
+        if reason:
+            return replace(found, state=replace(found.state, not_compared=reason))
+    return MetadataTableFindings(
+        measures={
+            **found.measures,
+            "metadata_missing_files": float(differences.missing),
+            "metadata_unlisted_files": float(differences.unlisted),
+        },
+        state=replace(found.state, difference_examples=differences.examples[:_EXAMPLES]),
+    )

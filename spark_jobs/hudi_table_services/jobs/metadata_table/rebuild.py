@@ -1,0 +1,145 @@
+"""Build partitions of the metadata table from the files of the table, or drop partitions."""
+
+import logging
+from typing import TYPE_CHECKING
+
+from hudi_table_services.commits.measured_lock import measured_lock
+from hudi_table_services.commits.metadata_table_building.contents import BuildSettings
+from hudi_table_services.commits.metadata_table_building.drop import drop_partitions
+from hudi_table_services.commits.metadata_table_building.rebuild import build_metadata_table
+from hudi_table_services.commits.stopwatch import Stopwatch
+from hudi_table_services.contract.metadata_table import (
+    ALL,
+    MetadataPartitionReport,
+    MetadataTableReport,
+    RebuildMetadataTableRequest,
+)
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.execution.metadata_table.data_file_facts import DataFileReader
+from hudi_table_services.hudi_format.metadata_table.file_groups import FILES
+from hudi_table_services.jobs.metadata_table.preview import preview_report
+from hudi_table_services.options.metadata_table import MetadataTableOptions, resolve_metadata_table_options
+from hudi_table_services.planning.metadata_table.build_plan import RecordIndexSize
+from hudi_table_services.storage.clock import Clock, SystemClock
+from hudi_table_services.storage.locks.lock import TableLock
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.table import TableAccess, check_writable
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG = logging.getLogger(__name__)
+
+
+def rebuild_metadata_table(
+    request: RebuildMetadataTableRequest,
+    *,
+    spark: "SparkSession | None" = None,
+    storage: Storage | None = None,
+    clock: Clock | None = None,
+) -> JobResult:
+    """Drop and build partitions of the metadata table under the table lock. A preview only reports them.
+
+    If a job dies, the properties of the table list only complete partitions, and the next job builds the others again.
+
+    Args:
+        spark: reads the data files if it is given; otherwise threads of this process do.
+
+    Raises:
+        HudiTableServiceError: see the module `errors`.
+    """
+    options = resolve_metadata_table_options(request)
+    storage = storage or open_storage(request.base_path, request.storage_options)
+    config = read_table_config(storage)
+    # The job replaces the metadata table, so a metadata table does not matter.
+    check_writable(config, request.table_name, updates_metadata=False)
+    table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
+    for warning in options.warnings:
+        _LOG.warning("%s", warning)
+    return _RebuildJob(request, options, table, DataFileReader(storage, spark)).run()
+
+
+class _RebuildJob:
+    def __init__(
+        self,
+        request: RebuildMetadataTableRequest,
+        options: MetadataTableOptions,
+        table: TableAccess,
+        reader: DataFileReader,
+    ) -> None:
+        self._request = request
+        self._options = options
+        self._table = table
+        self._reader = reader
+        self._watch = Stopwatch()
+        self._settings = BuildSettings(
+            columns=options.columns,
+            max_columns=options.max_columns,
+            record_index=RecordIndexSize(
+                min_groups=options.min_groups,
+                max_groups=options.max_groups,
+                growth_factor=options.growth_factor,
+                max_group_bytes=options.max_group_bytes,
+            ),
+        )
+
+    def run(self) -> JobResult:
+        if self._request.preview:
+            with self._watch.phase("plan"):
+                report = preview_report(self._table, self._reader, self._request, self._settings)
+            return self._result(Outcome.PLANNED, report, reason="preview: nothing was written")
+        lock = measured_lock(self._table.storage, self._options.lock, self._table.clock, self._watch)
+        with lock:
+            report = self._rebuild(lock)
+        if not (report.dropped or report.built):
+            is_all = ALL in self._request.drop
+            names = "partitions" if is_all else ", ".join(self._request.drop)
+            reason = f"the metadata table has no {names}"
+            return self._result(Outcome.NOTHING_TO_DO, report, reason=reason)
+        return self._result(Outcome.COMPLETED, report)
+
+    def _rebuild(self, lock: TableLock) -> MetadataTableReport:
+        before = read_table_config(self._table.storage).metadata_partitions
+        dropped: tuple[str, ...] = ()
+        if self._request.drop:
+            with self._watch.phase("drop"):
+                names = (FILES,) if ALL in self._request.drop else self._request.drop
+                dropped = drop_partitions(self._table, names, lock)
+        if not self._request.builds:
+            return MetadataTableReport(partitions_before=before, dropped=dropped)
+        with self._watch.phase("build"):
+            built = build_metadata_table(
+                self._table, self._request.partitions, self._settings, self._reader, lock
+            )
+        return MetadataTableReport(
+            partitions_before=before,
+            dropped=dropped,
+            is_whole=built.is_whole,
+            built=tuple(
+                MetadataPartitionReport(
+                    name=each.name,
+                    file_groups=each.file_groups,
+                    records=each.records,
+                    size_bytes=each.size_bytes,
+                )
+                for each in built.partitions
+            ),
+            data_files=built.data_files,
+            data_partitions=built.data_partitions,
+        )
+
+    def _result(self, outcome: Outcome, report: MetadataTableReport, *, reason: str = "") -> JobResult:
+        return JobResult(
+            request_id=self._request.request_id,
+            outcome=outcome,
+            service=self._request.service,
+            operation=self._request.work,
+            table_name=self._request.table_name,
+            base_path=self._request.base_path,
+            reason=reason,
+            report=report,
+            timings_s=self._watch.seconds,
+            warnings=self._options.warnings,
+        )

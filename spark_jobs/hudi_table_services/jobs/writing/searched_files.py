@@ -1,0 +1,127 @@
+"""Use the indexes of the metadata table to decide which base files a write searches for its keys."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from hudi_table_services.contract.text import counted
+from hudi_table_services.execution.writing.index_search import SearchResult, search_record_index
+from hudi_table_services.execution.writing.record_index import IndexLookup
+from hudi_table_services.execution.writing.stage_input import StagedInput
+from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.options.keys.writing import INDEX_TYPE, METADATA_ENABLE
+from hudi_table_services.options.writing_values import IndexType, WriteOptions
+from hudi_table_services.storage.metadata_table.key_ranges import KeyRange, key_ranges
+from hudi_table_services.storage.metadata_table.record_locations import open_record_index
+from hudi_table_services.storage.metadata_table.unusable import UnusableMetadataTable
+from hudi_table_services.tables.table import TableAccess
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG = logging.getLogger(__name__)
+
+MANY_FILES = 20
+"""From this number of files on, a write reads column statistics.
+
+They cost about as many requests as a listing from the metadata table. A file that is not opened saves 2 requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedFiles:
+    """File slices that a write searches for its keys.
+
+    Attributes:
+        slices: the slices that may have a key of the batch.
+        pruned_count: number of other live slices, in which the record index locates no key of the batch.
+        is_required: whether the operation requires a lookup of keys; if not, there are no slices.
+        warnings: why the record index was not used; empty if it was used, or if the options do not ask for it.
+        key_ranges: map from the paths of base files to their smallest and greatest keys, from the column
+            statistics; files without usable statistics are not in it.
+    """
+
+    slices: tuple[FileSlice, ...]
+    pruned_count: int = 0
+    is_required: bool = True
+    warnings: tuple[str, ...] = ()
+    key_ranges: Mapping[str, KeyRange] = field(default_factory=dict)
+
+
+def searched_files(
+    spark: "SparkSession",
+    table: TableAccess,
+    staged: StagedInput,
+    snapshot: TableSnapshot,
+    options: WriteOptions,
+    lookup: IndexLookup,
+) -> SearchedFiles:
+    """The file slices to search: those that the record index names, or all slices of the snapshot.
+
+    The record index only limits the search: the base files decide whether a key is in the table. An entry of the index
+    that names a file group without a live file slice is ignored, as in Hudi. If the index cannot be used, all files are
+    searched as with GLOBAL_SIMPLE (SparkMetadataTableRecordIndex.tagLocation, Hudi 0.15 and 1.2).
+
+    Raises:
+        StorageError, ExecutionFailedError: a file cannot be read for another reason than damage.
+    """
+    if not lookup.searches_files:
+        return SearchedFiles((), is_required=False)
+    slices = snapshot.all_slices
+    if not slices or not staged.row_count:
+        return SearchedFiles(slices)
+    if not options.index_type.uses_record_index:
+        return _with_key_ranges(table, snapshot, options, SearchedFiles(slices))
+    if options.metadata.enable is False:
+        return SearchedFiles(
+            slices, warnings=_warnings(options, f"the request sets {METADATA_ENABLE}=false.")
+        )
+    found = _search(spark, table, staged, snapshot)
+    if isinstance(found, UnusableMetadataTable):
+        warnings = _warnings(options, f"{found.reason.value}. {found.message}")
+        return _with_key_ranges(table, snapshot, options, SearchedFiles(slices, warnings=warnings))
+    kept = tuple(s for s in slices if s.file_group_id in found)
+    _LOG.info(
+        "The record index locates keys of the batch in %s of %d",
+        counted(len(kept), "file group"),
+        len(slices),
+    )
+    return SearchedFiles(kept, len(slices) - len(kept))
+
+
+def _with_key_ranges(
+    table: TableAccess, snapshot: TableSnapshot, options: WriteOptions, files: SearchedFiles
+) -> SearchedFiles:
+    """The same files, with their key ranges if reading the column statistics pays."""
+    if options.metadata.enable is False or len(files.slices) < MANY_FILES:
+        return files
+    if COLUMN_STATS not in snapshot.config.metadata_partitions:
+        return files
+    found = key_ranges(table.storage, snapshot.config, snapshot.timeline, table.clock, files.slices)
+    if isinstance(found, UnusableMetadataTable):
+        _LOG.warning(
+            "The column statistics of the metadata table are not used: %s. %s",
+            found.reason.value,
+            found.message,
+        )
+        return files
+    return replace(files, key_ranges=found)
+
+
+def _search(
+    spark: "SparkSession", table: TableAccess, staged: StagedInput, snapshot: TableSnapshot
+) -> SearchResult:
+    index = open_record_index(table.storage, snapshot.config, snapshot.timeline, table.clock)
+    if isinstance(index, UnusableMetadataTable):
+        return index
+    return search_record_index(spark, table.storage, staged.batches, index)
+
+
+def _warnings(options: WriteOptions, reason: str) -> tuple[str, ...]:
+    name = options.index_type.value
+    return (
+        f"{INDEX_TYPE}={name}: the record index of the metadata table is not used, so the write searched all base "
+        f"files, as with {IndexType.GLOBAL_SIMPLE.value}: {reason}",
+    )

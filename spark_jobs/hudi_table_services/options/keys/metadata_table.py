@@ -1,0 +1,48 @@
+"""Keys of the services of the metadata table (HoodieMetadataConfig, Hudi 0.15 and 1.2)."""
+
+from hudi_table_services.options.kinds import Flag, OrNone, WholeNumber
+from hudi_table_services.options.option import ALL_SERVICES, AnyOption, option
+
+COMPACT_DELTA_COMMITS = option(
+    "hoodie.metadata.compact.max.delta.commits",
+    10,
+    "number of delta commits of the metadata table after which a job compacts it",
+    WholeNumber(least=1),
+    services=ALL_SERVICES,
+)
+
+CREATE_COLUMN_STATS = option(
+    "hoodie.metadata.index.column.stats.enable",
+    "",
+    "whether a metadata table that a job creates has `column_stats`, and `partition_stats` if the table is partitioned "
+    "and has version 8 or 9; by default from version 8 on [Hudi: also adds the index to an existing metadata table]",
+    OrNone(Flag()),
+    services=ALL_SERVICES,
+)
+CREATE_BLOOM_FILTERS = option(
+    "hoodie.metadata.index.bloom.filter.enable",
+    False,
+    "whether a metadata table that a job creates has `bloom_filters` [Hudi: also adds the index to an existing "
+    "metadata table]",
+    Flag(),
+    services=ALL_SERVICES,
+)
+CREATE_RECORD_INDEX = option(
+    "hoodie.metadata.global.record.level.index.enable",
+    False,
+    "a job that creates a metadata table cannot create `record_index`, and names `rebuild_metadata_table.py` in a "
+    "warning [Hudi: creates the index]",
+    Flag(),
+    "hoodie.metadata.record.index.enable",
+    services=ALL_SERVICES,
+)
+
+METADATA_TABLE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
+    "Metadata table": (
+        COMPACT_DELTA_COMMITS,
+        CREATE_COLUMN_STATS,
+        CREATE_BLOOM_FILTERS,
+        CREATE_RECORD_INDEX,
+    )
+}
+"""Heading → keys, in the order of the documentation."""

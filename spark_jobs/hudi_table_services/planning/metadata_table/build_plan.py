@@ -1,0 +1,173 @@
+"""Choose the partitions of a metadata table that a build writes, and their numbers of file groups.
+
+The choices are those of Hudi (HoodieBackedTableMetadataWriter, HoodieTableMetadataUtil; 0.15 to 1.2).
+"""
+
+import math
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
+from hudi_table_services.hudi_format.metadata_table.file_groups import (
+    BLOOM_FILTERS,
+    COLUMN_STATS,
+    FILES,
+    PARTITION_STATS,
+    RECORD_INDEX,
+)
+from hudi_table_services.model.table_version import TableVersion
+
+BUILD_ORDER = (FILES, COLUMN_STATS, PARTITION_STATS, BLOOM_FILTERS, RECORD_INDEX)
+"""The partitions that this project builds, in the order in which it builds them."""
+
+_GROUP_COUNTS = {FILES: 1, COLUMN_STATS: 2, PARTITION_STATS: 1, BLOOM_FILTERS: 4}
+_RECORD_INDEX_ENTRY_BYTES = 48
+"""Average size of an entry of a record index (RECORD_INDEX_AVERAGE_RECORD_SIZE)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataTableState:
+    """Facts about a table that decide what a build must write.
+
+    Attributes:
+        is_partitioned: whether the table has partition fields.
+        listed: partitions of the metadata table that the properties of the table list.
+        being_built: partitions that the properties list as being built.
+        can_grow: whether partitions can be added to the metadata table. From table version 8 on, the instant of a new
+            partition is the first instant of the timeline of the metadata table. Readers treat the files of archived
+            instants as completed only if these instants are older than the first instant. So no partition can be added
+            after the archival of the metadata table's first instants.
+    """
+
+    version: TableVersion
+    is_partitioned: bool
+    listed: tuple[str, ...] = ()
+    being_built: tuple[str, ...] = ()
+    can_grow: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BuildPlan:
+    """What a build writes.
+
+    Attributes:
+        partitions: partitions to build, in order.
+        is_whole: whether the metadata table is deleted first, so that no earlier partition stays.
+    """
+
+    partitions: tuple[str, ...]
+    is_whole: bool
+
+
+def default_partitions(version: TableVersion, *, is_partitioned: bool) -> tuple[str, ...]:
+    """The partitions that a write of Hudi with default settings builds."""
+    if version < TableVersion.V8:
+        return (FILES,)
+    return (FILES, COLUMN_STATS, PARTITION_STATS) if is_partitioned else (FILES, COLUMN_STATS)
+
+
+def plan_build(state: MetadataTableState, wanted: Collection[str] = ()) -> BuildPlan:
+    """Decide which partitions a build writes.
+
+    Args:
+        wanted: partitions to build. Empty means the default partitions of Hudi and the partitions that the table has.
+
+    Raises:
+        InvalidRequestError: the table cannot have a wanted partition.
+        UnsupportedTableError: this project cannot build a partition that would be lost, or another writer is building
+            a partition.
+    """
+    _refuse_partitions_being_built(state)
+    _refuse_impossible(state, wanted)
+    default = default_partitions(state.version, is_partitioned=state.is_partitioned)
+    names = set(wanted) if wanted else {*default, *state.listed}
+    is_whole = FILES in names or FILES not in state.listed or not state.can_grow
+    names |= {FILES, *state.listed} if is_whole else set()
+    names |= _companions(names, state.listed)
+    _refuse_unsupported(names)
+    return BuildPlan(tuple(name for name in BUILD_ORDER if name in names), is_whole)
+
+
+def dropped_with(names: Iterable[str], listed: Collection[str]) -> tuple[str, ...]:
+    """The partitions that are dropped together: without `column_stats`, `partition_stats` cannot be kept up to date.
+
+    Without `files`, Hudi builds the whole metadata table again.
+    """
+    dropped = set(names)
+    if FILES in dropped:
+        dropped |= set(listed)
+    if COLUMN_STATS in dropped and PARTITION_STATS in listed:
+        dropped.add(PARTITION_STATS)
+    return tuple(sorted(dropped))
+
+
+def group_count(partition: str) -> int:
+    """Number of file groups of a new partition, for all partitions but the record index."""
+    return _GROUP_COUNTS[partition]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordIndexSize:
+    """Hudi's settings for the number of file groups of a record index.
+
+    Attributes:
+        growth_factor: expected growth of the number of keys.
+        max_group_bytes: greatest size of a file group.
+    """
+
+    min_groups: int = 10
+    max_groups: int = 10_000
+    growth_factor: float = 2.0
+    max_group_bytes: int = 1 << 30
+
+    def group_count(self, keys: int) -> int:
+        """Number of file groups for a number of keys (HoodieTableMetadataUtil.estimateFileGroupCount)."""
+        if self.min_groups == self.max_groups:
+            return self.min_groups
+        expected_keys = math.ceil(keys * self.growth_factor)
+        keys_per_group = max(1, self.max_group_bytes // _RECORD_INDEX_ENTRY_BYTES)
+        return max(self.min_groups, min(self.max_groups, expected_keys // keys_per_group))
+
+
+def _companions(names: Collection[str], listed: Collection[str]) -> set[str]:
+    """Partitions that a build of `names` must write as well."""
+    found = set()
+    if COLUMN_STATS in names and PARTITION_STATS in listed:
+        found.add(PARTITION_STATS)
+    if PARTITION_STATS in names and COLUMN_STATS not in listed:
+        found.add(COLUMN_STATS)
+    return found
+
+
+def _refuse_partitions_being_built(state: MetadataTableState) -> None:
+    if state.being_built:
+        names = ", ".join(state.being_built)
+        raise UnsupportedTableError(
+            f"According to the properties of the table, another writer is building {names} of the metadata table.",
+            hint=f"Wait until the other writer is finished. If the writer has died, drop {names} first.",
+        )
+
+
+def _refuse_impossible(state: MetadataTableState, wanted: Collection[str]) -> None:
+    unknown = sorted(set(wanted) - set(BUILD_ORDER))
+    if unknown:
+        raise InvalidRequestError(
+            f"This release cannot build {unknown[0]!r} of the metadata table.",
+            hint=f"Partitions that can be built: {', '.join(BUILD_ORDER)}.",
+        )
+    if PARTITION_STATS not in wanted:
+        return
+    if state.version < TableVersion.V8:
+        raise InvalidRequestError(f"Tables of version {state.version.value} have no {PARTITION_STATS}.")
+    if not state.is_partitioned:
+        raise InvalidRequestError(f"The table has no partition fields, so it has no {PARTITION_STATS}.")
+
+
+def _refuse_unsupported(names: Collection[str]) -> None:
+    unsupported = sorted(set(names) - set(BUILD_ORDER))
+    if unsupported:
+        raise UnsupportedTableError(
+            f"The metadata table has the partition {unsupported[0]!r}. This build has to delete the whole metadata "
+            f"table, and this release cannot build {unsupported[0]!r} again.",
+            hint=f"Drop {', '.join(unsupported)} first, or name only partitions other than {FILES!r}.",
+        )

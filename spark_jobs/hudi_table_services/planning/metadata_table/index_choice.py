@@ -1,0 +1,80 @@
+"""Definitions of new indexes: the columns with statistics (HoodieTableMetadataUtil.getColumnsToIndex, Hudi 1.2)."""
+
+from collections.abc import Sequence
+
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS, RECORD_INDEX
+from hudi_table_services.model.metadata_table import IndexDefinition
+from hudi_table_services.model.schema import META_COLUMNS, DecimalType, StructType, with_meta_columns
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.planning.metadata_table.indexed_columns import indexed_columns
+
+DEFAULT_MAX_COLUMNS = 32
+
+_ALWAYS_INDEXED = ("_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_record_key")
+_V1, _V2 = "V1", "V2"
+
+
+def column_stats_definition(
+    schema: StructType,
+    version: TableVersion,
+    *,
+    columns: Sequence[str] = (),
+    max_columns: int = DEFAULT_MAX_COLUMNS,
+) -> IndexDefinition | None:
+    """Definition of a new index `column_stats`; None in table version 6, which indexes every column.
+
+    Columns of types without statistics are left out, as in Hudi. In version 8 these are also decimals.
+
+    Args:
+        schema: columns of the table.
+        columns: columns to index besides three meta columns. Empty means the first columns of the table.
+        max_columns: number of columns to index if `columns` is empty.
+
+    Raises:
+        InvalidRequestError: the table does not have a column, or table version 6 cannot store the list of columns.
+    """
+    if version < TableVersion.V8:
+        if columns:
+            raise InvalidRequestError(
+                f"Tables of version {version.value} do not store which columns have statistics.",
+                hint="Leave the list of columns out: all columns get statistics.",
+            )
+        return None
+    for name in columns:
+        with_meta_columns(schema).at_path(name)
+    chosen = columns or tuple(name for name in schema.names if name not in META_COLUMNS)
+    chosen = tuple(name for name in chosen if name not in _ALWAYS_INDEXED)
+    wanted = _definition(version, (*_ALWAYS_INDEXED, *chosen))
+    supported = [
+        column.name
+        for column in indexed_columns(schema, wanted)
+        if version >= TableVersion.V9 or not isinstance(column.data_type, DecimalType)
+    ]
+    kept = supported if columns else supported[: len(_ALWAYS_INDEXED) + max_columns]
+    return _definition(version, kept)
+
+
+def record_index_definition(version: TableVersion) -> IndexDefinition | None:
+    """Definition of a record index for the whole table; None before table version 9, which stores none."""
+    if version < TableVersion.V9:
+        return None
+    return IndexDefinition(
+        name=RECORD_INDEX,
+        index_type=RECORD_INDEX,
+        function="",
+        source_fields=(),
+        options={"isPartitioned": "false"},
+        version=_V1,
+    )
+
+
+def _definition(version: TableVersion, columns: Sequence[str]) -> IndexDefinition:
+    return IndexDefinition(
+        name=COLUMN_STATS,
+        index_type=COLUMN_STATS,
+        function=COLUMN_STATS,
+        source_fields=tuple(columns),
+        options={},
+        version=_V2 if version >= TableVersion.V9 else None,
+    )

@@ -1,0 +1,76 @@
+"""The service that builds and drops the metadata table, and its script."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from hudi_table_services.contract.metadata_table import MetadataTableReport, RebuildMetadataTableRequest
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.hudi_format.metadata_table.file_groups import RECORD_INDEX
+from hudi_table_services.options.metadata_table import resolve_metadata_table_options
+from hudi_table_services.services.flags import add_preview, names_in, table_group
+from hudi_table_services.services.service import OptionalSparkScript, Service
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from hudi_table_services.storage.stores.storage import Storage
+
+_EXAMPLES = """\
+examples:
+  Show what would be built:
+    rebuild_metadata_table.py --base-path /data/flights --preview
+  Build the metadata table that Hudi builds by default, and the indexes that the table has:
+    rebuild_metadata_table.py --base-path /data/flights
+  Add a record index, which needs Spark:
+    rebuild_metadata_table.py --base-path /data/flights --partitions record_index
+  Drop an index, or the whole metadata table:
+    rebuild_metadata_table.py --base-path /data/flights --drop column_stats
+    rebuild_metadata_table.py --base-path /data/flights --drop all
+"""
+
+
+def _add_flags(parser: argparse.ArgumentParser) -> None:
+    group = table_group(parser, "metadata table")
+    group.add_argument(
+        "--partitions",
+        type=names_in,
+        metavar="NAMES",
+        help="partitions to build: files, column_stats, partition_stats, bloom_filters, record_index; default: those "
+        "that Hudi builds by default, and those that the table has",
+    )
+    group.add_argument(
+        "--drop",
+        type=names_in,
+        metavar="NAMES",
+        help="partitions to drop first, or all; without --partitions, the job only drops",
+    )
+    add_preview(group, "report what would be dropped and built, and write nothing")
+
+
+def _rebuild(
+    spark: "SparkSession | None", request: RebuildMetadataTableRequest, storage: "Storage | None"
+) -> JobResult:
+    from hudi_table_services.jobs.metadata_table.rebuild import rebuild_metadata_table
+
+    return rebuild_metadata_table(request, spark=spark, storage=storage)
+
+
+def _wants_spark(request: RebuildMetadataTableRequest) -> bool:
+    return RECORD_INDEX in request.partitions and not request.preview
+
+
+REBUILD_METADATA_TABLE = OptionalSparkScript(
+    file_name="rebuild_metadata_table.py",
+    request_type=RebuildMetadataTableRequest,
+    description="Build the metadata table of a Hudi table from the files of the table, or drop it. Only the record "
+    "index needs Spark.",
+    examples=_EXAMPLES,
+    add_flags=_add_flags,
+    check_options=resolve_metadata_table_options,
+    job=_rebuild,
+    wants_spark=_wants_spark,
+)
+
+METADATA_TABLE_BUILDS = Service(
+    name="metadata_table", scripts=(REBUILD_METADATA_TABLE,), report=MetadataTableReport
+)

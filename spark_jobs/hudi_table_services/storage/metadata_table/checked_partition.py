@@ -1,0 +1,147 @@
+"""A partition of a metadata table that was checked: it has what the timeline of the table says, and nothing else."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.metadata_table import MetadataRecord
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.storage.clock import Clock
+from hudi_table_services.storage.metadata_table import completeness
+from hudi_table_services.storage.metadata_table.completeness import ExpectedFile
+from hudi_table_services.storage.metadata_table.counted_instants import counted_instants, is_own_instant
+from hudi_table_services.storage.metadata_table.log_changes import LogChanges, Wants
+from hudi_table_services.storage.metadata_table.opened_table import MetadataTable, open_metadata_table
+from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
+from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
+from hudi_table_services.storage.metadata_table.unusable import Reason, UnusableError, some
+from hudi_table_services.storage.stores.storage import Storage
+
+_NO_INSTANTS = Timeline()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedPartition:
+    """A partition whose files are those that the timeline of the metadata table names. Spark tasks may receive it.
+
+    Attributes:
+        slices: newest slices, in the order of the numbers of their file groups.
+        counted: instants of which readers use log blocks.
+        log_instants: for each file group id, the counted instants that wrote log files of this file group.
+    """
+
+    table: MetadataTable
+    name: str
+    slices: tuple[FileSlice, ...]
+    counted: frozenset[str]
+    log_instants: dict[str, frozenset[str]]
+
+    @property
+    def reader(self) -> MetadataPartition:
+        """Reader of the records."""
+        return MetadataPartition(self.table, self.name, slices=self.slices, counted=self.counted)
+
+    def changes_of(self, file_slice: FileSlice, wants: Wants | None = None) -> LogChanges:
+        """Changes in the log files of a slice.
+
+        Raises:
+            UnusableError: a log file does not contain the changes of the instant that wrote it.
+            CorruptTableError, UnsupportedTableError: see `read_log_changes`.
+        """
+        changes = self.reader.changes_of(file_slice, wants)
+        expected = self.log_instants.get(file_slice.file_group_id.file_id, frozenset())
+        if unread := expected - changes.instants:
+            raise UnusableError(
+                Reason.DAMAGED,
+                f"{some(unread)} wrote log files of `{self.name}`, but these have no block of them.",
+            )
+        return changes
+
+    def find_in(self, file_slice: FileSlice, keys: frozenset[bytes]) -> list[MetadataRecord]:
+        """Records with these keys in one slice. Raises the errors of `changes_of`."""
+        changes = self.changes_of(file_slice, keys.__contains__)
+        return self.reader.find_in(file_slice, keys, changes)
+
+    def without_timelines(self) -> "CheckedPartition":
+        """The partition for a Spark task, which reads files but no instants."""
+        table = replace(self.table, timeline=_NO_INSTANTS, data_timeline=_NO_INSTANTS)
+        return replace(self, table=table)
+
+
+def open_checked_partition(
+    storage: Storage, config: TableConfig, timeline: Timeline, clock: Clock, name: str
+) -> CheckedPartition:
+    """Open a partition of the metadata table in the state that the timeline of the table shows.
+
+    Args:
+        storage: the table.
+        config: properties of the table, read before the timeline or after it.
+        timeline: active timeline of the table. It must be loaded before this call.
+        name: e.g. ``files``.
+
+    Raises:
+        UnusableError: the metadata table contradicts the timeline, lost a file that its timeline names, or does not
+            have this partition.
+        CorruptTableError, UnsupportedTableError, TableNotFoundError, ObjectNotFoundError: it cannot be read.
+    """
+    if name in config.inflight_metadata_partitions:
+        raise UnusableError(Reason.BEING_BUILT, f"A writer is building the partition `{name}`.")
+    if name not in config.metadata_partitions:
+        raise UnusableError(
+            Reason.NOT_LISTED, f"The properties of the table do not list the partition `{name}`."
+        )
+    table = open_metadata_table(storage, config, clock, data_timeline=timeline)
+    missing = completeness.missing_instants(table)
+    if missing:
+        raise UnusableError(Reason.BEHIND, f"{some(missing)} of the table are not in the metadata table.")
+    return _checked(table, name)
+
+
+def _checked(table: MetadataTable, name: str) -> CheckedPartition:
+    present = table.storage.list_folder(name).files
+    slices = partition_slices(table, name, present)
+    _check_instants(table, slices)
+    expected = _since_last_build(table, completeness.expected_files(table, name, present))
+    lost = completeness.lost_files(expected, present)
+    if lost:
+        raise UnusableError(Reason.DAMAGED, f"Files of `{name}` do not exist or are too short: {some(lost)}.")
+    counted = counted_instants(
+        table.data_timeline, table.timeline, has_own_log_instants=table.has_own_log_instants
+    ) - completeness.later_instants(table)
+    return CheckedPartition(
+        table=table,
+        name=name,
+        slices=slices,
+        counted=counted,
+        log_instants=_log_instants(expected, counted),
+    )
+
+
+def _check_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> None:
+    for file_slice in {s.base_instant_time: s for s in slices}.values():
+        unexplained = completeness.unexplained_instants(table, file_slice)
+        if unexplained:
+            raise UnusableError(
+                Reason.AHEAD,
+                f"{some(unexplained)} of the metadata table are not on the timeline of the table.",
+            )
+
+
+def _since_last_build(table: MetadataTable, expected: list[ExpectedFile]) -> list[ExpectedFile]:
+    """Without the files that were written before the partition was built again, because a build deletes them."""
+    visible = {i.requested_time: i.visible_from for i in table.timeline.completed}
+    built = max(
+        (visible[f.instant_time] for f in expected if not f.is_log and is_own_instant(f.instant_time)),
+        default="",
+    )
+    return [f for f in expected if visible[f.instant_time] >= built]
+
+
+def _log_instants(expected: Iterable[ExpectedFile], counted: frozenset[str]) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for file in expected:
+        if file.is_log and file.instant_time in counted:
+            group = file.name.removeprefix(".").partition("_")[0]
+            found[group] = found.get(group, frozenset()) | {file.instant_time}
+    return found

@@ -1,0 +1,94 @@
+"""Entries of the base file that replaces a file slice of a metadata table."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+
+from hudi_table_services.hudi_format.hfile.cells import Entry
+from hudi_table_services.hudi_format.metadata_table.file_groups import RECORD_INDEX
+from hudi_table_services.hudi_format.metadata_table.raw_records import (
+    begins_with_meta_fields,
+    meta_fields,
+    with_meta_fields,
+)
+from hudi_table_services.hudi_format.metadata_table.records import RecordFormat
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.metadata_table import MetadataRecord
+from hudi_table_services.storage.damage import naming
+from hudi_table_services.storage.metadata_table.base_files import open_base_file
+from hudi_table_services.storage.metadata_table.group_files import named
+from hudi_table_services.storage.metadata_table.log_changes import LogChanges
+from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
+from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
+
+
+def merged_entries(
+    table: MetadataTable, reader: MetadataPartition, file_slice: FileSlice, schema: str, file_name: str
+) -> Iterator[Entry]:
+    """Yield the merged entries of a slice in the order of their keys.
+
+    The records of a record index, which can be millions, are copied without being decoded: they contain no mark of a
+    deletion, and the newest record of a key replaces all earlier ones.
+
+    Args:
+        reader: reader of the partition of the slice.
+        schema: Avro schema of the new file.
+        file_name: name of the new file, which each record contains.
+
+    Raises:
+        CorruptTableError: a file of the slice is damaged.
+        UnsupportedTableError: the log files of the slice are too large.
+    """
+    changes = reader.changes_of(file_slice)
+    codec = RecordFormat(schema)
+    if file_slice.file_group_id.partition_path == RECORD_INDEX and begins_with_meta_fields(schema):
+        with _base_entries(table, file_slice, schema) as entries:
+            if entries is not None:
+                yield from _copied(entries, changes, codec, file_name)
+                return
+    yield from _encoded(reader.records_of(file_slice, changes), codec, file_name)
+
+
+@contextmanager
+def _base_entries(
+    table: MetadataTable, file_slice: FileSlice, schema: str
+) -> Iterator[Iterator[Entry] | None]:
+    """Entries of the base file; none if there is no base file. None if they have another schema."""
+    if file_slice.base_file is None:
+        yield iter(())
+        return
+    with open_base_file(table, file_slice) as (base, path), naming(path):
+        yield base.entries() if base.entry_count == 0 or base.schema == schema else None
+
+
+def _encoded(records: Iterable[MetadataRecord], codec: RecordFormat, file_name: str) -> Iterator[Entry]:
+    return (codec.encode(named(record, file_name)) for record in records)
+
+
+def _copied(
+    base: Iterator[Entry], changes: LogChanges, codec: RecordFormat, file_name: str
+) -> Iterator[Entry]:
+    """Merge two streams in the order of their keys. A changed record replaces the record of the base file."""
+    start = meta_fields(file_name)
+    changed = iter(sorted(changes.by_key))
+    following = next(changed, None)
+
+    def new(key: bytes) -> Iterator[Entry]:
+        change = changes.by_key[key]
+        if change.updates and change.updates[-1][0].record_format.schema == codec.schema:
+            yield key, with_meta_fields(change.updates[-1][1], start)
+            return
+        record = change.applied(key, None)
+        yield from _encoded(() if record is None else (record,), codec, file_name)
+
+    for key, value in base:
+        while following is not None and following < key:
+            yield from new(following)
+            following = next(changed, None)
+        if following == key:
+            yield from new(key)
+            following = next(changed, None)
+        else:
+            yield key, with_meta_fields(value, start)
+    for key in chain(() if following is None else (following,), changed):
+        yield from new(key)

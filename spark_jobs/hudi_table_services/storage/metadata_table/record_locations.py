@@ -1,0 +1,139 @@
+"""Look up keys in the record index of a metadata table: which file groups of the table contain rows with the keys."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from hudi_table_services.errors import MalformedMetadataError
+from hudi_table_services.hudi_format.metadata_table.file_groups import (
+    RECORD_INDEX,
+    partition_of_record_index_id,
+)
+from hudi_table_services.hudi_format.metadata_table.records import RecordFormat
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.metadata_table import MetadataRecord, RecordLocation
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.storage.clock import Clock
+from hudi_table_services.storage.damage import naming
+from hudi_table_services.storage.metadata_table import completeness
+from hudi_table_services.storage.metadata_table.base_files import open_base_file
+from hudi_table_services.storage.metadata_table.checked_partition import (
+    CheckedPartition,
+    open_checked_partition,
+)
+from hudi_table_services.storage.metadata_table.unusable import (
+    Reason,
+    UnusableError,
+    UnusableMetadataTable,
+    some,
+    usable_or_reason,
+)
+from hudi_table_services.storage.stores.storage import Storage
+
+
+@dataclass(frozen=True, slots=True)
+class RecordIndexGroups:
+    """Some file groups of the record index, with consecutive numbers. Spark tasks may receive them."""
+
+    _files: CheckedPartition
+
+    @property
+    def count(self) -> int:
+        """Number of the file groups."""
+        return len(self._files.slices)
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of their base files and log files."""
+        bases = sum(s.base_file.size_bytes for s in self._files.slices if s.base_file is not None)
+        return bases + self._files.reader.log_bytes
+
+    def part(self, start: int, stop: int) -> "RecordIndexGroups":
+        """The file groups from position `start` to before position `stop`."""
+        return RecordIndexGroups(replace(self._files, slices=self._files.slices[start:stop]))
+
+    def locate(self, keys: Sequence[frozenset[bytes]]) -> set[FileGroupId] | UnusableMetadataTable:
+        """File groups of the table in which the record index locates the keys, or why the index cannot be used.
+
+        Some of them may not be live: after a write that replaced file groups, Hudi deletes only the keys that the write
+        did not write again.
+
+        Memory: the keys, and the log files of one file group. Equal records are decoded once, because a record does not
+        contain its key, and a commit writes equal records for all keys of a file group.
+
+        Args:
+            keys: for each of these file groups, the keys that belong to it, as UTF-8.
+
+        Raises:
+            StorageError: a request failed for another reason than a missing file.
+        """
+
+        def read() -> set[FileGroupId]:
+            pairs = zip(self._files.slices, keys, strict=True)
+            found = (_located(self._files, file_slice, wanted) for file_slice, wanted in pairs if wanted)
+            return set().union(*found)
+
+        return usable_or_reason(read)
+
+
+def open_record_index(
+    storage: Storage, config: TableConfig, timeline: Timeline, clock: Clock
+) -> RecordIndexGroups | UnusableMetadataTable:
+    """Open the record index in the state that the timeline of the table shows, or return why it cannot be used.
+
+    A record index that lacks a key would lead to a duplicate row. So it is refused like a listing
+    (`list_from_metadata_table`), and if a compaction merged a write that completed after the timeline was loaded: the
+    write may have moved keys to file groups that the timeline does not show.
+
+    Args:
+        config: properties of the table, read before the timeline or after it.
+        timeline: active timeline of the table. It must be loaded before this call.
+
+    Raises:
+        StorageError: a request failed for another reason than a missing file.
+    """
+    return usable_or_reason(lambda: _opened(storage, config, timeline, clock))
+
+
+def _opened(storage: Storage, config: TableConfig, timeline: Timeline, clock: Clock) -> RecordIndexGroups:
+    found = open_checked_partition(storage, config, timeline, clock, RECORD_INDEX)
+    ids = [s.file_group_id.file_id for s in found.slices]
+    if not ids:
+        raise UnusableError(Reason.DAMAGED, f"`{RECORD_INDEX}` has no file group.")
+    if any(partition_of_record_index_id(file_id) is not None for file_id in ids):
+        raise UnusableError(
+            Reason.UNSUPPORTED, f"`{RECORD_INDEX}` has file groups for each partition of the table."
+        )
+    merged = completeness.merged_later_instants(found.table, found.slices)
+    if merged:
+        raise UnusableError(Reason.CHANGED, f"A compaction merged {some(merged)}, which completed later.")
+    return RecordIndexGroups(found.without_timelines())
+
+
+def _located(index: CheckedPartition, file_slice: FileSlice, keys: frozenset[bytes]) -> set[FileGroupId]:
+    changes = index.changes_of(file_slice, keys.__contains__)
+    changed = (change.applied(key, None) for key, change in changes.by_key.items())
+    found = {_location(record) for record in changed if record is not None}
+    unchanged = keys.difference(changes.by_key)
+    if file_slice.base_file is not None and unchanged:
+        found.update(map(_location, _different_records(index, file_slice, unchanged)))
+    return found
+
+
+def _different_records(
+    index: CheckedPartition, file_slice: FileSlice, keys: frozenset[bytes]
+) -> Iterator[MetadataRecord]:
+    with open_base_file(index.table, file_slice) as (reader, path), naming(path):
+        values: dict[bytes, bytes] = {value: key for key, value in reader.find(keys)}
+        if values:
+            record_format = RecordFormat(reader.schema)
+            yield from (record_format.decode((key, value)) for value, key in values.items())
+
+
+def _location(record: MetadataRecord) -> FileGroupId:
+    if not isinstance(record.payload, RecordLocation):
+        raise MalformedMetadataError(
+            f"`{RECORD_INDEX}` of the metadata table has a record {record.key[:80]!r} of type "
+            f"{record.record_type.name}."
+        )
+    return FileGroupId(record.payload.partition_path, record.payload.file_id)

@@ -1,0 +1,78 @@
+"""Why a metadata table cannot be used. A caller then reads the table itself: a wrong answer would lose rows."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeVar
+
+from hudi_table_services.errors import (
+    CorruptTableError,
+    ObjectNotFoundError,
+    TableNotFoundError,
+    UnsupportedTableError,
+)
+
+_SHOWN = 3
+_Result = TypeVar("_Result")
+
+
+class Reason(Enum):
+    """Why a partition of a metadata table cannot be used."""
+
+    NOT_LISTED = "the properties of the table do not list the partition"
+    BEING_BUILT = "a writer is building the partition"
+    ABSENT = "the properties of the table list it, but it does not exist"
+    UNSUPPORTED = "it has a version, codec or kind of block that this release does not read"
+    DAMAGED = "files of it are damaged, lost or contradict each other"
+    BEHIND = "it lacks completed instants of the table"
+    AHEAD = "it has instants that the table does not have"
+    CHANGED = "a writer changed it during the reading"
+
+
+@dataclass(frozen=True, slots=True)
+class UnusableMetadataTable:
+    """The answer of a metadata table that cannot be used.
+
+    Attributes:
+        message: sentence with the details, for logs and reports.
+        path: the file that is the cause, relative to the base path; empty if it is not one file.
+    """
+
+    reason: Reason
+    message: str
+    path: str = ""
+
+
+class UnusableError(Exception):
+    """Ends the reading of a metadata table. `usable_or_reason` turns it into a value."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def usable_or_reason(read: Callable[[], _Result]) -> _Result | UnusableMetadataTable:
+    """The result of a function that reads a metadata table, or the reason why it cannot be used.
+
+    Raises:
+        StorageError: a request failed for another reason than a missing file.
+    """
+    try:
+        return read()
+    except UnusableError as error:
+        return UnusableMetadataTable(error.reason, str(error))
+    except TableNotFoundError as error:
+        return UnusableMetadataTable(Reason.ABSENT, error.message)
+    except UnsupportedTableError as error:
+        return UnusableMetadataTable(Reason.UNSUPPORTED, error.message, error.path)
+    except CorruptTableError as error:
+        return UnusableMetadataTable(Reason.DAMAGED, error.message, error.path)
+    except ObjectNotFoundError as error:
+        return UnusableMetadataTable(Reason.CHANGED, error.message, error.path)
+
+
+def some(names: Collection[str]) -> str:
+    """The first names in alphabetical order, and the number of the others; ``none`` for no names."""
+    shown = sorted(names)[:_SHOWN]
+    more = len(names) - len(shown)
+    return (", ".join(shown) or "none") + (f" and {more} more" if more else "")

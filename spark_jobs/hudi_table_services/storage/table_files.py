@@ -1,0 +1,141 @@
+"""List the data files of a table: from its metadata table if that is cheaper and can be trusted, else from folders.
+
+Planners, sensors, pages and the checks of writes list with this module. Its listing contains only data files of
+completed instants when it comes from the metadata table, so these searches list the folders themselves
+(`storage.file_listing`):
+
+- orphans, leftovers, copies and foreign files, and files of one instant that an undo deletes: the metadata table does
+  not list files of instants that are not completed, and files that Hudi did not write;
+- lost files, and predecessors of files that an undo needs: an entry in the metadata table does not prove that the file
+  exists;
+- files that a clean deletes or protects, and files of a savepoint: an error in the metadata table would delete rows for
+  good, while an error in a plan or a page lasts until the next one. The preview of a clean lists folders too, so that
+  it names the files that the clean deletes, for example those of retried tasks.
+"""
+
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.storage.clock import Clock
+from hudi_table_services.storage.file_listing import list_partitions
+from hudi_table_services.storage.metadata_table.table_listing import (
+    ListedTable,
+    ListingOutcome,
+    list_from_metadata_table,
+)
+from hudi_table_services.storage.metadata_table.unusable import Reason, UnusableMetadataTable
+from hudi_table_services.storage.stores.storage import Storage, StoredObject
+
+_LOG = logging.getLogger(__name__)
+
+FEW_PARTITIONS = 10
+"""From this number of wanted partitions on, the metadata table is read.
+
+One folder costs one LIST. The metadata table costs 2 LIST and about 5 GET (its properties, its newest compaction, 3
+ranges of the base file), and 2 GET for each write since that compaction. So it pays from about 10 folders on. A listing
+of the whole table always reads it, because the number of folders is not known before they are listed."""
+
+
+class Source(Enum):
+    """Where a listing comes from."""
+
+    METADATA_TABLE = "metadata table"
+    FOLDERS = "folders"
+
+
+@dataclass(frozen=True, slots=True)
+class TableListing:
+    """The files of the partitions of a table.
+
+    Attributes:
+        files: partition path → files, sorted by path. See `list_partitions` and `ListedTable` for their differences:
+            files from the metadata table have no time of last change, and only data files of completed instants are
+            among them.
+        refusal: why the metadata table was not used; None if it was used, or if it was not read at all.
+    """
+
+    files: Mapping[str, tuple[StoredObject, ...]]
+    source: Source
+    refusal: UnusableMetadataTable | None = None
+
+
+def list_table(
+    storage: Storage,
+    config: TableConfig,
+    timeline: Timeline,
+    clock: Clock,
+    partitions: Collection[str] | None = None,
+    *,
+    metadata_enable: bool | None = None,
+) -> TableListing:
+    """List a table from its metadata table, or from its folders; never from both.
+
+    If the properties list a metadata table that cannot be used, one warning names the reason.
+
+    Args:
+        config: properties of the table, read before the timeline or after it.
+        timeline: active timeline of the table. It must be loaded before this call.
+        partitions: list only these partitions; those that do not exist are left out. None lists all partitions.
+        metadata_enable: ``hoodie.metadata.enable`` of the request; False lists folders.
+
+    Raises:
+        StorageError: a request failed for another reason than a missing file.
+    """
+    if metadata_enable is False or (partitions is not None and len(partitions) < FEW_PARTITIONS):
+        return TableListing(list_partitions(storage, partitions), Source.FOLDERS)
+    outcome = _from_metadata_table(storage, config, timeline, clock, partitions)
+    if isinstance(outcome, ListedTable):
+        return TableListing(outcome.files, Source.METADATA_TABLE)
+    if outcome.reason not in _UNUSED:
+        _warn(storage, outcome)
+    return TableListing(list_partitions(storage, partitions), Source.FOLDERS, outcome)
+
+
+def _from_metadata_table(
+    storage: Storage,
+    config: TableConfig,
+    timeline: Timeline,
+    clock: Clock,
+    partitions: Collection[str] | None,
+) -> ListingOutcome:
+    """List twice if need be: compaction, cleaning or a rollback can change the metadata table between two requests."""
+    outcome = list_from_metadata_table(storage, config, timeline, clock, partitions)
+    if isinstance(outcome, UnusableMetadataTable) and outcome.reason in _PASSING:
+        outcome = list_from_metadata_table(storage, config, timeline, clock, partitions)
+    return outcome
+
+
+def _warn(storage: Storage, refusal: UnusableMetadataTable) -> None:
+    where = f" File: {refusal.path}." if refusal.path else ""
+    _LOG.warning(
+        "The metadata table of %s is not used, and folders are listed instead: %s. %s%s %s",
+        storage.uri,
+        refusal.reason.value,
+        refusal.message,
+        where,
+        _CURES[refusal.reason],
+    )
+
+
+_UNUSED = frozenset({Reason.NOT_LISTED, Reason.BEING_BUILT})
+"""Reasons that are no fault: readers need not use a metadata table that the properties do not offer."""
+
+_PASSING = frozenset({Reason.CHANGED, Reason.DAMAGED, Reason.BEHIND, Reason.AHEAD})
+"""Reasons that a second reading may not find, because a writer changed the metadata table during the first."""
+
+_REBUILD = (
+    "Unless a writer changed the table at the same time, build the metadata table again with "
+    "rebuild_metadata_table.py."
+)
+_CURES: Mapping[Reason, str] = {
+    Reason.ABSENT: _REBUILD,
+    Reason.DAMAGED: _REBUILD,
+    Reason.BEHIND: _REBUILD,
+    Reason.AHEAD: _REBUILD,
+    Reason.CHANGED: "If this happens often, let the metadata table retain more commits.",
+    Reason.UNSUPPORTED: "Build the metadata table again with rebuild_metadata_table.py.",
+}

@@ -1,0 +1,84 @@
+"""Checks of a metadata table before a job changes the table."""
+
+from collections.abc import Collection, Mapping
+
+from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
+from hudi_table_services.hudi_format.metadata_table import file_groups
+from hudi_table_services.model.metadata_table import IndexDefinition
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.options.keys.writing import METADATA_ENABLE
+from hudi_table_services.planning.metadata_table.grouping import MAINTAINED
+from hudi_table_services.storage.metadata_table import completeness
+from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
+from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import METADATA_TABLE
+
+_IS_PARTITIONED = "isPartitioned"
+_REBUILD = "rebuild_metadata_table.py"
+_SHOWN = 3
+
+
+def has_partitioned_record_index(storage: Storage, config: TableConfig) -> bool:
+    """Whether the record index has file groups for each partition of the table; no job can update such an index.
+
+    Raises:
+        CorruptTableError: the definitions of the indexes cannot be read.
+    """
+    if file_groups.RECORD_INDEX not in config.metadata_partitions:
+        return False
+    return defines_partitioned_record_index(read_index_definitions(storage))
+
+
+def defines_partitioned_record_index(definitions: Mapping[str, IndexDefinition]) -> bool:
+    """As `has_partitioned_record_index`, for definitions that the caller has read."""
+    definition = definitions.get(file_groups.RECORD_INDEX)
+    return definition is not None and definition.options.get(_IS_PARTITIONED) == "true"
+
+
+def unmaintained_indexes(config: TableConfig) -> tuple[str, ...]:
+    """The indexes in the properties of a table that this release cannot update because of their kind."""
+    return tuple(name for name in config.metadata_partitions if name not in MAINTAINED)
+
+
+def require_maintainable(config: TableConfig) -> None:
+    """Raise UnsupportedTableError if the metadata table has an index that this release cannot update.
+
+    Args:
+        config: properties of the table.
+    """
+    if being_built := config.inflight_metadata_partitions:
+        raise UnsupportedTableError(
+            f"A writer is building the index {being_built[0]} of the metadata table.",
+            hint=f"Wait until the index is built. If its writer is dead, drop the index with {_REBUILD} "
+            f"--drop {being_built[0]}.",
+        )
+    unknown = unmaintained_indexes(config)
+    if unknown:
+        raise UnsupportedTableError(
+            f"The metadata table has the index {unknown[0]}, which this release cannot update; a commit that leaves "
+            "the index stale would lose rows for every reader that uses it.",
+            hint=f"Drop this index with {_REBUILD} --drop {unknown[0]}; a write of Hudi with this index builds it "
+            f"again. {METADATA_ENABLE}=false switches the whole metadata table off, with all of its indexes.",
+        )
+
+
+def require_current(table: MetadataTable, *, ignore: Collection[str]) -> None:
+    """Refuse to add a change to a metadata table that does not describe the table as it is.
+
+    Args:
+        ignore: requested times of instants that the caller is going to complete.
+
+    Raises:
+        CorruptTableError: the metadata table lacks a completed instant of the table, because a writer ignored it.
+    """
+    missing = [time for time in completeness.missing_instants(table) if time not in ignore]
+    if not missing:
+        return
+    more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+    raise CorruptTableError(
+        f"The metadata table lacks completed instants of the table: {', '.join(missing[:_SHOWN])}{more}. A writer "
+        "ignored the metadata table, and readers that use it lose rows.",
+        path=METADATA_TABLE,
+        hint=f"Build the metadata table again with {_REBUILD}, or switch it off with {METADATA_ENABLE}=false.",
+    )
