@@ -100,7 +100,7 @@ def clear_run(page: "Page", stack: AirflowStack, run_id: str) -> None:
 def starts_of_loads(api: AirflowApi) -> dict[str, str]:
     """Map each successful run to the start of the latest attempt of its task.
 
-    Airflow sometimes sets the number of tries of a reprocessed run back to 1, so the number does not count the attempts.
+    Airflow sometimes sets the number of tries of a reprocessed run back to 1, so attempts are not counted by tries.
     """
     done = [run["dag_run_id"] for run in api.runs("turns") if run["state"] == "success"]
     return {run_id: api.task_instances("turns", run_id)["load"]["start_date"] for run_id in done}
