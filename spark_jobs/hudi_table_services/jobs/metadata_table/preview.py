@@ -24,7 +24,6 @@ from hudi_table_services.planning.metadata_table.build_estimate import BuildFact
 from hudi_table_services.planning.metadata_table.build_plan import (
     BuildPlan,
     dropped_with,
-    group_count,
     plan_build,
 )
 from hudi_table_services.planning.metadata_table.indexed_columns import indexed_columns
@@ -111,7 +110,7 @@ def _expected(name: str, facts: BuildFacts, settings: BuildSettings) -> Metadata
     if name == RECORD_INDEX:
         groups = settings.record_index.group_count(int(facts.live_files * facts.rows_of_a_file))
     else:
-        groups = group_count(name)
+        groups = settings.group_count(name)
     estimate = estimate_partition(name, groups, facts)
     return MetadataPartitionReport(
         name=name, file_groups=groups, records=estimate.records, size_bytes=estimate.size_bytes

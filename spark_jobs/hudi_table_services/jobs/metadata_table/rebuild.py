@@ -19,7 +19,6 @@ from hudi_table_services.execution.metadata_table.data_file_facts import DataFil
 from hudi_table_services.hudi_format.metadata_table.file_groups import FILES
 from hudi_table_services.jobs.metadata_table.preview import preview_report
 from hudi_table_services.options.metadata_table import MetadataTableOptions, resolve_metadata_table_options
-from hudi_table_services.planning.metadata_table.build_plan import RecordIndexSize
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.stores.factory import open_storage
@@ -74,16 +73,7 @@ class _RebuildJob:
         self._table = table
         self._reader = reader
         self._watch = Stopwatch()
-        self._settings = BuildSettings(
-            columns=options.columns,
-            max_columns=options.max_columns,
-            record_index=RecordIndexSize(
-                min_groups=options.min_groups,
-                max_groups=options.max_groups,
-                growth_factor=options.growth_factor,
-                max_group_bytes=options.max_group_bytes,
-            ),
-        )
+        self._settings = BuildSettings.of(options.indexes)
 
     def run(self) -> JobResult:
         if self._request.preview:
