@@ -35,6 +35,7 @@ from hudi_table_services.jobs.clustering.execute import execute_clustering
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 from hudi_table_services.jobs.health.table_health import table_health
 from hudi_table_services.jobs.writing.upsert import upsert
+from support.without_metadata_table import options_of_new_table
 
 SHARED_KEYS = 40
 HISTORY = 7
@@ -87,6 +88,7 @@ def write(
         ordering_field="ts",
         options={
             "hoodie.parquet.small.file.limit": "0",
+            **options_of_new_table(Path(base_path)),
             **{key.replace("__", "."): value for key, value in options.items()},
         },
     )
