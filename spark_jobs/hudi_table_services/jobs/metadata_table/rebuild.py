@@ -21,6 +21,7 @@ from hudi_table_services.jobs.metadata_table.preview import preview_report
 from hudi_table_services.options.metadata_table import MetadataTableOptions, resolve_metadata_table_options
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.locks.lock import TableLock
+from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
@@ -93,6 +94,9 @@ class _RebuildJob:
     def _rebuild(self, lock: TableLock) -> MetadataTableReport:
         before = read_table_config(self._table.storage).metadata_partitions
         dropped: tuple[str, ...] = ()
+        if self._request.builds:
+            # Damaged definitions prevent the build, so nothing must be dropped before.
+            read_index_definitions(self._table.storage)
         if self._request.drop:
             with self._watch.phase("drop"):
                 names = (FILES,) if ALL in self._request.drop else self._request.drop

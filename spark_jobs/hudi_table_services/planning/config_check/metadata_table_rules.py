@@ -74,6 +74,21 @@ def _metadata_table_stale(settings: Settings) -> Iterator[Problem]:
 
 
 @config_rule(
+    "index-definitions-damaged",
+    Severity.ERROR,
+    "the file with the definitions of the table's indexes cannot be read: every change of the table fails",
+    source=_DOCS,
+)
+def _index_definitions_damaged(settings: Settings) -> Iterator[Problem]:
+    if settings.table is not None and settings.table.definitions_damage and not settings.is_off(_METADATA):
+        yield Problem(
+            properties=(_PARTITIONS,),
+            reason=settings.table.definitions_damage,
+            cure=settings.table.definitions_cure,
+        )
+
+
+@config_rule(
     "metadata-table-deleted",
     Severity.WARNING,
     f"the table has a metadata table and {_METADATA} is `false`: the first change by a job deletes the metadata table "
@@ -173,6 +188,7 @@ def _metadata_compaction_after_archival(settings: Settings) -> Iterator[Problem]
 
 METADATA_TABLE_RULES = (
     _metadata_table_stale,
+    _index_definitions_damaged,
     _metadata_table_deleted,
     _metadata_settings_differ,
     _metadata_index_without_table,
