@@ -9,6 +9,7 @@ from hudi_table_services.commits.metadata_table_building.contents import (
     read_contents,
 )
 from hudi_table_services.commits.metadata_table_building.first_instants import creates_partitions
+from hudi_table_services.commits.metadata_table_building.lost_partitions import lost_partitions
 from hudi_table_services.commits.metadata_table_building.new_partition import NewPartition
 from hudi_table_services.commits.metadata_table_building.new_record_index import new_record_index
 from hudi_table_services.commits.metadata_table_building.pending_writes import refuse_pending_writes
@@ -101,6 +102,7 @@ def metadata_table_state(table: TableAccess, config: TableConfig) -> MetadataTab
         listed=config.metadata_partitions,
         being_built=config.inflight_metadata_partitions,
         can_grow=_can_grow(table, config),
+        lost=lost_partitions(table.storage),
     )
 
 

@@ -59,6 +59,7 @@ def preview_report(
         state,
         listed=tuple(name for name in state.listed if name not in dropped),
         being_built=tuple(name for name in state.being_built if name not in dropped),
+        lost=tuple(name for name in state.lost if FILES not in names and name not in request.drop),
     )
     plan = plan_build(state, request.partitions)
     content = load_content(table)
