@@ -35,7 +35,7 @@ from hudi_table_services.jobs.clustering.execute import execute_clustering
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 from hudi_table_services.jobs.health.table_health import table_health
 from hudi_table_services.jobs.writing.upsert import upsert
-from support.without_metadata_table import options_of_new_table
+from support.metadata_table.without_metadata_table import options_of_new_table
 
 SHARED_KEYS = 40
 HISTORY = 7

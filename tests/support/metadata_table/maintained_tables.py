@@ -57,8 +57,8 @@ from hudi_table_services.tables.table import TableAccess
 from support.faulty_storage import Crash, FaultyStorage
 from support.fixed_clock import FixedClock
 from support.metadata_table.built_tables import build, records_in
+from support.metadata_table.without_metadata_table import NO_METADATA_TABLE
 from support.small_tables import SmallTable, base_file_name
-from support.without_metadata_table import NO_METADATA_TABLE
 
 A, B, C = FileGroupId("a", "f1-0"), FileGroupId("b", "f2-0"), FileGroupId("c", "f3-0")
 START = datetime.now(timezone.utc) - timedelta(days=1)

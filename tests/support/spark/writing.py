@@ -29,7 +29,7 @@ from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from judges.hudi_rs import read_snapshot
 from judges.table_files import files_below
-from support.without_metadata_table import options_of_new_table
+from support.metadata_table.without_metadata_table import options_of_new_table
 
 Row = tuple[str, int, str, float | None]
 """Record key, ordering value, partition path and payload."""

@@ -21,8 +21,8 @@ from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.tables.table import TableAccess
 from support.fixed_clock import FixedClock
+from support.metadata_table.without_metadata_table import NO_METADATA_TABLE
 from support.small_tables import SmallTable, base_file_name
-from support.without_metadata_table import NO_METADATA_TABLE
 
 EMPTY = CommitMetadata(operation_type=WriteOperation.UPSERT, partition_to_write_stats={})
 

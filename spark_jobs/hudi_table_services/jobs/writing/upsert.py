@@ -250,8 +250,7 @@ class _UpsertJob:
             clear_pending_writes(table, self._lock(), self._request.request_id, policy)
 
     def _settings(self, config: TableConfig | None, source: "DataFrame | None") -> WriteSettings:
-        schema_json = load_snapshot(self._storage, ()).schema_json if config is not None else None
-        self._schema_json = schema_json
+        schema_json = self._schema_json = load_snapshot(self._storage, ()).schema_json if config else None
         batch_schema = schema_from_spark_json(source.schema.jsonValue()) if source is not None else _NO_ROWS
         key_generator = self._key_generator(config)
         return derive_settings(self._options, config, schema_json, key_generator, batch_schema)
@@ -377,9 +376,8 @@ class _UpsertJob:
         with self._staging_area(table) as staging, attempt_on as attempt:
             attempt.start(metadata)
             wanted = facts_to_collect(table, extra[SCHEMA_KEY], staging.folder)
-            facts = collected_facts(
-                self._spark, self._storage, wanted, [], replaced_slices(snapshot, replaced)
-            )
+            gone = replaced_slices(snapshot, replaced)
+            facts = collected_facts(self._spark, self._storage, wanted, [], gone)
             instant = attempt.complete(metadata, facts=facts)
             self._report.warn(*attempt.warnings)
         return self._report.partitions_deleted(snapshot, replaced, instant)

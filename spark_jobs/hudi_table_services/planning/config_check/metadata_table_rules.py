@@ -10,6 +10,7 @@ from hudi_table_services.options.keys.metadata_table import (
     COMPACT_DELTA_COMMITS,
     CREATE_BLOOM_FILTERS,
     CREATE_COLUMN_STATS,
+    CREATE_PARTITION_STATS,
     CREATE_RECORD_INDEX,
 )
 from hudi_table_services.options.keys.writing import INDEX_TYPE, METADATA_ENABLE
@@ -21,7 +22,7 @@ _PARTITIONS = "hoodie.table.metadata.partitions"
 _BEING_BUILT = f"{_PARTITIONS}.inflight"
 _RECORD_INDEX = "record_index"
 _COLUMN_STATS = CREATE_COLUMN_STATS.key
-_PARTITION_STATS = "hoodie.metadata.index.partition.stats.enable"
+_PARTITION_STATS = CREATE_PARTITION_STATS.key
 _NEEDS_METADATA_TABLE = (
     _COLUMN_STATS,
     _PARTITION_STATS,

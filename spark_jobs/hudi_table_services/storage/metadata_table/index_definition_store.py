@@ -8,12 +8,13 @@ from hudi_table_services.hudi_format.metadata_table.index_definitions import (
     decode_index_definitions,
 )
 from hudi_table_services.model.metadata_table import IndexDefinition
+from hudi_table_services.options.keys.metadata_index import COLUMN_STATS_COLUMNS
 from hudi_table_services.storage.stores.storage import Storage
 
 _CURE = (
     "Restore the file from a backup. Without a backup, delete the file and run rebuild_metadata_table.py: the job "
-    "builds the indexes again. Columns in hoodie.metadata.index.column.stats.column.list get statistics; without this "
-    "key, Hudi's default columns get them."
+    f"builds the indexes again. Columns in {COLUMN_STATS_COLUMNS} get statistics; without this key, Hudi's default "
+    "columns get them."
 )
 
 
