@@ -200,7 +200,7 @@ def main(folder: str, role: str, *numbers: str) -> None:
     if role == "seed":
         version = os.environ["LOOP_TABLE_VERSION"]
         for number in range(HISTORY):
-            # The law concerns rows and files; this process cannot import `support.metadata_table`, which has the reasons.
+            # See `support/metadata_table/without_metadata_table.py`, which this process cannot import.
             options = {"hoodie__write__table__version": version, "hoodie__metadata__enable": "false"}
             write(spark, base_path, f"seed-{number}", seed_rows(), **options)
     else:
