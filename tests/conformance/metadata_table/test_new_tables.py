@@ -1,28 +1,31 @@
 """The metadata table that the first write of this project creates: Hudi uses it without building a partition again.
 
-Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on version 9, with their own defaults; hudi-rs also reads the
-tables of version 9.
+Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on versions 8 and 9, with their own defaults; hudi-rs also reads
+the tables of versions 8 and 9.
 """
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hudi_table_services.contract.result import JobResult
 from hudi_table_services.storage.stores.factory import open_storage
 from judges.engine import Engine
 from judges.indexed_tables import INDEXES
 from judges.indexed_tables import write as write_through_index
 from judges.metadata_check import assert_describes_the_table
 from judges.metadata_readers import assert_read
-from judges.oracle import EDGES, V6_OLD, Oracle
-from judges.rows import PLAIN, as_table, assert_rows_equal, merged, some_rows
+from judges.oracle import EDGES, V6_OLD, V8, V9, Oracle
+from judges.rows import PLAIN, Row, as_table, assert_rows_equal, merged, some_rows
 from judges.table_files import files_below, properties
 from support.depth import IS_ALL, cases
 from support.fail_points import tried
 from support.faulty_storage import Crash, FaultyStorage
 
 METADATA = Path(".hoodie/metadata")
-DEFAULTS = {6: "files", 9: "column_stats,files,partition_stats"}
+STATISTICS = "column_stats,files,partition_stats"
+DEFAULTS = {6: "files", 8: STATISTICS, 9: STATISTICS}
 RECORD_INDEX = {name: value for name, value in INDEXES.items() if "record" in name}
 
 
@@ -31,6 +34,13 @@ def hudi_defaults(oracle: Oracle) -> dict[str, str]:
     options = oracle.options("t")
     del options["hoodie.metadata.enable"]
     return options
+
+
+def we_write(engine: Engine, base_path: Path, rows: list[Row], oracle: Oracle, **more: Any) -> JobResult:
+    table = as_table(rows, PLAIN)
+    return engine.write(
+        base_path, table, version=oracle.table_version, has_default_metadata_table=True, **more
+    )
 
 
 def contents(base_path: Path) -> dict[str, bytes]:
@@ -64,13 +74,13 @@ def assert_not_built_again(base_path: Path, before: dict[str, bytes]) -> None:
     assert all(time.startswith("2") for time in added), "Hudi initialised a partition again"
 
 
-@pytest.mark.parametrize("oracle", EDGES, ids=str)
+@pytest.mark.parametrize("oracle", cases([V6_OLD, V8, V9], EDGES))
 def test_hudi_and_we_write_in_turns_to_a_table_that_our_first_write_created(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "t"
     rows = some_rows(range(20), 1, PLAIN)
-    engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version)
+    we_write(engine, base_path, rows, oracle)
     model = merged({}, rows)
     assert partitions(base_path) == DEFAULTS[oracle.table_version]
     assert_read(judge, base_path, model, oracle)
@@ -85,7 +95,7 @@ def test_hudi_and_we_write_in_turns_to_a_table_that_our_first_write_created(
         assert_read(judge, base_path, model, oracle)
 
         rows = some_rows(range(15, 30 + turn), turn + 1, PLAIN)
-        engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version)
+        we_write(engine, base_path, rows, oracle)
         model = merged(model, rows)
         assert_read(judge, base_path, model, oracle)
 
@@ -99,12 +109,7 @@ def test_hudi_uses_an_empty_record_index_of_our_first_write(
     model = {}
     for version, first in enumerate((0, 10), start=1):
         rows = some_rows(range(first, first + 15), version, PLAIN)
-        result = engine.write(
-            base_path,
-            as_table(rows, PLAIN),
-            version=oracle.table_version,
-            options={**RECORD_INDEX, **lookup},
-        )
+        result = we_write(engine, base_path, rows, oracle, options={**RECORD_INDEX, **lookup})
         assert result.warnings == ()
         model = merged(model, rows)
     assert "record_index" in partitions(base_path)
@@ -147,12 +152,12 @@ def test_hudi_completes_the_metadata_table_of_a_first_write_that_died(
     judge, version = hudi(oracle.release), oracle.table_version
     rows, theirs = some_rows(range(8), 1, PLAIN), some_rows(range(4, 12), 2, PLAIN)
     trial = FaultyStorage(open_storage(str(tmp_path / "trial"), {}))
-    engine.write(tmp_path / "trial", as_table(rows, PLAIN), version=version, storage=trial)
+    we_write(engine, tmp_path / "trial", rows, oracle, storage=trial)
     for number in points(trial.log):
         base_path = tmp_path / f"t{number}"
         dying = FaultyStorage(open_storage(str(base_path), {}), number)
         with pytest.raises(Crash):
-            engine.write(base_path, as_table(rows, PLAIN), version=version, request_id="same", storage=dying)
+            we_write(engine, base_path, rows, oracle, request_id="same", storage=dying)
         (base_path / ".hoodie" / "lock").unlink(missing_ok=True)
         for heartbeat in files_below(base_path / ".hoodie" / ".heartbeat"):
             heartbeat.unlink()
@@ -160,7 +165,7 @@ def test_hudi_completes_the_metadata_table_of_a_first_write_that_died(
         assert partitions(base_path) == DEFAULTS[version], trial.log[number - 1]
         assert_read(judge, base_path, merged({}, theirs), oracle)
 
-        engine.write(base_path, as_table(rows, PLAIN), version=version, request_id="same")
+        we_write(engine, base_path, rows, oracle, request_id="same")
         model = merged(merged({}, rows), theirs)
         assert_describes_the_table(base_path)
         for enable in ("true", "false"):
