@@ -34,7 +34,7 @@ from hudi_table_services.storage.metadata_table.table_listing import ListedTable
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE, read_table_config, update_properties
-from support.depth import by_depth
+from support.depth import by_depth, cases
 from support.failing_calls import FailingCalls, OutageError
 from support.faulty_storage import Crash, FaultyStorage, crashes_everywhere
 from support.metadata_table.built_tables import records_in
@@ -59,15 +59,7 @@ from support.small_tables import SmallTable
 VERSIONS = pytest.mark.parametrize(
     "version", [TableVersion.V6, TableVersion.V8, TableVersion.V9], ids=lambda v: v.name
 )
-CRASHING = pytest.mark.parametrize(
-    "version",
-    [
-        TableVersion.V6,
-        pytest.param(TableVersion.V8, marks=pytest.mark.thorough),
-        TableVersion.V9,
-    ],
-    ids=lambda v: v.name,
-)
+EVERY_VERSION = (TableVersion.V6, TableVersion.V8, TableVersion.V9)
 DEFAULTS = {
     TableVersion.V6: {FILES},
     TableVersion.V8: {FILES, COLUMN_STATS, PARTITION_STATS},
@@ -330,7 +322,7 @@ def test_a_failed_creation_prevents_the_write_and_the_next_write_creates_the_met
     assert failures > 20 // every
 
 
-@CRASHING
+@pytest.mark.parametrize("version", cases(EVERY_VERSION, [TableVersion.V9], lambda v: v.name))
 @pytest.mark.parametrize("next_write", ["by default", "false"])
 def test_the_next_write_completes_or_uses_what_a_dead_first_write_left(
     version: TableVersion, next_write: str
@@ -369,7 +361,7 @@ def test_the_next_write_completes_or_uses_what_a_dead_first_write_left(
     assert next_write == "false" or len(seen) == len(DEFAULTS[version]) + 1
 
 
-@CRASHING
+@pytest.mark.parametrize("version", cases(EVERY_VERSION, [TableVersion.V6], lambda v: v.name))
 def test_a_retry_of_a_first_write_that_died_writes_the_rows_once(version: TableVersion) -> None:
     start = new_table(version)
     places = crashes_everywhere(
