@@ -69,9 +69,11 @@ def create_before_first_write(table: TableAccess, lock: TableLock) -> tuple[str,
     if config.inflight_metadata_partitions or set(wanted) <= set(config.metadata_partitions):
         return ()
     if timeline.pending:
+        if config.metadata_partitions or table.metadata.enable:  # `create_after_write` tries again
+            return ()
         pending = timeline.pending[0]
         reason = f"{pending.action.value} {pending.requested_time} is {pending.state.value}"
-        return () if config.metadata_partitions else (_not_created(reason, f"Run {_REBUILD} to create it."),)
+        return (_not_created(reason, f"Run {_REBUILD} to create it."),)
     _build(table, wanted, lock)
     return ()
 
