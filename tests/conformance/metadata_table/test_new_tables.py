@@ -1,7 +1,7 @@
 """The metadata table that the first write of this project creates: Hudi uses it without building a partition again.
 
 Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on versions 8 and 9, with their own defaults; hudi-rs also reads
-the tables of versions 8 and 9.
+the tables of version 9.
 """
 
 from pathlib import Path
@@ -12,12 +12,13 @@ import pytest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.storage.stores.factory import open_storage
 from judges.engine import Engine
+from judges.hudi_judge import HudiJudge
 from judges.indexed_tables import INDEXES
 from judges.indexed_tables import write as write_through_index
 from judges.metadata_check import assert_describes_the_table
 from judges.metadata_readers import assert_read
 from judges.oracle import EDGES, V6_OLD, V8, V9, Oracle
-from judges.rows import PLAIN, Row, as_table, assert_rows_equal, merged, some_rows
+from judges.rows import PLAIN, Model, Row, as_table, assert_rows_equal, merged, some_rows
 from judges.table_files import files_below, properties
 from support.depth import IS_ALL, by_depth, cases
 from support.fail_points import tried
@@ -59,6 +60,21 @@ def instants(base_path: Path) -> set[str]:
     return {name.split(".")[0].split("_")[0] for name in names}
 
 
+def assert_rows(judge: HudiJudge, base_path: Path, model: Model, oracle: Oracle) -> None:
+    """All readers see the rows.
+
+    In version 8, hudi-rs is left out: Hudi 1.2.0 writes records with the schema of version 9 into a metadata table of
+    version 8, and hudi-rs refuses a metadata table with both schemas (ADR 40).
+    """
+    if oracle.table_version != 8:
+        assert_read(judge, base_path, model, oracle)
+        return
+    assert_describes_the_table(base_path)
+    for enable in ("true", "false"):
+        options = {"hoodie.metadata.enable": enable, "hoodie.enable.data.skipping": enable}
+        assert_rows_equal(judge.read(base_path, options), model, f"{oracle} with {options}")
+
+
 def partitions(base_path: Path) -> str:
     return properties(base_path)["hoodie.table.metadata.partitions"]
 
@@ -83,7 +99,7 @@ def test_hudi_and_we_write_in_turns_to_a_table_that_our_first_write_created(
     we_write(engine, base_path, rows, oracle)
     model = merged({}, rows)
     assert partitions(base_path) == DEFAULTS[oracle.table_version]
-    assert_read(judge, base_path, model, oracle)
+    assert_rows(judge, base_path, model, oracle)
 
     for turn in by_depth((2,), (2, 4)):
         before = contents(base_path)
@@ -92,12 +108,12 @@ def test_hudi_and_we_write_in_turns_to_a_table_that_our_first_write_created(
         model = merged(model, rows)
         assert_not_built_again(base_path, before)
         assert partitions(base_path) == DEFAULTS[oracle.table_version]
-        assert_read(judge, base_path, model, oracle)
+        assert_rows(judge, base_path, model, oracle)
 
         rows = some_rows(range(15, 30 + turn), turn + 1, PLAIN)
         we_write(engine, base_path, rows, oracle)
         model = merged(model, rows)
-        assert_read(judge, base_path, model, oracle)
+        assert_rows(judge, base_path, model, oracle)
 
 
 @pytest.mark.parametrize("oracle", cases(EDGES, [V6_OLD]))
