@@ -8,7 +8,9 @@ from hudi_table_services.options.keys.metadata_table import (
     COMPACT_DELTA_COMMITS,
     CREATE_BLOOM_FILTERS,
     CREATE_COLUMN_STATS,
+    CREATE_PARTITIONED_RECORD_INDEX,
     CREATE_RECORD_INDEX,
+    PARTITIONED_INDEX_MIN_GROUPS,
 )
 from hudi_table_services.options.keys.writing import METADATA_ENABLE
 from hudi_table_services.options.metadata_settings_values import (
@@ -32,7 +34,9 @@ def metadata_table_settings(reader: OptionReader) -> MetadataTableSettings:
             column_stats=reader[CREATE_COLUMN_STATS],
             bloom_filters=reader[CREATE_BLOOM_FILTERS],
             record_index=reader[CREATE_RECORD_INDEX],
+            partitioned_record_index=reader[CREATE_PARTITIONED_RECORD_INDEX],
         ),
+        new_partition_groups=reader[PARTITIONED_INDEX_MIN_GROUPS],
     )
 
 

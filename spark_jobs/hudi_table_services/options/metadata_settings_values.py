@@ -30,6 +30,7 @@ class NewIndexes:
     column_stats: bool | None = None
     bloom_filters: bool = False
     record_index: bool = False
+    partitioned_record_index: bool = False
 
 
 _DEFAULT_INDEXES = NewIndexes()
@@ -45,8 +46,11 @@ class MetadataTableSettings:
             True means that a write creates a metadata table if the table has none.
         services: settings of the services of the metadata table.
         new_indexes: indexes of a metadata table that a job creates.
+        new_partition_groups: number of file groups that a partitioned record index gets for a new partition of the
+            table.
     """
 
     enable: bool | None
     services: ServiceSettings
     new_indexes: NewIndexes = _DEFAULT_INDEXES
+    new_partition_groups: int = 1

@@ -1,39 +1,32 @@
 """Checks of a metadata table before a job changes the table."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
 from hudi_table_services.hudi_format.metadata_table import file_groups
-from hudi_table_services.model.metadata_table import IndexDefinition
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.options.keys.writing import METADATA_ENABLE
 from hudi_table_services.planning.metadata_table.grouping import MAINTAINED
+from hudi_table_services.planning.metadata_table.partitioned_record_index import is_partitioned_index
 from hudi_table_services.storage.metadata_table import completeness
 from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE
 
-_IS_PARTITIONED = "isPartitioned"
 _REBUILD = "rebuild_metadata_table.py"
 _SHOWN = 3
 
 
 def has_partitioned_record_index(storage: Storage, config: TableConfig) -> bool:
-    """Whether the record index has file groups for each partition of the table; no job can update such an index.
+    """Whether the table has a record index that has file groups for each partition of the table.
 
     Raises:
         CorruptTableError: the definitions of the indexes cannot be read.
     """
     if file_groups.RECORD_INDEX not in config.metadata_partitions:
         return False
-    return defines_partitioned_record_index(read_index_definitions(storage))
-
-
-def defines_partitioned_record_index(definitions: Mapping[str, IndexDefinition]) -> bool:
-    """As `has_partitioned_record_index`, for definitions that the caller has read."""
-    definition = definitions.get(file_groups.RECORD_INDEX)
-    return definition is not None and definition.options.get(_IS_PARTITIONED) == "true"
+    return is_partitioned_index(read_index_definitions(storage))
 
 
 def unmaintained_indexes(config: TableConfig) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
+from hudi_table_services.errors import CorruptTableError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS, RECORD_INDEX
 from hudi_table_services.hudi_format.metadata_table.index_definitions import PATH
@@ -13,12 +13,12 @@ from hudi_table_services.model.metadata_table import IndexDefinition
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import SCHEMA_KEY, CommitMetadata
 from hudi_table_services.planning.metadata_table.indexed_columns import IndexedColumn, indexed_columns
+from hudi_table_services.planning.metadata_table.partitioned_record_index import is_partitioned_index
 from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.paths import file_name
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.tables.metadata_table import defines_partitioned_record_index
 from hudi_table_services.tables.table import TableAccess
 
 
@@ -76,13 +76,10 @@ class IndexedTable:
             raise CorruptTableError("The table has column statistics, but no commit contains its schema.")
         return indexed_columns(from_avro_json(schema), definition)
 
-    def refuse_partitioned_record_index(self) -> None:
-        """Raise UnsupportedTableError if the record index has file groups for each partition of the table."""
-        if defines_partitioned_record_index(self.definitions):
-            raise UnsupportedTableError(
-                "The metadata table has a record index for each partition, which this release cannot update.",
-                hint=f"Drop this index with rebuild_metadata_table.py --drop {RECORD_INDEX}.",
-            )
+    @property
+    def has_partitioned_record_index(self) -> bool:
+        """Whether the record index has file groups for each partition of the table."""
+        return RECORD_INDEX in self.partitions and is_partitioned_index(self.definitions)
 
     @cached_property
     def column_names(self) -> tuple[str, ...]:

@@ -23,7 +23,12 @@ from hudi_table_services.model.metadata_table import FileStatistics, IndexDefini
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import WriteStat
 from hudi_table_services.planning.metadata_table.bloom_records import bloom_filter_records
-from hudi_table_services.planning.metadata_table.build_plan import BuildPlan, RecordIndexSize, group_count
+from hudi_table_services.planning.metadata_table.build_plan import (
+    BuildPlan,
+    RecordIndexSize,
+    group_count,
+    partitioned_index_size,
+)
 from hudi_table_services.planning.metadata_table.column_stats import column_stat_records
 from hudi_table_services.planning.metadata_table.file_records import first_records
 from hudi_table_services.planning.metadata_table.index_choice import (
@@ -32,6 +37,7 @@ from hudi_table_services.planning.metadata_table.index_choice import (
 )
 from hudi_table_services.planning.metadata_table.indexed_columns import IndexedColumn, indexed_columns
 from hudi_table_services.planning.metadata_table.partition_stats import PartitionFiles, partition_stat_records
+from hudi_table_services.planning.metadata_table.partitioned_record_index import is_partitioned_index
 from hudi_table_services.storage.metadata_table.group_files import write_base_file
 from hudi_table_services.tables.metadata_content import TableContent
 
@@ -46,11 +52,26 @@ class BuildSettings:
         max_columns: number of columns with statistics if neither a list nor a definition exists; None means Hudi's
             default. A number replaces the definition that the table has.
         record_index: settings for the number of file groups of a record index.
+        partitioned_index: the same for each partition of the table, if the record index is partitioned.
+        is_partitioned_index: whether a record index is partitioned; None means as the definition that the table has
+            says, and otherwise no.
     """
 
     columns: tuple[str, ...] = ()
     max_columns: int | None = None
     record_index: RecordIndexSize = field(default_factory=RecordIndexSize)
+    partitioned_index: RecordIndexSize = field(default_factory=partitioned_index_size)
+    is_partitioned_index: bool | None = None
+
+    def record_index_is_partitioned(self, stored: Mapping[str, IndexDefinition]) -> bool:
+        """Whether a new record index is partitioned.
+
+        Args:
+            stored: definitions of the indexes that the table has or had.
+        """
+        if self.is_partitioned_index is not None:
+            return self.is_partitioned_index
+        return is_partitioned_index(stored)
 
     def column_stats_definition(
         self, content: TableContent, version: TableVersion, stored: Mapping[str, IndexDefinition]

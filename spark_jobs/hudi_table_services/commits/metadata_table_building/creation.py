@@ -43,7 +43,7 @@ def create_if_wanted(table: TableAccess, lock: TableLock) -> None:
     except HudiTableServiceError as failure:
         _LOG.warning("The metadata table was not created (%s); the next write tries again.", failure)
         return
-    if table.metadata.new_indexes.record_index:
+    if table.metadata.new_indexes.record_index or table.metadata.new_indexes.partitioned_record_index:
         _LOG.warning(
             "The metadata table was created without a record index. Run %s --partitions record_index.",
             _REBUILD,

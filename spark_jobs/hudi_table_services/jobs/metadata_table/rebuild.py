@@ -83,6 +83,13 @@ class _RebuildJob:
                 growth_factor=options.growth_factor,
                 max_group_bytes=options.max_group_bytes,
             ),
+            partitioned_index=RecordIndexSize(
+                min_groups=options.min_partition_groups,
+                max_groups=options.max_partition_groups,
+                growth_factor=options.growth_factor,
+                max_group_bytes=options.max_group_bytes,
+            ),
+            is_partitioned_index=options.is_partitioned_index,
         )
 
     def run(self) -> JobResult:

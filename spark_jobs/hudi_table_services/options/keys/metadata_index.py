@@ -37,6 +37,13 @@ RECORD_INDEX_MAX_GROUPS = option(
     "hoodie.metadata.record.index.max.filegroup.count",
     services=_SERVICES,
 )
+PARTITIONED_INDEX_MAX_GROUPS = option(
+    "hoodie.metadata.record.level.index.max.filegroup.count",
+    10,
+    "greatest number of file groups of a new partitioned record index for each partition of the table",
+    WholeNumber(least=1),
+    services=_SERVICES,
+)
 RECORD_INDEX_MAX_GROUP_BYTES = option(
     "hoodie.metadata.record.index.max.filegroup.size",
     1 << 30,
@@ -59,6 +66,7 @@ METADATA_INDEX_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         COLUMN_STATS_MAX_COLUMNS,
         RECORD_INDEX_MIN_GROUPS,
         RECORD_INDEX_MAX_GROUPS,
+        PARTITIONED_INDEX_MAX_GROUPS,
         RECORD_INDEX_MAX_GROUP_BYTES,
         RECORD_INDEX_GROWTH,
     ),
