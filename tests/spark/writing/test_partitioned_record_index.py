@@ -1,4 +1,4 @@
-"""Writes to a table with a partitioned record index: the same rows as with SIMPLE, and an index of exactly these rows."""
+"""Writes to a table with a partitioned record index: the rows are those of SIMPLE, and the index has just these."""
 
 import random
 from collections import defaultdict

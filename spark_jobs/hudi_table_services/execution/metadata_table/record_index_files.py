@@ -13,6 +13,7 @@ from hudi_table_services.execution.spark_tasks import map_batches
 from hudi_table_services.hudi_format.metadata_table.keys import file_group_of
 from hudi_table_services.model.metadata_table import MetadataRecord, RecordLocation, RecordType
 from hudi_table_services.model.write_stat import WriteStat
+from hudi_table_services.options.keys.metadata_table import CREATE_PARTITIONED_RECORD_INDEX
 from hudi_table_services.storage.stores.storage import Storage
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class RecordIndexFiles:
         return UnsupportedTableError(
             f"The record key {text} is more than once in the table: in {paths}.",
             hint="A record index needs keys that are unique in the whole table. If yours are unique in each partition, "
-            "build a partitioned record index with hoodie.metadata.record.level.index.enable=true.",
+            f"build a partitioned record index with {CREATE_PARTITIONED_RECORD_INDEX}=true.",
         )
 
 
