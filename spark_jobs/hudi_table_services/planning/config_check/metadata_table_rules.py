@@ -64,7 +64,8 @@ def _metadata_table_stale(settings: Settings) -> Iterator[Problem]:
         if name not in MAINTAINED:
             yield Problem(
                 properties=(_PARTITIONS,),
-                reason=f"Jobs cannot update the index {name}, which is in the metadata table, so they reject the table.",
+                reason=f"Jobs cannot update the index {name}, which is in the metadata table, so they reject the "
+                "table.",
                 cure=f"Run {_REBUILD} --drop {name} once, and switch the index off in Hudi's writers; otherwise the "
                 "next write of Hudi builds the index again.",
             )

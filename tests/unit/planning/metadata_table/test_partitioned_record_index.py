@@ -35,7 +35,7 @@ def commit(**prev_commits: str) -> CommitMetadata:
 
 
 @given(st.dictionaries(PATHS, st.integers(1, 12), max_size=5))
-def test_the_ids_of_all_partitions_are_told_apart(counts: dict[str, int]) -> None:
+def test_the_ids_show_their_partition(counts: dict[str, int]) -> None:
     ids = [file_id for path, count in counts.items() for file_id in group_ids(path, count)]
     assert len(set(ids)) == len(ids)
     found = groups_by_partition(reversed(ids))
