@@ -239,6 +239,21 @@ def test_a_file_group_without_a_completed_instant_does_not_exist(partitioned: Sm
     assert set(opened_partitions(partitioned)) == {"a", "b"}
 
 
+def test_file_groups_of_a_later_write_do_not_disturb_the_reader(partitioned: SmallMetadataTable) -> None:
+    """The later write created them after a write that is pending in the table wrote its delta commit."""
+    partitioned.data(T2, pending=True)
+    partitioned.own(T2)
+    log_of_partition(partitioned, T2, "a-0000", location("new", "group"))
+    timeline = partitioned.timeline
+    log_of_partition(partitioned, T3, "c-0000", location("k", "group"))
+    partitioned.own(T3)
+    partitioned.data(T3)
+    found = open_partitioned_record_index(partitioned.storage, partitioned.config, timeline, FixedClock())
+    assert isinstance(found, dict), found
+    assert located(found["a"], "k", "new") == {GROUP}
+    assert located(found["a"], "new") == set()
+
+
 def test_a_partitioned_index_that_lacks_a_write_is_refused(partitioned: SmallMetadataTable) -> None:
     partitioned.data(T2)
     found = open_partitioned_record_index(
