@@ -85,7 +85,7 @@ class PartitionedTable:
         our_settings: Mapping[str, str] | None = None,
     ) -> None:
         self.engine, self.judge, self.base_path = engine, judge, base_path
-        self._settings, self._our_settings = dict(settings or {}), dict(our_settings or {})
+        self.settings, self._our_settings = dict(settings or {}), dict(our_settings or {})
         self.model: Model = {}
 
     # ------------------------------------------------------------------ Hudi
@@ -121,7 +121,7 @@ class PartitionedTable:
 
     # ------------------------------------------------------------------ the engine
 
-    def we_upsert(self, rows: Sequence[Row], **options: str) -> None:
+    def we_upsert(self, rows: Sequence[Row]) -> None:
         self._we_write(rows, "upsert")
         self.model = merged(self.model, rows)
 
@@ -191,13 +191,13 @@ class PartitionedTable:
         options = {
             **V9.options("t", datasource__write__operation=operation),
             **INDEX,
-            **self._settings,
+            **self.settings,
             **(more or {}),
         }
         self._with_retry(lambda: self.judge.write(self.base_path, as_table(rows, PLAIN), options))
 
     def _call(self, procedure: str, arguments: str) -> None:
-        settings = {**V9.options("t"), **INDEX, **self._settings}
+        settings = {**V9.options("t"), **INDEX, **self.settings}
         self._with_retry(lambda: self.judge.call(self.base_path, procedure, arguments, settings=settings))
 
     def _with_retry(self, act: Any) -> None:

@@ -2,8 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
+from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
+from hudi_table_services.jobs.metadata_table.rebuild import rebuild_metadata_table
 from judges.engine import Engine
-from judges.partitioned_tables import PARTITIONS, PartitionedTable, rows_of
+from judges.partitioned_tables import PARTITIONS, PartitionedTable, groups_of, merged, rows_of
+from judges.rows import PLAIN, as_table
 
 A, B, C, D = PARTITIONS
 COMPACTS_OFTEN = {"hoodie.metadata.compact.max.delta.commits": "3"}
@@ -22,3 +27,96 @@ def test_hudi_finds_the_keys_that_we_wrote(hudi, engine: Engine, tmp_path: Path)
         [*rows_of(A, range(5, 35), 3), *rows_of(C, range(10, 25), 3), *rows_of(D, range(4), 3)]
     )
     table.assert_as_expected()
+
+
+def test_both_keep_the_index_exact_in_turns(hudi, engine: Engine, tmp_path: Path) -> None:
+    """Every kind of change by both, with compactions of the metadata table by both in between."""
+    table = PartitionedTable(
+        engine, hudi("1.2.0"), tmp_path / "t", settings=COMPACTS_OFTEN, our_settings=COMPACTS_OFTEN
+    )
+    table.hudi_upserts([*rows_of(A, range(20), 1), *rows_of(B, range(20), 1)])
+    steps = [
+        lambda: table.we_upsert([*rows_of(B, range(15, 25), 2), *rows_of(C, range(12), 2)]),
+        lambda: table.hudi_deletes(rows_of(C, range(3), 3)),
+        lambda: table.we_delete([*rows_of(A, range(4), 4), *rows_of(C, range(3, 5), 4)]),
+        lambda: table.hudi_upserts([*rows_of(A, range(6), 5), *rows_of(C, range(6), 5)]),
+        table.we_cluster,
+        lambda: table.hudi_upserts(rows_of(A, range(3, 9), 6)),
+        table.hudi_clusters,
+        lambda: table.we_upsert([*rows_of(B, range(3), 7), *rows_of(D, range(5), 7)]),
+        lambda: table.we_delete_partition(B),
+        lambda: table.hudi_upserts(rows_of(B, range(4), 8)),
+        table.we_clean,
+        lambda: table.we_overwrite(rows_of(A, range(3, 6), 9)),
+        lambda: table.hudi_upserts(rows_of(A, range(8), 10)),
+        lambda: table.hudi_deletes_partition(C),
+        table.hudi_cleans,
+        lambda: table.we_upsert([*rows_of(C, range(7), 11), *rows_of(B, range(2, 6), 11)]),
+        lambda: table.hudi_overwrites(rows_of(D, range(2), 12)),
+        lambda: table.we_upsert(rows_of(D, range(4), 13)),
+    ]
+    for number, step in enumerate(steps):
+        try:
+            step()
+            table.assert_as_expected(reads=number % 6 == 5)
+        except BaseException as error:
+            error.add_note(f"step {number}")
+            raise
+    table.assert_as_expected()
+    assert set(groups_of(table.base_path)) == set(PARTITIONS)
+
+
+def test_both_undo_writes_that_created_file_groups_of_the_index(hudi, engine: Engine, tmp_path: Path) -> None:
+    table = PartitionedTable(engine, hudi("1.2.0"), tmp_path / "t")
+    table.hudi_upserts(rows_of(A, range(10), 1))
+    before = table.model
+    table.we_upsert([*rows_of(A, range(5, 15), 2), *rows_of(B, range(4), 2)])
+    table.hudi_rolls_back(before)
+    table.assert_as_expected(reads=False)
+    table.hudi_upserts([*rows_of(B, range(3), 3), *rows_of(C, range(3), 3)])
+    table.assert_as_expected(reads=False)
+    table.we_roll_back(before)
+    table.assert_as_expected(reads=False)
+    table.we_upsert([*rows_of(A, range(12), 4), *rows_of(B, range(6), 4)])
+    table.hudi_upserts([*rows_of(B, range(8), 5), *rows_of(C, range(3), 5)])
+    table.assert_as_expected()
+
+
+def test_hudi_uses_an_index_that_we_built(spark, hudi, engine: Engine, tmp_path: Path) -> None:
+    table = PartitionedTable(
+        engine,
+        hudi("1.2.0"),
+        tmp_path / "t",
+        settings={"hoodie.metadata.record.level.index.min.filegroup.count": "2"},
+    )
+    rows = [row for partition in (A, B, C) for row in rows_of(partition, range(30), 1)]
+    engine.write(table.base_path, as_table(rows, PLAIN), version=9, operation="insert")
+    table.model = merged({}, rows)
+    options = {
+        "hoodie.metadata.record.level.index.enable": "true",
+        "hoodie.metadata.record.level.index.min.filegroup.count": "2",
+    }
+    request = RebuildMetadataTableRequest(
+        base_path=str(table.base_path),
+        partitions=("files", "column_stats", "partition_stats", "record_index"),
+        options=options,
+    )
+    rebuild_metadata_table(request, spark=spark)
+    table.assert_as_expected(reads=False)
+    table.hudi_upserts([*rows_of(A, range(20, 40), 2), *rows_of(D, range(5), 2)])
+    table.we_upsert([*rows_of(D, range(8), 3), *rows_of(C, range(28, 33), 3)])
+    table.hudi_upserts([*rows_of(D, range(10), 4), *rows_of(C, range(25, 35), 4)])
+    table.assert_as_expected()
+    assert set(groups_of(table.base_path).values()) <= {1, 2}
+
+
+def test_hudi_without_the_option_damages_the_index(hudi, engine: Engine, tmp_path: Path) -> None:
+    """The reason for the rule `record-index-kind` of the configuration check; our checks notice the damage."""
+    table = PartitionedTable(engine, hudi("1.2.0"), tmp_path / "t")
+    table.hudi_upserts([row for partition in (A, B, C) for row in rows_of(partition, range(5), 1)])
+    table.settings.update(
+        {"hoodie.metadata.record.level.index.enable": "false", "hoodie.index.type": "SIMPLE"}
+    )
+    table.hudi_upserts([row for partition in (A, B, C) for row in rows_of(partition, range(20), 2)])
+    with pytest.raises(AssertionError):
+        table.assert_as_expected(reads=False)
