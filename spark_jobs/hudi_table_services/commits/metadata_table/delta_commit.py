@@ -98,10 +98,11 @@ def write_delta_commit(table: MetadataTable, commit: DeltaCommit) -> Instant:
     """
     store = table.timeline_store
     instant = store.start(store.request(Action.DELTA_COMMIT, requested_time=commit.instant_time))
+    slices = {each.file_group_id: each for found in commit.slices.values() for each in found}
     map_in_parallel(
         partial(write_first_log_file, table.storage, instant_time=commit.instant_time), commit.new_groups
     )
-    written = map_in_parallel(lambda log: _write(table, commit, log()), commit.logs)
+    written = map_in_parallel(lambda log: _write(table, commit, slices, log()), commit.logs)
     stats = [stat for stat in written if stat is not None]
     completed = store.complete(instant, _content(table, commit, stats))
     _LOG.info(
@@ -114,13 +115,14 @@ def write_delta_commit(table: MetadataTable, commit: DeltaCommit) -> Instant:
     return completed
 
 
-def _write(table: MetadataTable, commit: DeltaCommit, change: GroupLog) -> WriteStat | None:
+def _write(
+    table: MetadataTable, commit: DeltaCommit, slices: Mapping[FileGroupId, FileSlice], change: GroupLog
+) -> WriteStat | None:
     """Write one log file; None if the file group has no changes."""
     if not change.entry_count and not change.deleted_keys:
         return None
     group = change.file_group_id
-    slices = commit.slices[group.partition_path]
-    found = next((each for each in slices if each.file_group_id == group), None)
+    found = slices.get(group)
     if found is None:
         number = file_groups.file_group_number(group.file_id)
         raise UnsupportedTableError(

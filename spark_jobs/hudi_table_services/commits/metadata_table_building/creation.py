@@ -14,6 +14,10 @@ from hudi_table_services.hudi_format.metadata_table.file_groups import (
 )
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.options.keys.metadata_table import (
+    CREATE_PARTITIONED_RECORD_INDEX,
+    CREATE_RECORD_INDEX,
+)
 from hudi_table_services.options.metadata_settings_values import NewIndexes
 from hudi_table_services.planning.metadata_table.build_plan import BUILD_ORDER, default_partitions
 from hudi_table_services.storage.locks.lock import TableLock
@@ -43,10 +47,13 @@ def create_if_wanted(table: TableAccess, lock: TableLock) -> None:
     except HudiTableServiceError as failure:
         _LOG.warning("The metadata table was not created (%s); the next write tries again.", failure)
         return
-    if table.metadata.new_indexes.record_index or table.metadata.new_indexes.partitioned_record_index:
+    new = table.metadata.new_indexes
+    if new.record_index or new.partitioned_record_index:
+        kind = CREATE_PARTITIONED_RECORD_INDEX if new.partitioned_record_index else CREATE_RECORD_INDEX
         _LOG.warning(
-            "The metadata table was created without a record index. Run %s --partitions record_index.",
+            "The metadata table was created without a record index. Run %s --partitions record_index with %s=true.",
             _REBUILD,
+            kind,
         )
 
 
