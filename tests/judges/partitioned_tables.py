@@ -1,6 +1,8 @@
 """A table with a partitioned record index, which real Hudi and the engine change in turns, and a model of its rows.
 
-The same record keys are in every partition, so an index that mixes partitions loses rows or writes keys twice.
+The same record keys are in several partitions, so an index that mixes partitions loses rows or writes keys twice. A
+batch of Hudi has no key twice: Hudi 1.2.0 joins the places that it finds with the rows by key only, so with such a
+batch it writes rows into other partitions and loses rows, also on tables that only Hudi writes.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -42,6 +44,8 @@ Model = dict[Place, Row]
 PARTITIONS = ("a-1", "b_2", "2024/01", "é 9")
 INDEX = {
     "hoodie.metadata.enable": "true",
+    # Without the server, Hudi 1.2.0 fails to read its metadata table when it writes statistics of partitions.
+    "hoodie.embed.timeline.server": "true",
     "hoodie.metadata.record.level.index.enable": "true",
     "hoodie.index.type": "RECORD_LEVEL_INDEX",
 }
@@ -188,6 +192,7 @@ class PartitionedTable:
     def _hudi_writes(
         self, rows: Sequence[Row], operation: str, more: Mapping[str, str] | None = None
     ) -> None:
+        assert len({row[KEY] for row in rows}) == len(rows), "Hudi 1.2.0 would lose rows"
         options = {
             **V9.options("t", datasource__write__operation=operation),
             **INDEX,

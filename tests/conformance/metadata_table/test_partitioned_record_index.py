@@ -17,14 +17,14 @@ COMPACTS_OFTEN = {"hoodie.metadata.compact.max.delta.commits": "3"}
 def test_hudi_finds_the_keys_that_we_wrote(hudi, engine: Engine, tmp_path: Path) -> None:
     """Hudi looks up keys only in the index, so a key that is missing there would be written a second time."""
     table = PartitionedTable(engine, hudi("1.2.0"), tmp_path / "t")
-    table.hudi_upserts([*rows_of(A, range(20), 1), *rows_of(B, range(20), 1)])
+    table.hudi_upserts([*rows_of(A, range(20), 1), *rows_of(B, range(20, 40), 1)])
     table.assert_as_expected(reads=False)
 
-    table.we_upsert([*rows_of(A, range(10, 30), 2), *rows_of(C, range(20), 2)])
+    table.we_upsert([*rows_of(A, range(10, 30), 2), *rows_of(B, range(30), 2), *rows_of(C, range(20), 2)])
     table.assert_as_expected(reads=False)
 
     table.hudi_upserts(
-        [*rows_of(A, range(5, 35), 3), *rows_of(C, range(10, 25), 3), *rows_of(D, range(4), 3)]
+        [*rows_of(A, range(5, 15), 3), *rows_of(C, range(15, 25), 3), *rows_of(D, range(25, 30), 3)]
     )
     table.assert_as_expected()
 
@@ -34,12 +34,12 @@ def test_both_keep_the_index_exact_in_turns(hudi, engine: Engine, tmp_path: Path
     table = PartitionedTable(
         engine, hudi("1.2.0"), tmp_path / "t", settings=COMPACTS_OFTEN, our_settings=COMPACTS_OFTEN
     )
-    table.hudi_upserts([*rows_of(A, range(20), 1), *rows_of(B, range(20), 1)])
+    table.hudi_upserts([*rows_of(A, range(20), 1), *rows_of(B, range(20, 40), 1)])
     steps = [
-        lambda: table.we_upsert([*rows_of(B, range(15, 25), 2), *rows_of(C, range(12), 2)]),
-        lambda: table.hudi_deletes(rows_of(C, range(3), 3)),
+        lambda: table.we_upsert([*rows_of(B, range(25), 2), *rows_of(C, range(12), 2)]),
+        lambda: table.hudi_deletes([*rows_of(C, range(3), 3), *rows_of(B, range(5, 7), 3)]),
         lambda: table.we_delete([*rows_of(A, range(4), 4), *rows_of(C, range(3, 5), 4)]),
-        lambda: table.hudi_upserts([*rows_of(A, range(6), 5), *rows_of(C, range(6), 5)]),
+        lambda: table.hudi_upserts([*rows_of(A, range(3), 5), *rows_of(C, range(3, 6), 5)]),
         table.we_cluster,
         lambda: table.hudi_upserts(rows_of(A, range(3, 9), 6)),
         table.hudi_clusters,
@@ -73,12 +73,12 @@ def test_both_undo_writes_that_created_file_groups_of_the_index(hudi, engine: En
     table.we_upsert([*rows_of(A, range(5, 15), 2), *rows_of(B, range(4), 2)])
     table.hudi_rolls_back(before)
     table.assert_as_expected(reads=False)
-    table.hudi_upserts([*rows_of(B, range(3), 3), *rows_of(C, range(3), 3)])
+    table.hudi_upserts([*rows_of(B, range(3), 3), *rows_of(C, range(3, 6), 3)])
     table.assert_as_expected(reads=False)
     table.we_roll_back(before)
     table.assert_as_expected(reads=False)
     table.we_upsert([*rows_of(A, range(12), 4), *rows_of(B, range(6), 4)])
-    table.hudi_upserts([*rows_of(B, range(8), 5), *rows_of(C, range(3), 5)])
+    table.hudi_upserts([*rows_of(B, range(8), 5), *rows_of(C, range(8, 11), 5)])
     table.assert_as_expected()
 
 
@@ -113,10 +113,11 @@ def test_hudi_uses_an_index_that_we_built(spark, hudi, engine: Engine, tmp_path:
 def test_hudi_without_the_option_damages_the_index(hudi, engine: Engine, tmp_path: Path) -> None:
     """The reason for the rule `record-index-kind` of the configuration check; our checks notice the damage."""
     table = PartitionedTable(engine, hudi("1.2.0"), tmp_path / "t")
-    table.hudi_upserts([row for partition in (A, B, C) for row in rows_of(partition, range(5), 1)])
+    firsts = {A: 0, B: 100, C: 200}
+    table.hudi_upserts([row for path, n in firsts.items() for row in rows_of(path, range(n, n + 5), 1)])
     table.settings.update(
         {"hoodie.metadata.record.level.index.enable": "false", "hoodie.index.type": "SIMPLE"}
     )
-    table.hudi_upserts([row for partition in (A, B, C) for row in rows_of(partition, range(20), 2)])
+    table.hudi_upserts([row for path, n in firsts.items() for row in rows_of(path, range(n, n + 20), 2)])
     with pytest.raises(AssertionError):
         table.assert_as_expected(reads=False)
