@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from hudi_table_services.commits.metadata_table.key_logs import KeyChangesOfGroups
+from hudi_table_services.commits.metadata_table.new_file_groups import create_file_groups
 from hudi_table_services.commits.metadata_table.partitioned_key_logs import PartitionedKeyChanges
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import UnsupportedTableError
@@ -21,7 +22,6 @@ from hudi_table_services.storage.metadata_table.file_format import FileFormat, r
 from hudi_table_services.storage.metadata_table.group_files import (
     GroupLog,
     encoded_log,
-    write_first_log_file,
     write_log_file,
 )
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
@@ -99,9 +99,8 @@ def write_delta_commit(table: MetadataTable, commit: DeltaCommit) -> Instant:
     store = table.timeline_store
     instant = store.start(store.request(Action.DELTA_COMMIT, requested_time=commit.instant_time))
     slices = {each.file_group_id: each for found in commit.slices.values() for each in found}
-    map_in_parallel(
-        partial(write_first_log_file, table.storage, instant_time=commit.instant_time), commit.new_groups
-    )
+    if commit.new_groups:
+        create_file_groups(table, commit.new_groups, commit.instant_time)
     written = map_in_parallel(lambda log: _write(table, commit, slices, log()), commit.logs)
     stats = [stat for stat in written if stat is not None]
     completed = store.complete(instant, _content(table, commit, stats))
