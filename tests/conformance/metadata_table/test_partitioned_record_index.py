@@ -11,6 +11,9 @@ from judges.partitioned_tables import PARTITIONS, PartitionedTable, groups_of, m
 from judges.rows import PLAIN, as_table
 
 A, B, C, D = PARTITIONS
+RECORDS = ".hoodie/metadata/record_index"
+OUR_TOKEN = "_0-1-0_"
+"""Write token in the names of the base files of our compactions; the tokens of Hudi have other numbers."""
 COMPACTS_OFTEN = {"hoodie.metadata.compact.max.delta.commits": "3"}
 
 
@@ -29,6 +32,7 @@ def test_hudi_finds_the_keys_that_we_wrote(hudi, engine: Engine, tmp_path: Path)
     table.assert_as_expected()
 
 
+@pytest.mark.thorough
 def test_both_keep_the_index_exact_in_turns(hudi, engine: Engine, tmp_path: Path) -> None:
     """Every kind of change by both, with compactions of the metadata table by both in between."""
     table = PartitionedTable(
@@ -55,17 +59,23 @@ def test_both_keep_the_index_exact_in_turns(hudi, engine: Engine, tmp_path: Path
         lambda: table.hudi_overwrites(rows_of(D, range(2), 12)),
         lambda: table.we_upsert(rows_of(D, range(4), 13)),
     ]
+    written = set()
     for number, step in enumerate(steps):
         try:
             step()
+            written |= {path.name for path in (table.base_path / RECORDS).glob("*.hfile")}
             table.assert_as_expected(reads=number % 6 == 5)
         except BaseException as error:
             error.add_note(f"step {number}")
             raise
     table.assert_as_expected()
     assert set(groups_of(table.base_path)) == set(PARTITIONS)
+    compacted_by_us = {name for name in written if OUR_TOKEN in name}
+    assert compacted_by_us
+    assert written - compacted_by_us, "Hudi compacted nothing"
 
 
+@pytest.mark.thorough
 def test_both_undo_writes_that_created_file_groups_of_the_index(hudi, engine: Engine, tmp_path: Path) -> None:
     """After such a rollback by Hudi 1.2.0, its own writes to the new partition fail until we write to the partition."""
     table = PartitionedTable(engine, hudi("1.2.0"), tmp_path / "t")
@@ -86,6 +96,7 @@ def test_both_undo_writes_that_created_file_groups_of_the_index(hudi, engine: En
     table.assert_as_expected()
 
 
+@pytest.mark.thorough
 def test_hudi_uses_an_index_that_we_built(spark, hudi, engine: Engine, tmp_path: Path) -> None:
     table = PartitionedTable(
         engine,
@@ -114,6 +125,7 @@ def test_hudi_uses_an_index_that_we_built(spark, hudi, engine: Engine, tmp_path:
     assert set(groups_of(table.base_path).values()) <= {1, 2}
 
 
+@pytest.mark.thorough
 def test_hudi_without_the_option_damages_the_index(hudi, engine: Engine, tmp_path: Path) -> None:
     """The reason for the rule `record-index-kind` of the configuration check; our checks notice the damage."""
     table = PartitionedTable(engine, hudi("1.2.0"), tmp_path / "t")
