@@ -89,7 +89,7 @@ class PartitionedTable:
         our_settings: Mapping[str, str] | None = None,
     ) -> None:
         self.engine, self.judge, self.base_path = engine, judge, base_path
-        self.settings, self._our_settings = dict(settings or {}), dict(our_settings or {})
+        self.settings, self.our_settings = dict(settings or {}), dict(our_settings or {})
         self.model: Model = {}
 
     # ------------------------------------------------------------------ Hudi
@@ -219,7 +219,7 @@ class PartitionedTable:
             as_table(rows, PLAIN),
             version=9,
             operation=operation,
-            options={**OUR_INDEX, **self._our_settings, **(more or {})},
+            options={**OUR_INDEX, **self.our_settings, **(more or {})},
         )
 
 

@@ -14,7 +14,10 @@ A, B, C, D = PARTITIONS
 RECORDS = ".hoodie/metadata/record_index"
 OUR_TOKEN = "_0-1-0_"
 """Write token in the names of the base files of our compactions; the tokens of Hudi have other numbers."""
-COMPACTS_OFTEN = {"hoodie.metadata.compact.max.delta.commits": "3"}
+
+
+def compacts_after(delta_commits: int) -> dict[str, str]:
+    return {"hoodie.metadata.compact.max.delta.commits": str(delta_commits)}
 
 
 def test_hudi_finds_the_keys_that_we_wrote(hudi, engine: Engine, tmp_path: Path) -> None:
@@ -36,7 +39,7 @@ def test_hudi_finds_the_keys_that_we_wrote(hudi, engine: Engine, tmp_path: Path)
 def test_both_keep_the_index_exact_in_turns(hudi, engine: Engine, tmp_path: Path) -> None:
     """Every kind of change by both, with compactions of the metadata table by both in between."""
     table = PartitionedTable(
-        engine, hudi("1.2.0"), tmp_path / "t", settings=COMPACTS_OFTEN, our_settings=COMPACTS_OFTEN
+        engine, hudi("1.2.0"), tmp_path / "t", settings=compacts_after(1), our_settings=compacts_after(50)
     )
     table.hudi_upserts([*rows_of(A, range(20), 1), *rows_of(B, range(20, 40), 1)])
     steps = [
@@ -62,6 +65,9 @@ def test_both_keep_the_index_exact_in_turns(hudi, engine: Engine, tmp_path: Path
     written = set()
     for number, step in enumerate(steps):
         try:
+            if number == len(steps) // 2:
+                table.settings.update(compacts_after(50))
+                table.our_settings.update(compacts_after(2))
             step()
             written |= {path.name for path in (table.base_path / RECORDS).glob("*.hfile")}
             table.assert_as_expected(reads=number % 6 == 5)
