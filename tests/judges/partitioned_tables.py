@@ -98,6 +98,11 @@ class PartitionedTable:
         self._hudi_writes(rows, "upsert")
         self.model = merged(self.model, rows)
 
+    def hudi_upserts_at_once(self, rows: Sequence[Row]) -> None:
+        """An upsert with keys that are in several partitions of the batch."""
+        self._hudi_writes(rows, "upsert", has_keys_twice=True)
+        self.model = merged(self.model, rows)
+
     def hudi_deletes(self, rows: Sequence[Row]) -> None:
         self._hudi_writes(rows, "delete")
         self.model = without(self.model, rows)
@@ -190,9 +195,14 @@ class PartitionedTable:
     # ------------------------------------------------------------------ writers
 
     def _hudi_writes(
-        self, rows: Sequence[Row], operation: str, more: Mapping[str, str] | None = None
+        self,
+        rows: Sequence[Row],
+        operation: str,
+        more: Mapping[str, str] | None = None,
+        *,
+        has_keys_twice: bool = False,
     ) -> None:
-        assert len({row[KEY] for row in rows}) == len(rows), "Hudi 1.2.0 would lose rows"
+        assert has_keys_twice or len({row[KEY] for row in rows}) == len(rows), "Hudi 1.2.0 would lose rows"
         options = {
             **V9.options("t", datasource__write__operation=operation),
             **INDEX,

@@ -143,3 +143,15 @@ def test_hudi_without_the_option_damages_the_index(hudi, engine: Engine, tmp_pat
     table.hudi_upserts([row for path, n in firsts.items() for row in rows_of(path, range(n, n + 20), 2)])
     with pytest.raises(AssertionError):
         table.assert_as_expected(reads=False)
+
+
+@pytest.mark.thorough
+def test_hudi_mixes_up_rows_of_a_key_in_several_partitions(hudi, engine: Engine, tmp_path: Path) -> None:
+    """The reason why no other batch of Hudi in this module has a key twice; we write such a batch correctly."""
+    table = PartitionedTable(engine, hudi("1.2.0"), tmp_path / "t")
+    table.hudi_upserts(rows_of(A, range(10), 1))
+    table.we_upsert([*rows_of(A, range(10), 2), *rows_of(C, range(10), 2)])
+    table.assert_as_expected()
+    table.hudi_upserts_at_once([*rows_of(A, range(5), 3), *rows_of(B, range(5), 3)])
+    with pytest.raises(AssertionError):
+        table.assert_as_expected()
