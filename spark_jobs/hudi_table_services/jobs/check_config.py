@@ -12,6 +12,7 @@ from hudi_table_services.errors import (
     UnsafeConfigError,
     UnsupportedTableError,
 )
+from hudi_table_services.hudi_format.metadata_table.file_groups import RECORD_INDEX
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.metadata_table import IndexDefinition
 from hudi_table_services.model.table_config import TableConfig
@@ -21,6 +22,7 @@ from hudi_table_services.options.registry import ALIASES
 from hudi_table_services.planning.config_check.check import check_config, check_rule_names
 from hudi_table_services.planning.config_check.partition_rules import SELECTORS
 from hudi_table_services.planning.config_check.settings import TableFacts
+from hudi_table_services.planning.metadata_table.partitioned_record_index import is_partitioned_index
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.pending_plans import planned_file_groups
 from hudi_table_services.storage.stores.factory import open_storage
@@ -28,7 +30,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_files import list_table
 from hudi_table_services.storage.table_store import find_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
-from hudi_table_services.tables.metadata_table import defines_partitioned_record_index, used_definitions
+from hudi_table_services.tables.metadata_table import used_definitions
 from hudi_table_services.tables.table import check_name
 
 _LOG = logging.getLogger(__name__)
@@ -116,7 +118,9 @@ def _facts(storage: Storage, config: TableConfig, request: CheckConfigRequest) -
         active_commits=len(timeline.completed_writes),
         pending_plans={time: paths for time, paths in planned.items() if paths},
         partitions=_partitions(storage, config, timeline, request) if _chooses_partitions(request) else None,
-        has_partitioned_record_index=defines_partitioned_record_index(definitions),
+        has_partitioned_record_index=(
+            RECORD_INDEX in config.metadata_partitions and is_partitioned_index(definitions)
+        ),
         definitions_damage=damage,
         definitions_cure=cure,
     )

@@ -11,6 +11,7 @@ from hudi_table_services.options.keys.metadata_index import (
     COLUMN_STATS_GROUPS,
     COLUMN_STATS_MAX_COLUMNS,
     PARTITION_STATS_GROUPS,
+    PARTITIONED_INDEX_MAX_GROUPS,
     RECORD_INDEX_GROWTH,
     RECORD_INDEX_MAX_GROUP_BYTES,
     RECORD_INDEX_MAX_GROUPS,
@@ -21,7 +22,9 @@ from hudi_table_services.options.keys.metadata_table import (
     CREATE_BLOOM_FILTERS,
     CREATE_COLUMN_STATS,
     CREATE_PARTITION_STATS,
+    CREATE_PARTITIONED_RECORD_INDEX,
     CREATE_RECORD_INDEX,
+    PARTITIONED_INDEX_MIN_GROUPS,
 )
 from hudi_table_services.options.keys.writing import METADATA_ENABLE
 from hudi_table_services.options.metadata_settings_values import (
@@ -30,6 +33,7 @@ from hudi_table_services.options.metadata_settings_values import (
     NewIndexes,
     ServiceSettings,
 )
+from hudi_table_services.options.option import AnyOption
 from hudi_table_services.options.reader import OptionReader
 
 
@@ -47,8 +51,10 @@ def metadata_table_settings(reader: OptionReader) -> MetadataTableSettings:
             partition_stats=reader[CREATE_PARTITION_STATS],
             bloom_filters=reader[CREATE_BLOOM_FILTERS],
             record_index=reader[CREATE_RECORD_INDEX],
+            partitioned_record_index=reader[CREATE_PARTITIONED_RECORD_INDEX],
             settings=index_settings(reader),
         ),
+        new_partition_groups=reader[PARTITIONED_INDEX_MIN_GROUPS],
     )
 
 
@@ -67,15 +73,35 @@ def index_settings(reader: OptionReader) -> IndexSettings:
         bloom_filter_groups=reader[BLOOM_FILTER_GROUPS],
         min_groups=reader[RECORD_INDEX_MIN_GROUPS],
         max_groups=reader[RECORD_INDEX_MAX_GROUPS],
+        min_partition_groups=reader[PARTITIONED_INDEX_MIN_GROUPS],
+        max_partition_groups=reader[PARTITIONED_INDEX_MAX_GROUPS],
+        is_partitioned_index=_is_partitioned_index(reader),
         growth_factor=reader[RECORD_INDEX_GROWTH],
         max_group_bytes=reader[RECORD_INDEX_MAX_GROUP_BYTES],
     )
-    if settings.min_groups > settings.max_groups:
-        raise InvalidRequestError(
-            f"{RECORD_INDEX_MIN_GROUPS}={settings.min_groups} is above {RECORD_INDEX_MAX_GROUPS}="
-            f"{settings.max_groups}."
-        )
+    _refuse_bounds(RECORD_INDEX_MIN_GROUPS, settings.min_groups, RECORD_INDEX_MAX_GROUPS, settings.max_groups)
+    _refuse_bounds(
+        PARTITIONED_INDEX_MIN_GROUPS,
+        settings.min_partition_groups,
+        PARTITIONED_INDEX_MAX_GROUPS,
+        settings.max_partition_groups,
+    )
     return settings
+
+
+def _refuse_bounds(least_key: AnyOption, least: int, most_key: AnyOption, most: int) -> None:
+    if least > most:
+        raise InvalidRequestError(f"{least_key}={least} is above {most_key}={most}.")
+
+
+def _is_partitioned_index(reader: OptionReader) -> bool | None:
+    partitioned, whole = reader[CREATE_PARTITIONED_RECORD_INDEX], reader[CREATE_RECORD_INDEX]
+    if partitioned and whole:
+        raise InvalidRequestError(
+            f"{CREATE_PARTITIONED_RECORD_INDEX}=true and {CREATE_RECORD_INDEX}=true contradict each other: a table has "
+            "one record index."
+        )
+    return partitioned if partitioned or whole else None
 
 
 def metadata_service_settings(reader: OptionReader) -> ServiceSettings:

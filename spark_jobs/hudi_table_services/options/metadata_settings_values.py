@@ -30,6 +30,9 @@ class IndexSettings:
             contain the key.
         column_stats_groups, partition_stats_groups, bloom_filter_groups: numbers of file groups.
         min_groups, max_groups: bounds for the number of file groups of a record index.
+        min_partition_groups, max_partition_groups: the same for each partition of the table in a partitioned record
+            index.
+        is_partitioned_index: whether a new record index is partitioned; None if the request does not say it.
         growth_factor: expected growth of the number of keys of a record index.
         max_group_bytes: greatest size of a file group of a record index.
     """
@@ -41,6 +44,9 @@ class IndexSettings:
     bloom_filter_groups: int
     min_groups: int
     max_groups: int
+    min_partition_groups: int
+    max_partition_groups: int
+    is_partitioned_index: bool | None
     growth_factor: float
     max_group_bytes: int
 
@@ -52,6 +58,7 @@ class NewIndexes:
     Attributes:
         column_stats: None means Hudi's default for the table version.
         partition_stats: None means that there are statistics of partitions if there are statistics of columns.
+        record_index, partitioned_record_index: which kind of record index; not both.
         settings: settings of these indexes.
     """
 
@@ -59,6 +66,7 @@ class NewIndexes:
     partition_stats: bool | None
     bloom_filters: bool
     record_index: bool
+    partitioned_record_index: bool
     settings: IndexSettings
 
 
@@ -73,8 +81,11 @@ class MetadataTableSettings:
             also creates the metadata table of a table with commits.
         services: settings of the services of the metadata table.
         new_indexes: indexes of a metadata table that a job creates.
+        new_partition_groups: number of file groups that a partitioned record index gets for a new partition of the
+            table.
     """
 
     enable: bool | None
     services: ServiceSettings
     new_indexes: NewIndexes
+    new_partition_groups: int

@@ -31,16 +31,27 @@ class IndexType(str, Enum):
     RECORD_INDEX = "RECORD_INDEX"
     GLOBAL_RECORD_LEVEL_INDEX = "GLOBAL_RECORD_LEVEL_INDEX"
     """Name of RECORD_INDEX since Hudi 1.1."""
+    RECORD_LEVEL_INDEX = "RECORD_LEVEL_INDEX"
+    """Partitioned record index: in each file group, the keys of one partition of the table."""
 
     @property
     def is_global(self) -> bool:
         """Whether a record key is unique in the whole table. If not, the key is unique only in its partition path."""
-        return self not in (IndexType.SIMPLE, IndexType.BLOOM)
+        return self not in (IndexType.SIMPLE, IndexType.BLOOM, IndexType.RECORD_LEVEL_INDEX)
 
     @property
     def uses_record_index(self) -> bool:
         """Whether the record index of the metadata table says which files have keys of the batch."""
-        return self in (IndexType.RECORD_INDEX, IndexType.GLOBAL_RECORD_LEVEL_INDEX)
+        return self in (
+            IndexType.RECORD_INDEX,
+            IndexType.GLOBAL_RECORD_LEVEL_INDEX,
+            IndexType.RECORD_LEVEL_INDEX,
+        )
+
+    @property
+    def without_record_index(self) -> "IndexType":
+        """The index type with the same result that reads all files: GLOBAL_SIMPLE, or SIMPLE."""
+        return IndexType.GLOBAL_SIMPLE if self.is_global else IndexType.SIMPLE
 
     @property
     def uses_footers(self) -> bool:

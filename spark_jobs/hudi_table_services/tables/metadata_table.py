@@ -16,7 +16,6 @@ from hudi_table_services.storage.metadata_table.opened_table import MetadataTabl
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE
 
-_IS_PARTITIONED = "isPartitioned"
 _REBUILD = "rebuild_metadata_table.py"
 _SHOWN = 3
 
@@ -47,7 +46,6 @@ def require_definitions(
     Raises:
         MalformedMetadataError: the file with the definitions is damaged.
         CorruptTableError: the table has column statistics, but no definition of them.
-        UnsupportedTableError: the record index has file groups for each partition of the table.
     """
     definitions = used_definitions(storage, partitions, version)
     if _defines_columns(partitions, version) and file_groups.COLUMN_STATS not in definitions:
@@ -56,18 +54,7 @@ def require_definitions(
             path=DEFINITIONS,
             hint=f"Drop and rebuild {file_groups.COLUMN_STATS} with {_REBUILD}.",
         )
-    if defines_partitioned_record_index(definitions):
-        raise UnsupportedTableError(
-            "The metadata table has a record index for each partition, which this release cannot update.",
-            hint=f"Drop this index with {_REBUILD} --drop {file_groups.RECORD_INDEX}.",
-        )
     return definitions
-
-
-def defines_partitioned_record_index(definitions: Mapping[str, IndexDefinition]) -> bool:
-    """Whether the record index has file groups for each partition of the table; no job can update such an index."""
-    definition = definitions.get(file_groups.RECORD_INDEX)
-    return definition is not None and definition.options.get(_IS_PARTITIONED) == "true"
 
 
 def _defines_columns(partitions: Collection[str], version: TableVersion) -> bool:

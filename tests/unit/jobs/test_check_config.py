@@ -128,7 +128,7 @@ def test_indexes_of_a_real_table_that_jobs_cannot_update_are_findings(version: T
 
 
 @VERSIONS
-def test_a_record_index_for_each_partition_is_a_finding(version: TableVersion) -> None:
+def test_a_record_index_for_each_partition_agrees_with_the_index_type(version: TableVersion) -> None:
     table = a_table(version)
     content = table.storage.read(PROPERTIES)
     table.storage.write(PROPERTIES, content + b"hoodie.table.metadata.partitions=files,record_index\n")
@@ -141,7 +141,9 @@ def test_a_record_index_for_each_partition_is_a_finding(version: TableVersion) -
         options={"isPartitioned": "true"},
     )
     table.storage.write(PATH, encode_index_definitions({"record_index": index}))
-    assert rules(check(table.storage)) == {"metadata-table-stale"}
+    assert rules(check(table.storage)) == set()
+    options = {"hoodie.index.type": "RECORD_INDEX"}
+    assert rules(check(table.storage, options=options)) == {"record-index-unused"}
 
 
 def test_only_the_options_are_checked_if_the_base_path_has_no_table(tmp_path: Path) -> None:

@@ -6,18 +6,24 @@ from dataclasses import dataclass
 from functools import partial
 
 from hudi_table_services.commits.metadata_table.key_logs import KeyChangesOfGroups
+from hudi_table_services.commits.metadata_table.new_file_groups import create_file_groups
+from hudi_table_services.commits.metadata_table.partitioned_key_logs import PartitionedKeyChanges
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import UnsupportedTableError
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
 from hudi_table_services.hudi_format.metadata_table import file_groups
 from hudi_table_services.hudi_format.metadata_table.file_groups import FILES, RECORD_INDEX
-from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.metadata_table import MetadataChange
 from hudi_table_services.model.write_stat import SCHEMA_KEY, CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.planning.metadata_table.grouping import group_changes
 from hudi_table_services.storage.metadata_table.file_format import FileFormat, read_file_format
-from hudi_table_services.storage.metadata_table.group_files import GroupLog, encoded_log, write_log_file
+from hudi_table_services.storage.metadata_table.group_files import (
+    GroupLog,
+    encoded_log,
+    write_log_file,
+)
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
 from hudi_table_services.storage.parallel import map_in_parallel
@@ -34,6 +40,7 @@ class DeltaCommit:
 
     Attributes:
         slices: maps a partition of the metadata table to the newest slice of each of its file groups.
+        new_groups: file groups of the record index that the delta commit creates. They are in `slices`, too.
         logs: for each changed file group a function that returns its changes. Few of them are called at the same time.
     """
 
@@ -41,13 +48,14 @@ class DeltaCommit:
     form: FileFormat
     slices: Mapping[str, tuple[FileSlice, ...]]
     logs: tuple[Callable[[], GroupLog], ...]
+    new_groups: tuple[FileGroupId, ...] = ()
 
 
 def prepare_delta_commit(
     table: MetadataTable,
     instant_time: str,
     changes: ChangesByPartition,
-    key_changes: KeyChangesOfGroups | None = None,
+    key_changes: KeyChangesOfGroups | PartitionedKeyChanges | None = None,
 ) -> DeltaCommit:
     """Assign changes to the file groups that the metadata table has now.
 
@@ -56,7 +64,7 @@ def prepare_delta_commit(
         key_changes: changes of the record index; None if the metadata table has no record index.
 
     Raises:
-        CorruptTableError: file groups of a partition are missing.
+        CorruptTableError: file groups of a partition are missing, or have ids of another kind of index.
         UnsupportedTableError: a partition has no file group.
     """
     partitions = sorted({*changes, FILES, *([RECORD_INDEX] if key_changes is not None else [])})
@@ -69,9 +77,15 @@ def prepare_delta_commit(
     ]
     form = read_file_format(table, slices[FILES])
     logs: list[Callable[[], GroupLog]] = [partial(encoded_log, change, form) for change in grouped]
+    created: tuple[FileGroupId, ...] = ()
     if key_changes is not None:
-        logs += key_changes.logs(form, len(slices[RECORD_INDEX]))
-    return DeltaCommit(instant_time=instant_time, form=form, slices=slices, logs=tuple(logs))
+        created = key_changes.new_groups(slices[RECORD_INDEX])
+        new = (FileSlice(file_group_id=group, base_instant_time=instant_time) for group in created)
+        slices[RECORD_INDEX] = (*slices[RECORD_INDEX], *new)
+        logs += key_changes.logs(form, slices[RECORD_INDEX])
+    return DeltaCommit(
+        instant_time=instant_time, form=form, slices=slices, logs=tuple(logs), new_groups=created
+    )
 
 
 def write_delta_commit(table: MetadataTable, commit: DeltaCommit) -> Instant:
@@ -84,7 +98,10 @@ def write_delta_commit(table: MetadataTable, commit: DeltaCommit) -> Instant:
     """
     store = table.timeline_store
     instant = store.start(store.request(Action.DELTA_COMMIT, requested_time=commit.instant_time))
-    written = map_in_parallel(lambda log: _write(table, commit, log()), commit.logs)
+    slices = {each.file_group_id: each for found in commit.slices.values() for each in found}
+    if commit.new_groups:
+        create_file_groups(table, commit.new_groups, commit.instant_time)
+    written = map_in_parallel(lambda log: _write(table, commit, slices, log()), commit.logs)
     stats = [stat for stat in written if stat is not None]
     completed = store.complete(instant, _content(table, commit, stats))
     _LOG.info(
@@ -97,13 +114,14 @@ def write_delta_commit(table: MetadataTable, commit: DeltaCommit) -> Instant:
     return completed
 
 
-def _write(table: MetadataTable, commit: DeltaCommit, change: GroupLog) -> WriteStat | None:
+def _write(
+    table: MetadataTable, commit: DeltaCommit, slices: Mapping[FileGroupId, FileSlice], change: GroupLog
+) -> WriteStat | None:
     """Write one log file; None if the file group has no changes."""
     if not change.entry_count and not change.deleted_keys:
         return None
     group = change.file_group_id
-    slices = commit.slices[group.partition_path]
-    found = next((each for each in slices if each.file_group_id == group), None)
+    found = slices.get(group)
     if found is None:
         number = file_groups.file_group_number(group.file_id)
         raise UnsupportedTableError(

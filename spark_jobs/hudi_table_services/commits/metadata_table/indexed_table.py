@@ -6,12 +6,13 @@ from functools import cached_property
 
 from hudi_table_services.errors import CorruptTableError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
-from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS
+from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS, RECORD_INDEX
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.metadata_table import IndexDefinition
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import SCHEMA_KEY, CommitMetadata
 from hudi_table_services.planning.metadata_table.indexed_columns import IndexedColumn, indexed_columns
+from hudi_table_services.planning.metadata_table.partitioned_record_index import is_partitioned_index
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.paths import file_name
@@ -76,6 +77,11 @@ class IndexedTable:
         if not schema:
             raise CorruptTableError("The table has column statistics, but no commit contains its schema.")
         return indexed_columns(from_avro_json(schema), definition)
+
+    @property
+    def has_partitioned_record_index(self) -> bool:
+        """Whether the record index has file groups for each partition of the table."""
+        return RECORD_INDEX in self.partitions and is_partitioned_index(self.definitions)
 
     @cached_property
     def column_names(self) -> tuple[str, ...]:

@@ -14,7 +14,11 @@ from hudi_table_services.commits.metadata_table.delta_commit import (
     write_delta_commit,
 )
 from hudi_table_services.commits.metadata_table.indexed_table import IndexedTable, schema_of
-from hudi_table_services.commits.metadata_table.key_logs import KeyChangesOfGroups, key_changes_of
+from hudi_table_services.commits.metadata_table.key_logs import KeyChangesOfGroups, staged_keys_reader
+from hudi_table_services.commits.metadata_table.partitioned_key_logs import (
+    PartitionedKeyChanges,
+    partitioned_key_staging,
+)
 from hudi_table_services.commits.metadata_table.records import changes_of_clean, changes_of_write
 from hudi_table_services.commits.metadata_table.undo import (
     base_files_contain,
@@ -116,7 +120,7 @@ def facts_to_collect(table: TableAccess, schema_json: str, staging_folder: str) 
     indexed.require_definitions()
     key_staging = None
     if RECORD_INDEX in metadata.partitions:
-        key_staging = KeyStaging(staging_folder, len(partition_slices(metadata, RECORD_INDEX)))
+        key_staging = _key_staging(indexed, staging_folder)
     return FactsToCollect(statistics_columns=indexed.column_names, key_staging=key_staging)
 
 
@@ -256,14 +260,31 @@ def _indexed(table: TableAccess, metadata: MetadataTable, change: TableChange) -
     return IndexedTable(table=table, metadata=metadata, schema_json=schema_json)
 
 
-def _key_changes(indexed: IndexedTable, pending: Instant, change: TableChange) -> KeyChangesOfGroups | None:
+def _key_staging(indexed: IndexedTable, folder: str) -> KeyStaging:
+    slices = partition_slices(indexed.metadata, RECORD_INDEX)
+    if indexed.has_partitioned_record_index:
+        return partitioned_key_staging(folder, slices, indexed.table.metadata.new_partition_groups)
+    return KeyStaging(folder, len(slices))
+
+
+def _key_changes(
+    indexed: IndexedTable, pending: Instant, change: TableChange
+) -> KeyChangesOfGroups | PartitionedKeyChanges | None:
     """Changes of the record index; None if the table has none, or if the change moves no key."""
     if RECORD_INDEX not in indexed.partitions or not isinstance(change, NewFiles):
         return None
     indexed.require_definitions()
     time = pending.requested_time
     millis = instant_millis(time, zone_at(time, indexed.table.config))
-    return key_changes_of(indexed.storage, change.facts, millis)
+    reader = staged_keys_reader(indexed.storage, change.facts)
+    if not indexed.has_partitioned_record_index:
+        return KeyChangesOfGroups(reader=reader, instant_millis=millis)
+    return PartitionedKeyChanges(
+        reader=reader,
+        metadata=change.metadata,
+        new_partition_groups=indexed.table.metadata.new_partition_groups,
+        instant_millis=millis,
+    )
 
 
 def _changes(indexed: IndexedTable, change: TableChange) -> ChangesByPartition:

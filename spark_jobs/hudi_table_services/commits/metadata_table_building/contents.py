@@ -24,7 +24,12 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import WriteStat
 from hudi_table_services.options.metadata_settings_values import IndexSettings
 from hudi_table_services.planning.metadata_table.bloom_records import bloom_filter_records
-from hudi_table_services.planning.metadata_table.build_plan import BuildPlan, RecordIndexSize, group_count
+from hudi_table_services.planning.metadata_table.build_plan import (
+    BuildPlan,
+    RecordIndexSize,
+    group_count,
+    partitioned_index_size,
+)
 from hudi_table_services.planning.metadata_table.column_stats import column_stat_records
 from hudi_table_services.planning.metadata_table.file_records import first_records
 from hudi_table_services.planning.metadata_table.index_choice import (
@@ -33,6 +38,7 @@ from hudi_table_services.planning.metadata_table.index_choice import (
 )
 from hudi_table_services.planning.metadata_table.indexed_columns import IndexedColumn, indexed_columns
 from hudi_table_services.planning.metadata_table.partition_stats import PartitionFiles, partition_stat_records
+from hudi_table_services.planning.metadata_table.partitioned_record_index import is_partitioned_index
 from hudi_table_services.storage.metadata_table.group_files import write_base_file
 from hudi_table_services.tables.metadata_content import TableContent
 
@@ -49,12 +55,17 @@ class BuildSettings:
         record_index: settings for the number of file groups of a record index.
         group_counts: partition of the metadata table → number of its file groups; for other partitions, Hudi's
             defaults apply.
+        partitioned_index: the same for each partition of the table, if the record index is partitioned.
+        is_partitioned_index: whether a record index is partitioned; None means as the definition that the table has
+            says, and otherwise no.
     """
 
     columns: tuple[str, ...] = ()
     max_columns: int | None = None
     record_index: RecordIndexSize = field(default_factory=RecordIndexSize)
     group_counts: Mapping[str, int] = field(default_factory=dict)
+    partitioned_index: RecordIndexSize = field(default_factory=partitioned_index_size)
+    is_partitioned_index: bool | None = None
 
     @classmethod
     def of(cls, settings: IndexSettings) -> "BuildSettings":
@@ -73,11 +84,28 @@ class BuildSettings:
                 PARTITION_STATS: settings.partition_stats_groups,
                 BLOOM_FILTERS: settings.bloom_filter_groups,
             },
+            partitioned_index=RecordIndexSize(
+                min_groups=settings.min_partition_groups,
+                max_groups=settings.max_partition_groups,
+                growth_factor=settings.growth_factor,
+                max_group_bytes=settings.max_group_bytes,
+            ),
+            is_partitioned_index=settings.is_partitioned_index,
         )
 
     def group_count(self, partition: str) -> int:
         """Number of file groups of a new partition, for all partitions but the record index."""
         return self.group_counts.get(partition) or group_count(partition)
+
+    def record_index_is_partitioned(self, stored: Mapping[str, IndexDefinition]) -> bool:
+        """Whether a new record index is partitioned.
+
+        Args:
+            stored: definitions of the indexes that the table has or had.
+        """
+        if self.is_partitioned_index is not None:
+            return self.is_partitioned_index
+        return is_partitioned_index(stored)
 
     def column_stats_definition(
         self, content: TableContent, version: TableVersion, stored: Mapping[str, IndexDefinition]

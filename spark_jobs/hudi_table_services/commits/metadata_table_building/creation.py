@@ -10,7 +10,12 @@ from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS, RECORD_INDEX
 from hudi_table_services.model.schema import StructType, without_meta_columns
 from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.options.keys.metadata_table import (
+    CREATE_PARTITIONED_RECORD_INDEX,
+    CREATE_RECORD_INDEX,
+)
 from hudi_table_services.options.metadata_settings_values import MetadataTableSettings, NewIndexes
+from hudi_table_services.options.option import AnyOption
 from hudi_table_services.planning.metadata_table.index_choice import (
     DEFAULT_MAX_COLUMNS,
     column_stats_definition,
@@ -75,7 +80,7 @@ def create_before_first_write(table: TableAccess, lock: TableLock) -> tuple[str,
         reason = f"{pending.action.value} {pending.requested_time} is {pending.state.value}"
         return (_not_created(reason, f"Run {_REBUILD} to create it."),)
     _build(table, wanted, lock)
-    return ()
+    return _without_partitioned_index(table)
 
 
 def create_after_write(table: TableAccess, lock: TableLock) -> tuple[str, ...]:
@@ -100,10 +105,8 @@ def create_after_write(table: TableAccess, lock: TableLock) -> tuple[str, ...]:
     except HudiTableServiceError as failure:
         return (_not_created(str(failure), "The next write tries again."),)
     if RECORD_INDEX in wanted:
-        return (
-            f"The metadata table was created without a record index. Run {_REBUILD} --partitions {RECORD_INDEX}.",
-        )
-    return ()
+        return (_without_record_index(CREATE_RECORD_INDEX),)
+    return _without_partitioned_index(table)
 
 
 def _wanted(config: TableConfig, indexes: NewIndexes) -> tuple[str, ...]:
@@ -115,6 +118,19 @@ def _build(table: TableAccess, wanted: tuple[str, ...], lock: TableLock) -> None
     if COLUMN_STATS not in wanted:
         settings = replace(settings, columns=())
     build_metadata_table(table, wanted, settings, DataFileReader(table.storage), lock)
+
+
+def _without_partitioned_index(table: TableAccess) -> tuple[str, ...]:
+    if not table.metadata.new_indexes.partitioned_record_index:
+        return ()
+    return (_without_record_index(CREATE_PARTITIONED_RECORD_INDEX),)
+
+
+def _without_record_index(key: AnyOption) -> str:
+    return (
+        f"The metadata table was created without a record index. Run {_REBUILD} --partitions {RECORD_INDEX} with "
+        f"{key}=true."
+    )
 
 
 def _not_created(reason: str, hint: str) -> str:

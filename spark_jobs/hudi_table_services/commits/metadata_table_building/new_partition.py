@@ -50,12 +50,15 @@ class NewPartition:
 
     Attributes:
         definition: definition of the index, if the table version stores one.
+        file_ids: ids of the file groups, in order; None means ids that contain the numbers from 0 to
+            `group_count` - 1.
     """
 
     name: str
     group_count: int
     write_base_files: WriteBaseFiles
     definition: IndexDefinition | None = None
+    file_ids: tuple[str, ...] | None = None
 
 
 def records_writer(records: Callable[[], Iterable[MetadataRecord]]) -> WriteBaseFiles:
@@ -99,7 +102,9 @@ def write_partition(
     pending = store.start(store.request(Action.DELTA_COMMIT, b"", time))
     metafile = join_path(new.name, PARTITION_METAFILE)
     table.storage.create(metafile, encode_partition_metadata(time, 1, clock.now()))
-    ids = (file_group_id(new.name, number) for number in range(new.group_count))
+    ids = new.file_ids
+    if ids is None:
+        ids = tuple(file_group_id(new.name, number) for number in range(new.group_count))
     groups = tuple(FileGroupId(new.name, file_id) for file_id in ids)
     map_in_parallel(partial(write_first_log_file, table.storage, instant_time=time), groups)
     files = NewFiles(storage=table.storage, groups=groups, instant_time=time, form=form)

@@ -1,10 +1,15 @@
 """A new record index: the location of every record key of the table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import accumulate
 
 from hudi_table_services.commits.metadata_table_building.contents import live_base_files, refuse_log_files
-from hudi_table_services.commits.metadata_table_building.new_partition import NewFiles, NewPartition
+from hudi_table_services.commits.metadata_table_building.new_partition import (
+    NewFiles,
+    NewPartition,
+    WriteBaseFiles,
+)
 from hudi_table_services.errors import InvalidRequestError, ObjectExistsError, UnsupportedTableError
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFile, DataFileReader
 from hudi_table_services.execution.metadata_table.record_index_files import IndexedFile, RecordIndexFiles
@@ -16,6 +21,7 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.write_stat import WriteStat
 from hudi_table_services.planning.metadata_table.build_plan import RecordIndexSize
 from hudi_table_services.planning.metadata_table.index_choice import record_index_definition
+from hudi_table_services.planning.metadata_table.partitioned_record_index import group_ids
 from hudi_table_services.storage.clock import instant_moment
 from hudi_table_services.storage.metadata_table.group_files import write_base_file
 from hudi_table_services.tables.metadata_content import TableContent
@@ -30,17 +36,62 @@ def new_record_index(
         InvalidRequestError: the table has rows, and there is no Spark session.
         UnsupportedTableError: the table has log files, or ids of file groups that the index cannot store.
     """
-    refuse_log_files(content)
     files = live_base_files(content)
-    spark = reader.spark
     if not files:
         return _empty_record_index(config, size)
+    write = _writer(content, config, reader)
+    return NewPartition(
+        name=RECORD_INDEX,
+        group_count=size.group_count(reader.row_count(files)),
+        write_base_files=write,
+        definition=record_index_definition(config.table_version),
+    )
+
+
+def new_partitioned_record_index(
+    content: TableContent, config: TableConfig, reader: DataFileReader, size: RecordIndexSize
+) -> NewPartition:
+    """The partitioned record index of a table: each partition of the table has its own file groups.
+
+    A partition that the metadata table lists gets file groups even if it has no rows, because writers of Hudi create
+    file groups only for partitions that the metadata table does not list.
+
+    Args:
+        size: settings for the number of file groups of each partition of the table.
+
+    Raises:
+        InvalidRequestError: there is no Spark session, or the table version has no partitioned record index.
+        UnsupportedTableError: the table has log files, or ids of file groups that the index cannot store.
+    """
+    definition = record_index_definition(config.table_version, is_partitioned=True)
+    counts = _group_counts(content, reader, size)
+    firsts = accumulate(counts.values(), initial=0)
+    groups = {path: (first, count) for (path, count), first in zip(counts.items(), firsts, strict=False)}
+    file_ids = tuple(file_id for path, count in counts.items() for file_id in group_ids(path, count))
+    return NewPartition(
+        name=RECORD_INDEX,
+        group_count=len(file_ids),
+        write_base_files=_writer(content, config, reader, groups),
+        definition=definition,
+        file_ids=file_ids,
+    )
+
+
+def _writer(
+    content: TableContent,
+    config: TableConfig,
+    reader: DataFileReader,
+    groups: Mapping[str, tuple[int, int]] | None = None,
+) -> WriteBaseFiles:
+    """The function that reads all keys of the table and writes the base files."""
+    spark = reader.spark
     if spark is None:
         raise InvalidRequestError(
             f"A build of {RECORD_INDEX} needs Spark.",
             hint=f"Name {RECORD_INDEX} in the request, and run the script on Spark.",
         )
-    indexed = tuple(_indexed(file, config) for file in files)
+    refuse_log_files(content)
+    indexed = tuple(_indexed(file, config) for file in live_base_files(content))
 
     def write(new: NewFiles) -> Sequence[WriteStat]:
         return RecordIndexFiles(
@@ -48,14 +99,20 @@ def new_record_index(
             files=indexed,
             group_count=len(new.groups),
             write_group=partial(_write_group, new),
+            groups_of_partition=groups,
         ).write(spark)
 
-    return NewPartition(
-        name=RECORD_INDEX,
-        group_count=size.group_count(reader.row_count(files)),
-        write_base_files=write,
-        definition=record_index_definition(config.table_version),
-    )
+    return write
+
+
+def _group_counts(content: TableContent, reader: DataFileReader, size: RecordIndexSize) -> dict[str, int]:
+    """Partition of the table → number of its file groups, in the order of the paths."""
+    files: dict[str, list[DataFile]] = {path: [] for path in sorted(content.files)}
+    for file in live_base_files(content):
+        files[file.partition_path].append(file)
+    if size.group_count(reader.row_count(live_base_files(content))) == size.min_groups:
+        return dict.fromkeys(files, size.min_groups)  # so every partition has as few
+    return {path: size.group_count(reader.row_count(found)) for path, found in files.items()}
 
 
 def _empty_record_index(config: TableConfig, size: RecordIndexSize) -> NewPartition:

@@ -11,7 +11,10 @@ from hudi_table_services.commits.metadata_table_building.contents import (
 from hudi_table_services.commits.metadata_table_building.first_instants import creates_partitions
 from hudi_table_services.commits.metadata_table_building.lost_partitions import lost_partitions
 from hudi_table_services.commits.metadata_table_building.new_partition import NewPartition
-from hudi_table_services.commits.metadata_table_building.new_record_index import new_record_index
+from hudi_table_services.commits.metadata_table_building.new_record_index import (
+    new_partitioned_record_index,
+    new_record_index,
+)
 from hudi_table_services.commits.metadata_table_building.pending_writes import refuse_pending_writes
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFileReader
 from hudi_table_services.hudi_format.metadata_table.file_groups import PARTITION_STATS, RECORD_INDEX
@@ -66,12 +69,15 @@ def build_metadata_table(
     refuse_pending_writes(table, timeline)
     plan = plan_build(metadata_table_state(table, config), wanted)
     content = load_content(table)
-    definition = settings.column_stats_definition(
-        content, config.table_version, read_index_definitions(table.storage)
-    )
+    definitions = read_index_definitions(table.storage)
+    definition = settings.column_stats_definition(content, config.table_version, definitions)
     index = None
     if RECORD_INDEX in plan.partitions:
-        index = new_record_index(content, config, reader, settings.record_index)
+        build = new_record_index
+        size = settings.record_index
+        if settings.record_index_is_partitioned(definitions):
+            build, size = new_partitioned_record_index, settings.partitioned_index
+        index = build(content, config, reader, size)
     contents = read_contents(
         content,
         reader,

@@ -1,7 +1,8 @@
 """Read the staged keys of a commit on the driver, one file group of the record index after the other."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -73,7 +74,20 @@ class StagedKeysReader:
         self._storage = storage
         self._staged = tuple(staged)
         small = _smallest(self._staged, cached_bytes)
-        self._cached = dict(zip(small, map_in_parallel(storage.read, small), strict=True))
+        self._cached: Mapping[str, bytes] = dict(
+            zip(small, map_in_parallel(storage.read, small), strict=True)
+        )
+
+    def by_partition(self) -> dict[str, "StagedKeysReader"]:
+        """Partition of the table → reader of the keys that its file groups got or lost. The readers share a cache."""
+        staged: dict[str, list[StagedKeys]] = defaultdict(list)
+        for each in self._staged:
+            staged[each.file_group_id.partition_path].append(each)
+        readers = {}
+        for path, found in staged.items():
+            reader = readers[path] = StagedKeysReader(self._storage, found, cached_bytes=0)
+            reader._cached = self._cached
+        return readers
 
     def changes(self, group: int, group_count: int) -> KeyChanges:
         """Changes of one file group of the record index.

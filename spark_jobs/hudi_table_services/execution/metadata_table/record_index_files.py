@@ -1,6 +1,6 @@
 """Write the base files of a new record index on Spark: one shuffle brings the keys of each file group together."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from hudi_table_services.execution.spark_tasks import map_batches
 from hudi_table_services.hudi_format.metadata_table.keys import file_group_of
 from hudi_table_services.model.metadata_table import MetadataRecord, RecordLocation, RecordType
 from hudi_table_services.model.write_stat import WriteStat
+from hudi_table_services.options.keys.metadata_table import CREATE_PARTITIONED_RECORD_INDEX
 from hudi_table_services.storage.stores.storage import Storage
 
 if TYPE_CHECKING:
@@ -42,18 +43,22 @@ class RecordIndexFiles:
     Attributes:
         storage: the table.
         group_count: number of file groups of the index.
+        groups_of_partition: for a partitioned record index, the file groups of each partition of the table: the first
+            number and the count. None for a record index of the whole table.
     """
 
     storage: Storage
     files: tuple[IndexedFile, ...]
     group_count: int
     write_group: WriteGroup
+    groups_of_partition: Mapping[str, tuple[int, int]] | None = None
 
     def write(self, spark: "SparkSession") -> list[WriteStat]:
         """Write a base file for each file group that has keys; return their stats by name.
 
         Raises:
-            UnsupportedTableError: a record key is in two file groups of the table.
+            UnsupportedTableError: a record key is in two file groups of the table, or of one partition if the index is
+                partitioned.
             ExecutionFailedError: a file is missing, or the Spark job failed.
         """
         if not self.files:
@@ -74,11 +79,14 @@ class RecordIndexFiles:
                 yield from self._keys_of(place)
 
     def _keys_of(self, place: int) -> Iterator[pa.RecordBatch]:
-        file, count = self.files[place], self.group_count
+        file = self.files[place]
+        first, count = 0, self.group_count
+        if self.groups_of_partition is not None:
+            first, count = self.groups_of_partition[file.location.partition_path]
         with open_base_file(self.storage, file.path, file.size_bytes) as opened:
             for column in keys_of(opened):
                 keys = column.to_pylist()
-                numbers = pa.array([file_group_of(key, count) for key in keys], pa.int32())
+                numbers = pa.array([first + file_group_of(key, count) for key in keys], pa.int32())
                 encoded = pa.array([key.encode() for key in keys], pa.binary())
                 places = pa.array([place] * len(keys), pa.int32())
                 yield pa.record_batch([numbers, encoded, places], schema=_KEYS)
@@ -103,9 +111,16 @@ class RecordIndexFiles:
 
     def _duplicate(self, key: bytes, one: int, other: int) -> UnsupportedTableError:
         paths = " and ".join(sorted(self.files[place].path for place in {one, other}))
+        text = repr(key.decode()[:200])
+        if self.groups_of_partition is not None:
+            return UnsupportedTableError(
+                f"The record key {text} is more than once in a partition of the table: in {paths}.",
+                hint="A partitioned record index needs keys that are unique in each partition.",
+            )
         return UnsupportedTableError(
-            f"The record key {key.decode()[:200]!r} is more than once in the table: in {paths}.",
-            hint="A record index needs keys that are unique in the whole table.",
+            f"The record key {text} is more than once in the table: in {paths}.",
+            hint="A record index needs keys that are unique in the whole table. If yours are unique in each partition, "
+            f"build a partitioned record index with {CREATE_PARTITIONED_RECORD_INDEX}=true.",
         )
 
 

@@ -10,9 +10,9 @@ The job deletes the staging folder with all files at its end; `KeyStager` delete
 """
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import BinaryIO
 
@@ -39,11 +39,18 @@ class KeyStaging:
 
     Attributes:
         folder: staging folder of the job, which must exist until the commit is complete.
-        group_count: number of file groups of the record index, at least 1.
+        group_count: number of file groups of the record index, at least 1. In a partitioned record index: number of
+            file groups of most partitions of the table.
+        other_counts: in a partitioned record index, the partitions of the table with another number of file groups.
     """
 
     folder: str
     group_count: int
+    other_counts: Mapping[str, int] = field(default_factory=dict)
+
+    def group_count_of(self, partition_path: str) -> int:
+        """Number of file groups of the record index among which the keys of a partition of the table are divided."""
+        return self.other_counts.get(partition_path, self.group_count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +95,7 @@ class KeyStager:
         self._storage = storage
         self._staging = staging
         self._file_group_id = file_group_id
+        self._group_count = staging.group_count_of(file_group_id.partition_path) if staging is not None else 0
         self._path = ""
         self._sink: BinaryIO | None = None
         self._writer: ipc.RecordBatchFileWriter | None = None
@@ -131,7 +139,7 @@ class KeyStager:
             path=self._path,
             size_bytes=size_bytes,
             file_group_id=self._file_group_id,
-            group_count=self._staging.group_count,
+            group_count=self._group_count,
             batch_groups=tuple(self._batch_groups),
             new_count=self._counts[False],
             deleted_count=self._counts[True],
@@ -155,7 +163,7 @@ class KeyStager:
         self._pending, self._pending_bytes = [], 0
         writer = self._writer or self._open(self._staging)
         for batch in rows:
-            for group, part in _divided(batch, self._staging.group_count):
+            for group, part in _divided(batch, self._group_count):
                 writer.write_batch(part)
                 self._batch_groups.append(group)
 

@@ -61,7 +61,8 @@ class IndexSearchTask:
         storage: the table's storage.
         groups: these file groups.
         first_group: number of the first of these file groups; the others follow it.
-        group_count: number of all file groups of the record index.
+        group_count: number of all file groups among which the keys are divided: those of the record index; in a
+            partitioned record index, those of the partition of the table.
         bucket, bucket_count: hash bucket of the keys to look up, and number of buckets. Buckets limit the memory.
     """
 
@@ -72,6 +73,18 @@ class IndexSearchTask:
     group_count: int
     bucket: int = 0
     bucket_count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedGroups:
+    """All file groups that may have the keys of some batches. The hash of a key decides which of them has the key."""
+
+    batches: tuple[StagedBatch, ...]
+    groups: IndexGroups
+
+    @property
+    def key_count(self) -> int:
+        return sum(batch.row_count for batch in self.batches)
 
 
 def search_record_index(
@@ -87,10 +100,28 @@ def search_record_index(
     Args:
         batches: staged rows; no two of them are the same record batch.
     """
-    key_count = sum(batch.row_count for batch in batches)
+    searched = [SearchedGroups(tuple(batches), index)]
+    return search_groups(spark, storage, searched, max_keys_per_task=max_keys_per_task)
+
+
+def search_groups(
+    spark: "SparkSession",
+    storage: Storage,
+    searched: Sequence[SearchedGroups],
+    *,
+    max_keys_per_task: int = MAX_KEYS_PER_TASK,
+) -> SearchResult:
+    """As `search_record_index`, for several sets of file groups, each with its own keys, in one Spark job."""
+    key_count = sum(each.key_count for each in searched)
     if not key_count:
         return set()
-    tasks = list(_tasks(storage, tuple(batches), index, 2 * default_parallelism(spark), max_keys_per_task))
+    # With many sets, one task for each is enough.
+    least = -(-2 * default_parallelism(spark) // len(searched))
+    tasks = [
+        task
+        for each in searched
+        for task in _tasks(storage, each.batches, each.groups, least, max_keys_per_task)
+    ]
     results = run_tasks(
         spark,
         tasks,

@@ -64,11 +64,12 @@ def preview_report(
     plan = plan_build(state, request.partitions)
     content = load_content(table)
     facts = _facts(table, content, plan, settings, reader)
+    is_partitioned = settings.record_index_is_partitioned(read_index_definitions(table.storage))
     return MetadataTableReport(
         partitions_before=before,
         dropped=dropped,
         is_whole=plan.is_whole,
-        built=tuple(_expected(name, facts, settings) for name in plan.partitions),
+        built=tuple(_expected(name, facts, settings, is_partitioned) for name in plan.partitions),
         data_files=facts.data_files,
         data_partitions=facts.data_partitions,
     )
@@ -107,9 +108,15 @@ def _mean_bloom(reader: DataFileReader, sample: Sequence[DataFile]) -> float:
     return sum(len(bloom.text) for bloom in reader.blooms(sample)) / max(1, len(sample))
 
 
-def _expected(name: str, facts: BuildFacts, settings: BuildSettings) -> MetadataPartitionReport:
-    if name == RECORD_INDEX:
-        groups = settings.record_index.group_count(int(facts.live_files * facts.rows_of_a_file))
+def _expected(
+    name: str, facts: BuildFacts, settings: BuildSettings, is_partitioned: bool
+) -> MetadataPartitionReport:
+    rows = facts.live_files * facts.rows_of_a_file
+    if name == RECORD_INDEX and is_partitioned:
+        rows_of_a_partition = int(rows / max(1, facts.data_partitions))
+        groups = facts.data_partitions * settings.partitioned_index.group_count(rows_of_a_partition)
+    elif name == RECORD_INDEX:
+        groups = settings.record_index.group_count(int(rows))
     else:
         groups = settings.group_count(name)
     estimate = estimate_partition(name, groups, facts)

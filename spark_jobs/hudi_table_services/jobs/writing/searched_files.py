@@ -6,17 +6,25 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.text import counted
-from hudi_table_services.execution.writing.index_search import SearchResult, search_record_index
+from hudi_table_services.execution.writing.index_search import (
+    SearchedGroups,
+    SearchResult,
+    search_groups,
+    search_record_index,
+)
 from hudi_table_services.execution.writing.record_index import IndexLookup
 from hudi_table_services.execution.writing.stage_input import StagedInput
-from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS
+from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS, RECORD_INDEX
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.options.keys.writing import INDEX_TYPE, METADATA_ENABLE
-from hudi_table_services.options.writing_values import IndexType, WriteOptions
+from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.storage.metadata_table.key_ranges import KeyRange, key_ranges
-from hudi_table_services.storage.metadata_table.record_locations import open_record_index
-from hudi_table_services.storage.metadata_table.unusable import UnusableMetadataTable
+from hudi_table_services.storage.metadata_table.record_locations import (
+    open_partitioned_record_index,
+    open_record_index,
+)
+from hudi_table_services.storage.metadata_table.unusable import Reason, UnusableMetadataTable
 from hudi_table_services.tables.table import TableAccess
 
 if TYPE_CHECKING:
@@ -62,7 +70,9 @@ def searched_files(
 
     The record index only limits the search: the base files decide whether a key is in the table. An entry of the index
     that names a file group without a live file slice is ignored, as in Hudi. If the index cannot be used, all files are
-    searched as with GLOBAL_SIMPLE (SparkMetadataTableRecordIndex.tagLocation, Hudi 0.15 and 1.2).
+    searched as with GLOBAL_SIMPLE (SparkMetadataTableRecordIndex.tagLocation, Hudi 0.15 and 1.2). With a partitioned
+    record index, these are the files in the partitions of the batch, as with SIMPLE
+    (SparkMetadataTableRecordLevelIndex, Hudi 1.2).
 
     Raises:
         StorageError, ExecutionFailedError: a file cannot be read for another reason than damage.
@@ -78,7 +88,8 @@ def searched_files(
         return SearchedFiles(
             slices, warnings=_warnings(options, f"the request sets {METADATA_ENABLE}=false.")
         )
-    found = _search(spark, table, staged, snapshot)
+    search = _search if options.index_type.is_global else _search_partitions
+    found = search(spark, table, staged, snapshot)
     if isinstance(found, UnusableMetadataTable):
         warnings = _warnings(options, f"{found.reason.value}. {found.message}")
         return _with_key_ranges(table, snapshot, options, SearchedFiles(slices, warnings=warnings))
@@ -119,9 +130,28 @@ def _search(
     return search_record_index(spark, table.storage, staged.batches, index)
 
 
+def _search_partitions(
+    spark: "SparkSession", table: TableAccess, staged: StagedInput, snapshot: TableSnapshot
+) -> SearchResult:
+    """Look up the keys of each partition of the batch in the file groups that the index has for the partition."""
+    index = open_partitioned_record_index(table.storage, snapshot.config, snapshot.timeline, table.clock)
+    if isinstance(index, UnusableMetadataTable):
+        return index
+    searched = []
+    for path in staged.partition_paths:
+        if path in index:
+            searched.append(SearchedGroups(staged.of_partition(path), index[path]))
+        elif snapshot.slices_of(path):
+            return UnusableMetadataTable(
+                Reason.DAMAGED,
+                f"`{RECORD_INDEX}` has no file groups for the partition {path!r}, although the partition has files.",
+            )
+    return search_groups(spark, table.storage, searched)
+
+
 def _warnings(options: WriteOptions, reason: str) -> tuple[str, ...]:
     name = options.index_type.value
     return (
         f"{INDEX_TYPE}={name}: the record index of the metadata table is not used, so the write searched all base "
-        f"files, as with {IndexType.GLOBAL_SIMPLE.value}: {reason}",
+        f"files, as with {options.index_type.without_record_index.value}: {reason}",
     )

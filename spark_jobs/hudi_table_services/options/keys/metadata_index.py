@@ -37,6 +37,13 @@ RECORD_INDEX_MAX_GROUPS = option(
     "hoodie.metadata.record.index.max.filegroup.count",
     services=ALL_SERVICES,
 )
+PARTITIONED_INDEX_MAX_GROUPS = option(
+    "hoodie.metadata.record.level.index.max.filegroup.count",
+    10,
+    "greatest number of file groups of a new partitioned record index for each partition of the table",
+    WholeNumber(least=1),
+    services=ALL_SERVICES,
+)
 RECORD_INDEX_MAX_GROUP_BYTES = option(
     "hoodie.metadata.record.index.max.filegroup.size",
     1 << 30,
@@ -84,6 +91,7 @@ METADATA_INDEX_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         BLOOM_FILTER_GROUPS,
         RECORD_INDEX_MIN_GROUPS,
         RECORD_INDEX_MAX_GROUPS,
+        PARTITIONED_INDEX_MAX_GROUPS,
         RECORD_INDEX_MAX_GROUP_BYTES,
         RECORD_INDEX_GROWTH,
     ),

@@ -47,6 +47,24 @@ CREATE_RECORD_INDEX = option(
     services=ALL_SERVICES,
 )
 
+CREATE_PARTITIONED_RECORD_INDEX = option(
+    "hoodie.metadata.record.level.index.enable",
+    False,
+    "whether a new record index is partitioned, i.e. has file groups for each partition of the table; "
+    "`rebuild_metadata_table.py --partitions record_index` builds it. Jobs update an existing record index of both "
+    "kinds, whatever the value [Hudi: without `true`, every write damages a partitioned record index]",
+    Flag(),
+    services=ALL_SERVICES,
+)
+PARTITIONED_INDEX_MIN_GROUPS = option(
+    "hoodie.metadata.record.level.index.min.filegroup.count",
+    1,
+    "number of file groups that a partitioned record index gets for a new partition of the table; smallest number for "
+    "each partition in a build",
+    WholeNumber(least=1),
+    services=ALL_SERVICES,
+)
+
 METADATA_TABLE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
     "Metadata table": (
         COMPACT_DELTA_COMMITS,
@@ -54,6 +72,8 @@ METADATA_TABLE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         CREATE_PARTITION_STATS,
         CREATE_BLOOM_FILTERS,
         CREATE_RECORD_INDEX,
+        CREATE_PARTITIONED_RECORD_INDEX,
+        PARTITIONED_INDEX_MIN_GROUPS,
     )
 }
 """Heading → keys, in the order of the documentation."""

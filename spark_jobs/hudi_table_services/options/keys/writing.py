@@ -196,8 +196,8 @@ SMALL_FILE_CANDIDATES = option(
 INDEX_TYPE = option(
     "hoodie.index.type",
     "SIMPLE",
-    "how a write finds record keys: SIMPLE, BLOOM, GLOBAL_SIMPLE, GLOBAL_BLOOM, RECORD_INDEX or "
-    "GLOBAL_RECORD_LEVEL_INDEX (another name of RECORD_INDEX)",
+    "how a write finds record keys: SIMPLE, BLOOM, GLOBAL_SIMPLE, GLOBAL_BLOOM, RECORD_INDEX, "
+    "GLOBAL_RECORD_LEVEL_INDEX (another name of RECORD_INDEX) or RECORD_LEVEL_INDEX (partitioned record index)",
     Member(IndexType),
 )
 SIMPLE_UPDATES_PARTITION = option(

@@ -16,6 +16,7 @@ from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.planning.config_check.metadata_table_rules import METADATA_TABLE_RULES
 from hudi_table_services.planning.config_check.names import LAST_RULES, NAME_RULES
 from hudi_table_services.planning.config_check.partition_rules import PARTITION_RULES
+from hudi_table_services.planning.config_check.record_index_rules import RECORD_INDEX_RULES
 from hudi_table_services.planning.config_check.settings import ConfigRule, Problem, Settings, TableFacts
 from hudi_table_services.planning.config_check.table_rules import TABLE_RULES
 from hudi_table_services.planning.config_check.upkeep_rules import UPKEEP_RULES
@@ -27,6 +28,7 @@ CONFIG_RULES: tuple[ConfigRule, ...] = (
     *WRITER_RULES,
     *TABLE_RULES,
     *METADATA_TABLE_RULES,
+    *RECORD_INDEX_RULES,
     *PARTITION_RULES,
     *LAST_RULES,
 )

@@ -11,6 +11,7 @@ from hudi_table_services.options.keys.metadata_table import (
     CREATE_BLOOM_FILTERS,
     CREATE_COLUMN_STATS,
     CREATE_PARTITION_STATS,
+    CREATE_PARTITIONED_RECORD_INDEX,
     CREATE_RECORD_INDEX,
 )
 from hudi_table_services.options.keys.writing import INDEX_TYPE, METADATA_ENABLE
@@ -20,7 +21,6 @@ from hudi_table_services.planning.metadata_table.grouping import MAINTAINED
 _METADATA, _COMPACT, _MAX = METADATA_ENABLE.key, COMPACT_DELTA_COMMITS.key, MAX_COMMITS.key
 _PARTITIONS = "hoodie.table.metadata.partitions"
 _BEING_BUILT = f"{_PARTITIONS}.inflight"
-_RECORD_INDEX = "record_index"
 _COLUMN_STATS = CREATE_COLUMN_STATS.key
 _PARTITION_STATS = CREATE_PARTITION_STATS.key
 _NEEDS_METADATA_TABLE = (
@@ -29,7 +29,7 @@ _NEEDS_METADATA_TABLE = (
     CREATE_BLOOM_FILTERS.key,
     CREATE_RECORD_INDEX.key,
     *CREATE_RECORD_INDEX.aliases,
-    "hoodie.metadata.record.level.index.enable",
+    CREATE_PARTITIONED_RECORD_INDEX.key,
     "hoodie.enable.data.skipping",
 )
 _RECORD_INDEXES = ("RECORD_INDEX", "GLOBAL_RECORD_LEVEL_INDEX", "RECORD_LEVEL_INDEX")
@@ -62,12 +62,10 @@ def _metadata_table_stale(settings: Settings) -> Iterator[Problem]:
             cure=f"Wait until the index is built. If its writer is dead, run {_REBUILD} --drop {name}.",
         )
     for name in _indexes(settings):
-        is_partitioned = name == _RECORD_INDEX and settings.table.has_partitioned_record_index
-        if name not in MAINTAINED or is_partitioned:
-            kind = "for each partition of the table, " if is_partitioned else ""
+        if name not in MAINTAINED:
             yield Problem(
                 properties=(_PARTITIONS,),
-                reason=f"Jobs cannot update the index {name}, {kind}which is in the metadata table, so they reject the "
+                reason=f"Jobs cannot update the index {name}, which is in the metadata table, so they reject the "
                 "table.",
                 cure=f"Run {_REBUILD} --drop {name} once, and switch the index off in Hudi's writers; otherwise the "
                 "next write of Hudi builds the index again.",

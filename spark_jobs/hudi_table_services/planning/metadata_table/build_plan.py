@@ -132,6 +132,18 @@ class RecordIndexSize:
         return max(self.min_groups, min(self.max_groups, expected_keys // keys_per_group))
 
 
+def partitioned_index_size(
+    min_groups: int = 1, max_groups: int = 10, growth_factor: float = 2.0, max_group_bytes: int = 1 << 30
+) -> RecordIndexSize:
+    """Settings for each partition of the table in a partitioned record index, with Hudi's defaults."""
+    return RecordIndexSize(
+        min_groups=min_groups,
+        max_groups=max_groups,
+        growth_factor=growth_factor,
+        max_group_bytes=max_group_bytes,
+    )
+
+
 def _companions(names: Collection[str], listed: Collection[str]) -> set[str]:
     """Partitions that a build of `names` must write as well."""
     found = set()

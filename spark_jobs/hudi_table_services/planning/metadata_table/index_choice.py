@@ -8,6 +8,7 @@ from hudi_table_services.model.metadata_table import IndexDefinition
 from hudi_table_services.model.schema import META_COLUMNS, DecimalType, StructType, with_meta_columns
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.planning.metadata_table.indexed_columns import indexed_columns
+from hudi_table_services.planning.metadata_table.partitioned_record_index import IS_PARTITIONED
 
 DEFAULT_MAX_COLUMNS = 32
 
@@ -55,16 +56,29 @@ def column_stats_definition(
     return _definition(version, kept)
 
 
-def record_index_definition(version: TableVersion) -> IndexDefinition | None:
-    """Definition of a record index for the whole table; None before table version 9, which stores none."""
+def record_index_definition(version: TableVersion, *, is_partitioned: bool = False) -> IndexDefinition | None:
+    """Definition of a new record index; None before table version 9, which stores none.
+
+    Args:
+        is_partitioned: whether the index has file groups for each partition of the table.
+
+    Raises:
+        InvalidRequestError: the table version has no partitioned record index.
+    """
     if version < TableVersion.V9:
+        if is_partitioned:
+            raise InvalidRequestError(
+                f"Tables of version {version.value} have no partitioned record index.",
+                hint=f"Upgrade the table with Hudi to version {TableVersion.V9.value}, or build a record index for the "
+                "whole table.",
+            )
         return None
     return IndexDefinition(
         name=RECORD_INDEX,
         index_type=RECORD_INDEX,
         function="",
         source_fields=(),
-        options={"isPartitioned": "false"},
+        options={IS_PARTITIONED: "true" if is_partitioned else "false"},
         version=_V1,
     )
 

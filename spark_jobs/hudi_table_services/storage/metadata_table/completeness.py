@@ -41,7 +41,8 @@ def merged_later_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> 
 
     Readers of the state that the timeline shows cannot ignore these. See also `later_instants`.
     """
-    bases = {s.base_instant_time for s in slices}
+    # A slice without a base file can be younger than the delta commit: a later write created its file group.
+    bases = {s.base_instant_time for s in slices if s.base_file is not None}
     unseen = later_instants(table) | {i.requested_time for i in table.data_timeline.pending}
     return [
         i.requested_time

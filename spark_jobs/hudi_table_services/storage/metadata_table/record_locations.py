@@ -1,5 +1,6 @@
 """Look up keys in the record index of a metadata table: which file groups of the table contain rows with the keys."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -95,19 +96,57 @@ def open_record_index(
     return usable_or_reason(lambda: _opened(storage, config, timeline, clock))
 
 
+def open_partitioned_record_index(
+    storage: Storage, config: TableConfig, timeline: Timeline, clock: Clock
+) -> dict[str, RecordIndexGroups] | UnusableMetadataTable:
+    """As `open_record_index`, for a partitioned record index. Maps each partition of the table to its file groups."""
+    return usable_or_reason(lambda: _opened_by_partition(storage, config, timeline, clock))
+
+
 def _opened(storage: Storage, config: TableConfig, timeline: Timeline, clock: Clock) -> RecordIndexGroups:
-    found = open_checked_partition(storage, config, timeline, clock, RECORD_INDEX)
-    ids = [s.file_group_id.file_id for s in found.slices]
-    if not ids:
+    found = _checked(storage, config, timeline, clock)
+    if not found.slices:
         raise UnusableError(Reason.DAMAGED, f"`{RECORD_INDEX}` has no file group.")
-    if any(partition_of_record_index_id(file_id) is not None for file_id in ids):
+    if any(_partition_of(each) is not None for each in found.slices):
         raise UnusableError(
             Reason.UNSUPPORTED, f"`{RECORD_INDEX}` has file groups for each partition of the table."
         )
+    return RecordIndexGroups(found)
+
+
+def _opened_by_partition(
+    storage: Storage, config: TableConfig, timeline: Timeline, clock: Clock
+) -> dict[str, RecordIndexGroups]:
+    found = _checked(storage, config, timeline, clock)
+    slices: dict[str, list[FileSlice]] = defaultdict(list)
+    for each in found.slices:  # in the order of their numbers
+        path = _partition_of(each)
+        if path is None:
+            raise UnusableError(
+                Reason.UNSUPPORTED,
+                f"`{RECORD_INDEX}` has file groups for the whole table, not for each partition.",
+            )
+        slices[path].append(each)
+    return {path: RecordIndexGroups(_only(found, each)) for path, each in slices.items()}
+
+
+def _checked(storage: Storage, config: TableConfig, timeline: Timeline, clock: Clock) -> CheckedPartition:
+    found = open_checked_partition(storage, config, timeline, clock, RECORD_INDEX)
     merged = completeness.merged_later_instants(found.table, found.slices)
     if merged:
         raise UnusableError(Reason.CHANGED, f"A compaction merged {some(merged)}, which completed later.")
-    return RecordIndexGroups(found.without_timelines())
+    return found.without_timelines()
+
+
+def _only(index: CheckedPartition, slices: Sequence[FileSlice]) -> CheckedPartition:
+    """The index with only these slices, so that a task does not receive the file names of all partitions."""
+    ids = [each.file_group_id.file_id for each in slices]
+    instants = {file_id: index.log_instants[file_id] for file_id in ids if file_id in index.log_instants}
+    return replace(index, slices=tuple(slices), log_instants=instants)
+
+
+def _partition_of(file_slice: FileSlice) -> str | None:
+    return partition_of_record_index_id(file_slice.file_group_id.file_id)
 
 
 def _located(index: CheckedPartition, file_slice: FileSlice, keys: frozenset[bytes]) -> set[FileGroupId]:

@@ -194,3 +194,39 @@ def test_many_keys_are_written_in_batches_of_bounded_size_and_travel_as_a_few_by
 
 def arrow_bytes(changes: KeyChanges) -> int:
     return int(changes.new_keys.nbytes + changes.places.nbytes + changes.deleted_keys.nbytes)
+
+
+def test_keys_of_a_partitioned_index_are_divided_among_the_file_groups_of_their_partition(
+    storage: Storage,
+) -> None:
+    staging = KeyStaging(FOLDER, 2, {"q": 3})
+    keys = [f"key-{number}" for number in range(30)]
+    staged = []
+    for partition in ("p", "q", "new"):
+        with KeyStager(storage, staging, FileGroupId(partition, f"f-{partition}")) as stager:
+            stager.add_new(column(keys))
+            found = stager.close()
+        assert found is not None
+        staged.append(found)
+    assert [each.group_count for each in staged] == [2, 3, 2]
+    readers = StagedKeysReader(storage, staged).by_partition()
+    assert sorted(readers) == ["new", "p", "q"]
+    for partition, reader in readers.items():
+        expected = dict.fromkeys(keys, f"f-{partition}")
+        assert joined(reader, staging.group_count_of(partition)) == (expected, set())
+        assert joined(reader, 5) == (expected, set())
+
+
+@pytest.mark.parametrize("cached_bytes", [0, 1 << 20])
+def test_a_row_that_moves_between_partitions_is_deleted_in_one_and_new_in_the_other(
+    storage: Storage, cached_bytes: int
+) -> None:
+    staging, staged = KeyStaging(FOLDER, 2), []
+    for partition, new, deleted in (("p", [], ["k"]), ("q", ["k"], [])):
+        with KeyStager(storage, staging, FileGroupId(partition, f"f-{partition}")) as stager:
+            stager.add_new(column(new))
+            stager.add_deleted(column(deleted))
+            staged.append(stager.close())
+    readers = StagedKeysReader(storage, [each for each in staged if each], cached_bytes).by_partition()
+    assert joined(readers["p"], 2) == ({}, {"k"})
+    assert joined(readers["q"], 2) == ({"k": "f-q"}, set())

@@ -10,6 +10,7 @@ DAMAGE = {
     "definitions_damage": "index.json: not a document",
     "definitions_cure": "Restore the file from a backup.",
 }
+PARTITIONED = "hoodie.metadata.record.level.index.enable"
 OFF = {"hoodie.metadata.enable": "false"}
 INDEX = "hoodie.metadata.index."
 CUSTOM = {
@@ -67,17 +68,13 @@ METADATA_CASES: Cases = {
             found(
                 "error", "--drop expr_index_day", table=table({**METADATA, LISTED: "files,expr_index_day"})
             ),
-            found(
-                "error",
-                "--drop record_index",
-                table=table(RECORDS, has_partitioned_record_index=True),
-            ),
             found("error", "is building the index files", table=table({**V9, f"{LISTED}.inflight": "files"})),
         ],
         [
             Case(table=table()),
             Case(table=table(METADATA)),
             Case(table=table(RECORDS)),
+            Case(table=table(RECORDS, has_partitioned_record_index=True)),
             Case(
                 table=table({**V9, LISTED: "bloom_filters,column_stats,files,partition_stats"}),
                 options={"hoodie.metadata.enable": "true"},
@@ -117,6 +114,81 @@ METADATA_CASES: Cases = {
             Case(table=table(METADATA)),
             Case(table=table(METADATA), options={"hoodie.metadata.enable": "true"}),
             Case(table=table(METADATA), options=OFF, facts=HUDI),
+        ],
+    ),
+    "record-index-kind": (
+        [
+            found(
+                "error",
+                "for each partition",
+                PARTITIONED,
+                f"table: {LISTED}",
+                table=table(RECORDS, has_partitioned_record_index=True),
+                facts=HUDI,
+            ),
+            found(
+                "error",
+                "for the whole table",
+                PARTITIONED,
+                f"table: {LISTED}",
+                table=table(RECORDS),
+                options={PARTITIONED: "true"},
+                facts=HUDI,
+            ),
+        ],
+        [
+            Case(table=table(RECORDS), facts=HUDI),
+            Case(
+                table=table(RECORDS, has_partitioned_record_index=True),
+                options={PARTITIONED: "TRUE"},
+                facts=HUDI,
+            ),
+            Case(table=table(RECORDS, has_partitioned_record_index=True)),
+            Case(table=table(RECORDS, has_partitioned_record_index=True), options=OFF, facts=HUDI),
+            Case(options={PARTITIONED: "true"}, facts=HUDI),
+        ],
+    ),
+    "record-index-unused": (
+        [
+            found(
+                "warning",
+                "where a key is in one partition",
+                "hoodie.index.type",
+                f"table: {LISTED}",
+                table=table(RECORDS, has_partitioned_record_index=True),
+                options={"hoodie.index.type": index_type, PARTITIONED: "true"},
+            )
+            for index_type in ("RECORD_INDEX", "GLOBAL_RECORD_LEVEL_INDEX")
+        ],
+        [
+            Case(
+                table=table(RECORDS, has_partitioned_record_index=True),
+                options={"hoodie.index.type": "RECORD_LEVEL_INDEX"},
+            ),
+            Case(table=table(RECORDS, has_partitioned_record_index=True)),
+            Case(table=table(RECORDS), options={"hoodie.index.type": "RECORD_INDEX"}),
+        ],
+    ),
+    "record-index-keys-not-global": (
+        [
+            found(
+                "warning",
+                f"{index_type} lets",
+                "hoodie.index.type",
+                f"table: {LISTED}",
+                table=table(RECORDS),
+                options={"hoodie.index.type": index_type},
+            )
+            for index_type in ("SIMPLE", "BLOOM", "RECORD_LEVEL_INDEX")
+        ],
+        [
+            Case(table=table(RECORDS)),
+            Case(table=table(RECORDS), options={"hoodie.index.type": "GLOBAL_SIMPLE"}),
+            Case(table=table(METADATA), options={"hoodie.index.type": "SIMPLE"}),
+            Case(
+                table=table(RECORDS, has_partitioned_record_index=True),
+                options={"hoodie.index.type": "SIMPLE"},
+            ),
         ],
     ),
     "metadata-settings-differ": (

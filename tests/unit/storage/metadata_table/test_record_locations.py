@@ -2,6 +2,7 @@
 
 import pickle
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,13 @@ from hudi_table_services.hudi_format.metadata_table.keys import file_group_of
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
+from hudi_table_services.model.metadata_table import MetadataRecord, RecordLocation, RecordType
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.metadata_table.record_locations import RecordIndexGroups, open_record_index
+from hudi_table_services.storage.metadata_table.record_locations import (
+    RecordIndexGroups,
+    open_partitioned_record_index,
+    open_record_index,
+)
 from hudi_table_services.storage.metadata_table.unusable import Reason, UnusableMetadataTable
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import METADATA_TABLE
@@ -182,3 +188,89 @@ def test_a_damaged_base_file_is_an_outcome_of_the_search(table: SmallMetadataTab
     outcome = index.locate([frozenset([b"k"])])
     assert isinstance(outcome, UnusableMetadataTable)
     assert outcome.reason is Reason.CHANGED
+
+
+@pytest.fixture
+def partitioned() -> SmallMetadataTable:
+    """A partitioned record index: the key `k` in the partitions `a` and `b`, in different file groups of the table."""
+    made = SmallMetadataTable(TableVersion.V9, partitions=f"files,{RECORD_INDEX}")
+    made.own(FIRST)
+    log_of_partition(made, T1, "a-0000", location("k", "group"))
+    in_b = replace(location_of("k"), partition_path="b")
+    record = MetadataRecord(key="k", record_type=RecordType.RECORD_INDEX, payload=in_b)
+    number = file_group_of("k", 2)
+    log_of_partition(made, T1, f"b-{number:04d}", record)
+    log_of_partition(made, T1, f"b-{1 - number:04d}")
+    made.own(T1)
+    made.data(T1)
+    return made
+
+
+def location_of(key: str) -> RecordLocation:
+    payload = location(key, "group").payload
+    assert isinstance(payload, RecordLocation)
+    return payload
+
+
+def log_of_partition(table: SmallMetadataTable, time: str, group: str, *records: MetadataRecord) -> None:
+    content = table.records(time, *records) if records else table.deletes(time, partition=RECORD_INDEX)
+    table.storage.write(
+        f"{METADATA_TABLE}/{RECORD_INDEX}/.record-index-{group}-0_{time}.log.1_0-1-2", content
+    )
+
+
+def opened_partitions(table: SmallMetadataTable) -> dict[str, RecordIndexGroups]:
+    found = open_partitioned_record_index(table.storage, table.config, table.timeline, FixedClock())
+    assert isinstance(found, dict), found
+    return found
+
+
+def test_a_partitioned_index_locates_keys_in_their_partition_only(partitioned: SmallMetadataTable) -> None:
+    index = opened_partitions(partitioned)
+    assert {path: groups.count for path, groups in index.items()} == {"a": 1, "b": 2}
+    assert located(index["a"], "k") == {GROUP}
+    assert located(index["b"], "k") == {FileGroupId("b", "group")}
+    assert located(index["a"], "absent") == set()
+    assert located(pickle.loads(pickle.dumps(index["b"])), "k") == {FileGroupId("b", "group")}
+
+
+def test_a_file_group_without_a_completed_instant_does_not_exist(partitioned: SmallMetadataTable) -> None:
+    log_of_partition(partitioned, T2, "new-0000", location("k", "group"))
+    assert set(opened_partitions(partitioned)) == {"a", "b"}
+
+
+def test_file_groups_of_a_later_write_do_not_disturb_the_reader(partitioned: SmallMetadataTable) -> None:
+    """The later write created them after a write that is pending in the table wrote its delta commit."""
+    partitioned.data(T2, pending=True)
+    partitioned.own(T2)
+    log_of_partition(partitioned, T2, "a-0000", location("new", "group"))
+    timeline = partitioned.timeline
+    log_of_partition(partitioned, T3, "c-0000", location("k", "group"))
+    partitioned.own(T3)
+    partitioned.data(T3)
+    found = open_partitioned_record_index(partitioned.storage, partitioned.config, timeline, FixedClock())
+    assert isinstance(found, dict), found
+    assert located(found["a"], "k", "new") == {GROUP}
+    assert located(found["a"], "new") == set()
+
+
+def test_a_partitioned_index_that_lacks_a_write_is_refused(partitioned: SmallMetadataTable) -> None:
+    partitioned.data(T2)
+    found = open_partitioned_record_index(
+        partitioned.storage, partitioned.config, partitioned.timeline, FixedClock()
+    )
+    assert isinstance(found, UnusableMetadataTable)
+    assert found.reason is Reason.BEHIND
+
+
+def test_an_index_for_the_whole_table_is_no_partitioned_index(table: SmallMetadataTable) -> None:
+    found = open_partitioned_record_index(table.storage, table.config, table.timeline, FixedClock())
+    assert isinstance(found, UnusableMetadataTable)
+    assert found.reason is Reason.UNSUPPORTED
+    assert "for the whole table" in found.message
+
+
+def test_a_partitioned_index_of_an_empty_table_has_no_partition() -> None:
+    made = SmallMetadataTable(TableVersion.V9, partitions=f"files,{RECORD_INDEX}")
+    made.own(FIRST)
+    assert opened_partitions(made) == {}
