@@ -5,8 +5,8 @@ does not read them. A task receives some file groups of the record index, reads 
 those that belong to its file groups.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 MAX_KEYS_PER_TASK = 1_000_000
 """Maximum number of keys, on average, that one task keeps in memory. A key is a Python object of about 100 bytes."""
 
+MAX_LIVE_GROUPS = 1_000
+"""A table with more live file groups does not tell the tasks of a look-up which ones these are, because each task would
+receive the list."""
+
 _BYTES_OF_A_KEY = 16
 
 
@@ -50,7 +54,9 @@ class IndexGroups(Protocol):
 
     def part(self, start: int, stop: int) -> "IndexGroups": ...
 
-    def locate(self, keys: Sequence[frozenset[bytes]]) -> SearchResult: ...
+    def locate(
+        self, keys: Sequence[frozenset[bytes]], enough: frozenset[FileGroupId] | None = None
+    ) -> SearchResult: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +69,8 @@ class IndexSearchTask:
         first_group: number of the first of these file groups; the others follow it.
         group_count: number of all file groups of the record index.
         bucket, bucket_count: hash bucket of the keys to look up, and number of buckets. Buckets limit the memory.
+        enough: file groups of the table; the task ends early when it has found all of them. None means that it looks
+            up all its keys.
     """
 
     storage: Storage
@@ -72,6 +80,7 @@ class IndexSearchTask:
     group_count: int
     bucket: int = 0
     bucket_count: int = 1
+    enough: frozenset[FileGroupId] | None = None
 
 
 def search_record_index(
@@ -79,18 +88,27 @@ def search_record_index(
     storage: Storage,
     batches: Sequence[StagedBatch],
     index: IndexGroups,
+    live: Collection[FileGroupId],
     *,
     max_keys_per_task: int = MAX_KEYS_PER_TASK,
 ) -> SearchResult:
     """The file groups in which the record index locates keys of the batch, or why the index cannot be used.
 
+    A batch whose keys are in every live file group, such as a batch of random keys, is common. Then a part of the keys
+    is enough to know this, and the tasks do not look up the others.
+
     Args:
         batches: staged rows; no two of them are the same record batch.
+        live: file groups with a live base file. Other file groups may be missing in the result.
     """
     key_count = sum(batch.row_count for batch in batches)
     if not key_count:
         return set()
-    tasks = list(_tasks(storage, tuple(batches), index, 2 * default_parallelism(spark), max_keys_per_task))
+    enough = frozenset(live) if len(live) <= min(key_count, MAX_LIVE_GROUPS) else None
+    tasks = [
+        replace(task, enough=enough)
+        for task in _tasks(storage, tuple(batches), index, 2 * default_parallelism(spark), max_keys_per_task)
+    ]
     results = run_tasks(
         spark,
         tasks,
@@ -108,7 +126,7 @@ def search_record_index(
 
 def find_file_groups(task: IndexSearchTask) -> SearchResult:
     """Look up the keys of one task, on an executor. Raises StorageError if a staged file cannot be read."""
-    return task.groups.locate(_keys_by_group(task))
+    return task.groups.locate(_keys_by_group(task), task.enough)
 
 
 def _tasks(
