@@ -19,7 +19,7 @@ from pathlib import Path
 
 from bench.inputs import Inputs, prepare_inputs
 from bench.measuring import MeasuredProcessError, Measurement, measure
-from bench.metadata_cases import CASES, Case, Round, Variant, figures_of
+from bench.metadata_cases import CASES, Case, Round, Variant, cpu_figures_of, figures_of
 from bench.protocol import Job
 from bench.scenarios import Scenario, scenario_named
 from bench.sessions import HUDI_PACKAGE
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rounds.append(measured)
             _write(options, rounds)
         print("\n".join(_figure_lines(case, rounds)), flush=True)
-    print()
+    print(f"\n{'':<50}{'figure':<36}{'time':>7}{'cpu':>7}{'target':>10}")
     for case in CASES:
         print("\n".join(_figure_lines(case, rounds)))
     print(f"\nWritten to {options.output}")
@@ -103,6 +103,7 @@ def _measure(bench: Bench, case: Case, variant: Variant, number: int) -> Round:
         number=number,
         seconds=round(measurement.seconds, 3),
         write_seconds=tuple(round(s, 3) for s in measurement.write_seconds),
+        cpu_seconds=round(measurement.cpu_seconds, 3),
         peak_memory_bytes=measurement.peak_memory_bytes,
         storage_bytes=state.storage_bytes,
         correct=state.content == bench.inputs.expected(scenario),
@@ -158,26 +159,35 @@ def _run(
 def _line(case: Case, measured: Round) -> str:
     title = next(v.title for v in case.variants if v.name == measured.variant)
     return (
-        f"  round {measured.number + 1}  {title:<28}{measured.seconds:>9.2f} s"
+        f"  round {measured.number + 1}  {title:<28}{measured.seconds:>9.2f} s{measured.cpu_seconds:>9.1f} cpu s"
         f"{measured.peak_memory_bytes / _MIB:>9,.0f} MiB peak"
         f"{measured.storage_bytes / _MIB:>8,.0f} MiB stored  {'rows ok' if measured.correct else 'WRONG ROWS'}"
     )
 
 
 def _figure_lines(case: Case, rounds: Sequence[Round]) -> Iterator[str]:
+    by_cpu = dict(cpu_figures_of(case, rounds))
     for figure, value in figures_of(case, rounds):
         target = "" if figure.target is None else f"{'>=' if figure.at_least else '<='} {figure.target:g}"
         verdict = {True: "reached", False: "NOT REACHED", None: ""}[figure.is_reached(value)]
-        yield f"{case.scenario.title:<50}{figure.name:<36}{value:>7.2f}{target:>10}  {verdict}"
+        cpu = f"{by_cpu[figure]:>7.2f}" if figure in by_cpu else " " * 7
+        yield f"{case.scenario.title:<50}{figure.name:<36}{value:>7.2f}{cpu}{target:>10}  {verdict}"
 
 
 def _write(options: argparse.Namespace, rounds: Sequence[Round]) -> None:
     """Write the rounds so far, so that they are not lost if the run is stopped."""
     figures = [
-        {"case": case.name, "figure": figure.name, "value": round(value, 3), "target": figure.target}
+        {
+            "case": case.name,
+            "figure": figure.name,
+            "of": of,
+            "value": round(value, 3),
+            "target": figure.target,
+        }
         | {"reached": figure.is_reached(value)}
         for case in CASES
-        for figure, value in figures_of(case, rounds)
+        for of, found in (("time", figures_of), ("processor time", cpu_figures_of))
+        for figure, value in found(case, rounds)
     ]
     document = {
         "measured_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
