@@ -13,7 +13,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -58,7 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rounds = _read(options.merge, options.only) if options.merge else []
     for case in (c for c in CASES if c.name in options.only):
         print(f"\n{case.scenario.title}", flush=True)
-        for measured in _measure_case(bench, case, options.rounds):
+        chosen = replace(case, variants=tuple(v for v in case.variants if v.name in options.variants))
+        for measured in _measure_case(bench, chosen, options.rounds):
             print(_line(case, measured), flush=True)
             rounds.append(measured)
             _write(options, rounds)
@@ -73,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure_case(bench: Bench, case: Case, rounds: int) -> Iterator[Round]:
-    for number in range(rounds):
+    for number in range(rounds if case.variants else 0):
         for variant in _in_turn(case.variants, number):
             yield _measure(bench, case, variant, number)
 
@@ -210,15 +211,23 @@ def _read(path: Path, measured_again: Sequence[str]) -> list[Round]:
 
 def _parser() -> argparse.ArgumentParser:
     cases = [case.name for case in CASES]
+    variants = sorted({variant.name for case in CASES for variant in case.variants})
     stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     parser = argparse.ArgumentParser(
         description="Measure this engine with and without a metadata table, and Hudi with its metadata table.",
-        epilog=f"Cases: {', '.join(cases)}.",
+        epilog=f"Cases: {', '.join(cases)}. Variants: {', '.join(variants)}.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     add = parser.add_argument
     add("--scale", type=float, default=1.0, help="TPC-H scale factor; 1 is 6.0 million rows")
     add("--only", type=_names(cases), default=cases, help="cases, comma-separated", metavar="NAMES")
+    add(
+        "--variants",
+        type=_names(variants),
+        default=variants,
+        help="variants, comma-separated; ratios need all variants of a case",
+        metavar="NAMES",
+    )
     add(
         "--rounds",
         type=int,
