@@ -41,11 +41,12 @@ _ENABLE = "hoodie.metadata.enable"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """One measurement."""
+    """One measurement. `cpu_s` are the processor seconds of the measured process, without those of the server."""
 
     step: str
     source: str
     seconds: float
+    cpu_s: float
     requests: int
     peak_mib: float
     found: int
@@ -79,11 +80,11 @@ SOURCES = {"metadata table": None, "folders": False}
 
 def _measure_here(step: str, source: str, endpoint: str) -> None:
     """Run one step in this process and print its figures as JSON."""
-    started = time.perf_counter()
+    started, worked = time.perf_counter(), time.process_time()
     found = STEPS[step](f"s3://{BUCKET}/{TABLE}", _options(endpoint), metadata_enable=SOURCES[source])
-    seconds = time.perf_counter() - started
+    seconds, cpu_s = time.perf_counter() - started, time.process_time() - worked
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"seconds": seconds, "peak_mib": peak, "found": found}))
+    print(json.dumps({"seconds": seconds, "cpu_s": cpu_s, "peak_mib": peak, "found": found}))
 
 
 class _Server:
@@ -155,7 +156,7 @@ def main() -> None:
                 _measure(server, step, source)
                 for _ in range(options.rounds)
                 for step in STEPS
-                for source in SOURCES
+                for source in options.sources
             ]
     _print(found)
     options.output.parent.mkdir(parents=True, exist_ok=True)
@@ -170,14 +171,17 @@ def main() -> None:
 
 
 def _print(found: list[Figures]) -> None:
-    print(f"{'median':<34}{'seconds':>9}{'requests':>10}{'peak MiB':>10}{'files':>10}")
+    print(f"{'median':<34}{'seconds':>9}{'cpu s':>8}{'requests':>10}{'peak MiB':>10}{'files':>10}")
     for step in STEPS:
         for source in SOURCES:
             each = [f for f in found if (f.step, f.source) == (step, source)]
-            seconds, peak = median(f.seconds for f in each), max(f.peak_mib for f in each)
+            if not each:
+                continue
+            times = f"{median(f.seconds for f in each):>9.2f}{median(f.cpu_s for f in each):>8.2f}"
+            peak = max(f.peak_mib for f in each)
             counts = f"{max(f.requests for f in each):>10,}{peak:>10,.0f}{each[0].found:>10,}"
-            print(f"{f'{step}, {source}':<34}{seconds:>9.2f}{counts}")
-    limits = f"{f'< {MOST_SECONDS:g}':>9}{f'<= {MOST_REQUESTS}':>10}{f'<= {MOST_MIB}':>10}"
+            print(f"{f'{step}, {source}':<34}{times}{counts}")
+    limits = f"{f'< {MOST_SECONDS:g}':>9}{'':>8}{f'<= {MOST_REQUESTS}':>10}{f'<= {MOST_MIB}':>10}"
     print(f"{'target with the metadata table':<34}{limits}")
 
 
@@ -186,6 +190,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--partitions", type=int, default=1_000, help="number of partitions")
     parser.add_argument("--files", type=int, default=100, help="number of files in each partition")
+    parser.add_argument(
+        "--sources", nargs="+", choices=SOURCES, default=list(SOURCES), help="what to load from"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="measurements of each step from each source")
     parser.add_argument(
         "--output",
