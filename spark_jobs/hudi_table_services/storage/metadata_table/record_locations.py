@@ -122,9 +122,7 @@ def _opened(storage: Storage, config: TableConfig, timeline: Timeline, clock: Cl
     return RecordIndexGroups(found.without_timelines())
 
 
-def _located(
-    index: CheckedPartition, file_slice: FileSlice, keys: frozenset[bytes]
-) -> Iterator[FileGroupId]:
+def _located(index: CheckedPartition, file_slice: FileSlice, keys: frozenset[bytes]) -> Iterator[FileGroupId]:
     changes = index.changes_of(file_slice, keys.__contains__)
     changed = (change.applied(key, None) for key, change in changes.by_key.items())
     yield from {_location(record) for record in changed if record is not None}
