@@ -120,7 +120,7 @@ bench: .venv-judges/.ready ## Compare the engine with Hudi 1.2.0, Delta and plai
 	$(WITH_JAVA) .venv-judges/bin/python benchmarks/run.py
 	.venv-judges/bin/python benchmarks/metadata.py
 
-bench-metadata-table: .venv/.ready .venv-s3/.ready .venv-judges/.ready ## Measure what the metadata table costs and saves, beside Hudi 1.2.0 (50 minutes)
+bench-metadata-table: .venv/.ready .venv-s3/.ready .venv-judges/.ready ## Measure what the metadata table costs and saves, beside Hudi 1.2.0 (an hour or more)
 	$(WITH_JAVA) .venv-judges/bin/python benchmarks/metadata_table.py
 	.venv/bin/python benchmarks/plan_on_s3.py
 
