@@ -1,7 +1,7 @@
 """Plan a build of a metadata table from the state of the table, read what the build needs, and build."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hudi_table_services.commits.metadata_table_building.build import BuiltPartition, build_partitions
 from hudi_table_services.commits.metadata_table_building.contents import (
@@ -9,6 +9,8 @@ from hudi_table_services.commits.metadata_table_building.contents import (
     read_contents,
 )
 from hudi_table_services.commits.metadata_table_building.first_instants import creates_partitions
+from hudi_table_services.commits.metadata_table_building.lost_partitions import lost_partitions
+from hudi_table_services.commits.metadata_table_building.new_partition import NewPartition
 from hudi_table_services.commits.metadata_table_building.new_record_index import new_record_index
 from hudi_table_services.commits.metadata_table_building.pending_writes import refuse_pending_writes
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFileReader
@@ -78,7 +80,12 @@ def build_metadata_table(
         has_partition_stats=_has_partition_stats(config, plan),
         record_index=index,
     )
-    built = build_partitions(table, plan, content.timeline, contents.partition, lock)
+
+    def partition(name: str) -> NewPartition:
+        new = contents.partition(name)
+        return new if name == RECORD_INDEX else replace(new, group_count=settings.group_count(name))
+
+    built = build_partitions(table, plan, content.timeline, partition, lock)
     return BuildResult(
         partitions=built,
         is_whole=plan.is_whole,
@@ -95,6 +102,7 @@ def metadata_table_state(table: TableAccess, config: TableConfig) -> MetadataTab
         listed=config.metadata_partitions,
         being_built=config.inflight_metadata_partitions,
         can_grow=_can_grow(table, config),
+        lost=lost_partitions(table.storage),
     )
 
 

@@ -37,6 +37,7 @@ class MetadataTableState:
             partition is the first instant of the timeline of the metadata table. Readers treat the files of archived
             instants as completed only if these instants are older than the first instant. So no partition can be added
             after the archival of the metadata table's first instants.
+        lost: partitions that a dead build has dropped and not built again.
     """
 
     version: TableVersion
@@ -44,6 +45,7 @@ class MetadataTableState:
     listed: tuple[str, ...] = ()
     being_built: tuple[str, ...] = ()
     can_grow: bool = True
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,8 @@ def plan_build(state: MetadataTableState, wanted: Collection[str] = ()) -> Build
     """Decide which partitions a build writes.
 
     Args:
-        wanted: partitions to build. Empty means the default partitions of Hudi and the partitions that the table has.
+        wanted: partitions to build. Empty means the default partitions of Hudi and the partitions that the table has,
+            or had before a build died.
 
     Raises:
         InvalidRequestError: the table cannot have a wanted partition.
@@ -80,7 +83,7 @@ def plan_build(state: MetadataTableState, wanted: Collection[str] = ()) -> Build
     _refuse_partitions_being_built(state)
     _refuse_impossible(state, wanted)
     default = default_partitions(state.version, is_partitioned=state.is_partitioned)
-    names = set(wanted) if wanted else {*default, *state.listed}
+    names = set(wanted) if wanted else {*default, *state.listed, *state.lost}
     is_whole = FILES in names or FILES not in state.listed or not state.can_grow
     names |= {FILES, *state.listed} if is_whole else set()
     names |= _companions(names, state.listed)
