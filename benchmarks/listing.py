@@ -31,7 +31,7 @@ MOST_SECONDS, MOST_REQUESTS, MOST_MIB = 3.0, 25, 400
 SOURCES = {"metadata table": None, "folders": False}
 
 
-class _QuickStorage(LocalStorage):
+class QuickStorage(LocalStorage):
     """Does not wait until a file is on the disk, so that the table is made in seconds."""
 
     def write(self, path: str, data: bytes) -> None:
@@ -51,7 +51,7 @@ class _DistantStorage(CountingStorage):
         time.sleep(self.wait_s * number)
 
 
-def _file_id(path: str, number: int) -> str:
+def long_file_id(path: str, number: int) -> str:
     return f"{uuid.uuid5(uuid.NAMESPACE_URL, f'{path}/{number}')}-0"
 
 
@@ -89,14 +89,14 @@ def main() -> None:
         _load(options.source, options.table, options.wait_ms)
         return
     with tempfile.TemporaryDirectory() as folder:
-        storage = _QuickStorage(folder)
+        storage = QuickStorage(folder)
         listed_table(
             TableVersion.V9,
             partitions=PARTITIONS,
             files_each=FILES,
             writes=WRITES,
             storage=storage,
-            file_id=_file_id,
+            file_id=long_file_id,
         )
         found = {source: _measure(source, Path(folder), options.wait_ms) for source in SOURCES}
     print(f"{'':<16}{'seconds':>9}{'cpu s':>8}{'requests':>10}{'peak MiB':>10}{'slices':>10}")

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from bench.cleaning import clean_table, create_commits
 from bench.clustering import cluster, write_small_files
 from bench.protocol import BEGIN, END, Event, Job
+from bench.record_index import create_with_record_index
 from bench.scenarios import Operation, Scenario, System, scenario_named
 from bench.sessions import SessionOptions, open_session
 from bench.writers import Writer, open_writer
@@ -58,18 +59,23 @@ def _clean(system: System, spark: SparkSession, job: Job, scenario: Scenario) ->
     assert scenario.cleaning is not None
     if job.prepares:
         Event(kind=BEGIN).send()
-        create_commits(spark, job.inputs / scenario.inputs[0], job.table, scenario.cleaning)
+        create_commits(spark, job.inputs / scenario.inputs[0], job.table, scenario.cleaning, job.options)
         Event(kind=END).send()
         return
-    clean_table(system, spark, job.scratch / "warm_up_table")
+    clean_table(system, spark, job.scratch / "warm_up_table", job.options)
     _collect_garbage(spark)
     Event(kind=BEGIN).send()
-    seconds = clean_table(system, spark, job.table)
+    seconds = clean_table(system, spark, job.table, job.options)
     Event(kind=END, seconds=seconds, write_seconds=(seconds,)).send()
 
 
 def _write(system: System, spark: SparkSession, job: Job, scenario: Scenario) -> None:
-    writer = open_writer(system, spark)
+    writer = open_writer(system, spark, job.options)
+    if job.prepares:
+        Event(kind=BEGIN).send()
+        create_with_record_index(system, spark, writer, job)
+        Event(kind=END).send()
+        return
     _warm_up(writer, job, scenario)
     _collect_garbage(spark)
     Event(kind=BEGIN).send()

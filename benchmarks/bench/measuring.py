@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,14 +22,19 @@ class MeasuredProcessError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """Wall-clock seconds of the timed part, and the largest resident set of the process tree during the timed part.
+    """What the timed part took.
 
-    Pages that processes share are counted once per process, which is a disadvantage for systems with Python workers.
+    Attributes:
+        seconds: wall-clock seconds.
+        peak_memory_bytes: largest resident set of the process tree. Pages that processes share are counted once per
+            process, which is a disadvantage for systems with Python workers.
+        cpu_seconds: processor seconds of the process tree. They depend less on the load of the machine.
     """
 
     seconds: float
     write_seconds: tuple[float, ...]
     peak_memory_bytes: int
+    cpu_seconds: float
 
 
 def measure(job: Job, python_path: tuple[Path, ...], log: Path) -> Measurement:
@@ -72,7 +78,10 @@ def _watch(process: subprocess.Popen[str], log: Path) -> Measurement:
             f"The process ended with exit code {exit_code}. End of its log {log}:\n{tail}"
         )
     return Measurement(
-        seconds=end.seconds, write_seconds=end.write_seconds, peak_memory_bytes=sampler.peak_bytes
+        seconds=end.seconds,
+        write_seconds=end.write_seconds,
+        peak_memory_bytes=sampler.peak_bytes,
+        cpu_seconds=sampler.cpu_seconds,
     )
 
 
@@ -81,14 +90,22 @@ class _Sampler:
 
     def __init__(self, pid: int) -> None:
         self.peak_bytes = 0
+        self._cpu_before = self._cpu_after = 0.0
         self._root = psutil.Process(pid)
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
+    @property
+    def cpu_seconds(self) -> float:
+        return self._cpu_after - self._cpu_before
+
     def start(self) -> None:
+        self._cpu_before = _cpu_seconds(self._root)
         self._thread.start()
 
     def stop(self) -> None:
+        if not self._stopped.is_set():
+            self._cpu_after = _cpu_seconds(self._root)
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -100,14 +117,23 @@ class _Sampler:
 
 
 def _resident_bytes(root: psutil.Process) -> int:
-    total = 0
+    return int(_sum_over_tree(root, lambda process: process.memory_info().rss))
+
+
+def _cpu_seconds(root: psutil.Process) -> float:
+    """Processor seconds of all running processes, and of ended processes whose parent has waited for them."""
+    return _sum_over_tree(root, lambda process: sum(process.cpu_times()[:4]))
+
+
+def _sum_over_tree(root: psutil.Process, figure: Callable[[psutil.Process], float]) -> float:
+    total = 0.0
     try:
         processes = [root, *root.children(recursive=True)]
     except psutil.NoSuchProcess:
-        return 0
+        return 0.0
     for process in processes:
         try:
-            total += process.memory_info().rss
+            total += figure(process)
         except psutil.NoSuchProcess:
             continue  # a worker that ended between the two calls
     return total

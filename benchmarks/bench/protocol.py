@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 _PREFIX = "@bench "
@@ -42,6 +42,7 @@ class Job:
         table: folder of the table; contains the base table if the scenario starts from a base table.
         scratch: folder for the warm-up table and for shuffle files.
         prepares: whether the process only creates the table that a service starts from.
+        options: options of every write and service, added to those that the system always gets.
     """
 
     system: str
@@ -52,9 +53,11 @@ class Job:
     cores: int
     driver_memory: str
     prepares: bool = False
+    options: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
-        return json.dumps({key: str(value) for key, value in asdict(self).items()})
+        texts = {key: str(value) for key, value in asdict(self).items()}
+        return json.dumps({**texts, "options": self.options})
 
     @classmethod
     def from_json(cls, text: str) -> "Job":

@@ -235,10 +235,19 @@ SCENARIOS = (
     ),
 )
 
+UPSERT_BY_RECORD_INDEX = Scenario(
+    name="upsert_record_index",
+    title="upsert of 50,000 rows through the record index",
+    operation=Operation.UPSERT,
+    inputs=("everywhere",),
+    on_base=True,
+)
+"""`metadata_table.py` measures this scenario: without a metadata table there is no record index."""
+
 
 def scenario_named(name: str) -> Scenario:
     """Return a scenario by name. Raises KeyError with the known names if there is no such scenario."""
-    for scenario in (*SCENARIOS, WARM_UP_CLUSTERING):
+    for scenario in (*SCENARIOS, WARM_UP_CLUSTERING, UPSERT_BY_RECORD_INDEX):
         if scenario.name == name:
             return scenario
     raise KeyError(f"There is no scenario {name!r}; known: {', '.join(s.name for s in SCENARIOS)}.")

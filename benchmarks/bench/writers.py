@@ -1,5 +1,6 @@
 """Write one prepared input into a table with each system."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -22,10 +23,14 @@ class HudiWriter:
     """Writes with real Apache Hudi: default options, zstd, no metadata table, and no inline table services.
 
     Inline cleaning and archiving are off, because the other systems do not clean or archive.
+
+    Args:
+        options: options that are added to these, or replace them.
     """
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
         self._spark = spark
+        self._options = options
 
     def write(self, source: Path, table: Path, operation: Operation, partition_by: str | None) -> None:
         options = {
@@ -37,6 +42,7 @@ class HudiWriter:
             "hoodie.metadata.enable": "false",
             "hoodie.clean.automatic": "false",
             "hoodie.archive.automatic": "false",
+            **self._options,
         }
         rows = self._spark.read.parquet(str(source))
         rows.write.format("hudi").options(**options).mode("append").save(str(table))
@@ -70,10 +76,19 @@ class SparkWriter:
 
 
 class OurWriter:
-    """Writes with this repository's upsert job, called in process on the warm session."""
+    """Writes with this repository's upsert job, called in process on the warm session.
 
-    def __init__(self, spark: SparkSession) -> None:
+    Args:
+        options: options that are added to the codec and the absence of a metadata table, or replace them.
+    """
+
+    def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
         self._spark = spark
+        self._options = {
+            "hoodie.parquet.compression.codec": "zstd",
+            "hoodie.metadata.enable": "false",
+            **options,
+        }
 
     def write(self, source: Path, table: Path, operation: Operation, partition_by: str | None) -> None:
         from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
@@ -87,17 +102,19 @@ class OurWriter:
             operation=operation.value,
             record_key=KEY_COLUMNS,
             partition_by=(partition_by,) if partition_by else (),
-            options={"hoodie.parquet.compression.codec": "zstd", "hoodie.metadata.enable": "false"},
+            options=self._options,
         )
         upsert(self._spark, request)
 
 
-def open_writer(system: System, spark: SparkSession) -> Writer:
-    """Return the writer of a system."""
-    writers: dict[System, type[HudiWriter | DeltaWriter | SparkWriter | OurWriter]] = {
-        System.OURS: OurWriter,
-        System.HUDI: HudiWriter,
-        System.DELTA: DeltaWriter,
-        System.SPARK: SparkWriter,
-    }
-    return writers[system](spark)
+def open_writer(system: System, spark: SparkSession, options: Mapping[str, str]) -> Writer:
+    """Return the writer of a system. Only the writers of Hudi's format have options."""
+    match system:
+        case System.OURS:
+            return OurWriter(spark, options)
+        case System.HUDI:
+            return HudiWriter(spark, options)
+        case System.DELTA:
+            return DeltaWriter(spark)
+        case System.SPARK:
+            return SparkWriter(spark)

@@ -5,8 +5,8 @@ does not read them. A task receives some file groups of the record index, reads 
 those that belong to its file groups.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 MAX_KEYS_PER_TASK = 1_000_000
 """Maximum number of keys, on average, that one task keeps in memory. A key is a Python object of about 100 bytes."""
 
+MAX_LIVE_GROUPS = 1_000
+"""A table with more live file groups does not tell the tasks of a look-up which ones these are, because each task would
+receive the list."""
+
 _BYTES_OF_A_KEY = 16
 
 
@@ -50,7 +54,9 @@ class IndexGroups(Protocol):
 
     def part(self, start: int, stop: int) -> "IndexGroups": ...
 
-    def locate(self, keys: Sequence[frozenset[bytes]]) -> SearchResult: ...
+    def locate(
+        self, keys: Sequence[frozenset[bytes]], enough: frozenset[FileGroupId] | None = None
+    ) -> SearchResult: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +70,8 @@ class IndexSearchTask:
         group_count: number of all file groups among which the keys are divided: those of the record index; in a
             partitioned record index, those of the partition of the table.
         bucket, bucket_count: hash bucket of the keys to look up, and number of buckets. Buckets limit the memory.
+        enough: file groups of the table; the task ends early when it has found all of them. None means that it looks
+            up all its keys.
     """
 
     storage: Storage
@@ -73,6 +81,7 @@ class IndexSearchTask:
     group_count: int
     bucket: int = 0
     bucket_count: int = 1
+    enough: frozenset[FileGroupId] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +101,21 @@ def search_record_index(
     storage: Storage,
     batches: Sequence[StagedBatch],
     index: IndexGroups,
+    live: Collection[FileGroupId],
     *,
     max_keys_per_task: int = MAX_KEYS_PER_TASK,
 ) -> SearchResult:
     """The file groups in which the record index locates keys of the batch, or why the index cannot be used.
 
+    A batch whose keys are in every live file group, such as a batch of random keys, is common. Then a part of the keys
+    is enough to know this, and the tasks do not look up the others.
+
     Args:
         batches: staged rows; no two of them are the same record batch.
+        live: file groups with a live base file. Other file groups may be missing in the result.
     """
     searched = [SearchedGroups(tuple(batches), index)]
-    return search_groups(spark, storage, searched, max_keys_per_task=max_keys_per_task)
+    return search_groups(spark, storage, searched, live=live, max_keys_per_task=max_keys_per_task)
 
 
 def search_groups(
@@ -109,16 +123,21 @@ def search_groups(
     storage: Storage,
     searched: Sequence[SearchedGroups],
     *,
+    live: Collection[FileGroupId] = (),
     max_keys_per_task: int = MAX_KEYS_PER_TASK,
 ) -> SearchResult:
-    """As `search_record_index`, for several sets of file groups, each with its own keys, in one Spark job."""
+    """As `search_record_index`, for several sets of file groups, each with its own keys, in one Spark job.
+
+    Without `live`, the tasks look up all keys.
+    """
     key_count = sum(each.key_count for each in searched)
     if not key_count:
         return set()
+    enough = frozenset(live) if live and len(live) <= min(key_count, MAX_LIVE_GROUPS) else None
     # With many sets, one task for each is enough.
     least = -(-2 * default_parallelism(spark) // len(searched))
     tasks = [
-        task
+        replace(task, enough=enough)
         for each in searched
         for task in _tasks(storage, each.batches, each.groups, least, max_keys_per_task)
     ]
@@ -139,7 +158,7 @@ def search_groups(
 
 def find_file_groups(task: IndexSearchTask) -> SearchResult:
     """Look up the keys of one task, on an executor. Raises StorageError if a staged file cannot be read."""
-    return task.groups.locate(_keys_by_group(task))
+    return task.groups.locate(_keys_by_group(task), task.enough)
 
 
 def _tasks(

@@ -127,7 +127,8 @@ def _search(
     index = open_record_index(table.storage, snapshot.config, snapshot.timeline, table.clock)
     if isinstance(index, UnusableMetadataTable):
         return index
-    return search_record_index(spark, table.storage, staged.batches, index)
+    live = [file_slice.file_group_id for file_slice in snapshot.all_slices]
+    return search_record_index(spark, table.storage, staged.batches, index, live)
 
 
 def _search_partitions(

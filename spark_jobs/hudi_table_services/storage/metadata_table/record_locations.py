@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from hudi_table_services.errors import MalformedMetadataError
 from hudi_table_services.hudi_format.metadata_table.file_groups import (
@@ -53,17 +54,23 @@ class RecordIndexGroups:
         """The file groups from position `start` to before position `stop`."""
         return RecordIndexGroups(replace(self._files, slices=self._files.slices[start:stop]))
 
-    def locate(self, keys: Sequence[frozenset[bytes]]) -> set[FileGroupId] | UnusableMetadataTable:
+    def locate(
+        self, keys: Sequence[frozenset[bytes]], enough: frozenset[FileGroupId] | None = None
+    ) -> set[FileGroupId] | UnusableMetadataTable:
         """File groups of the table in which the record index locates the keys, or why the index cannot be used.
 
         Some of them may not be live: after a write that replaced file groups, Hudi deletes only the keys that the write
         did not write again.
+
+        The method returns early when it has found all file groups in `enough`. Damage in the rest of the files is then
+        not noticed.
 
         Memory: the keys, and the log files of one file group. Equal records are decoded once, because a record does not
         contain its key, and a commit writes equal records for all keys of a file group.
 
         Args:
             keys: for each of these file groups, the keys that belong to it, as UTF-8.
+            enough: the file groups in which the caller is interested; None means all.
 
         Raises:
             StorageError: a request failed for another reason than a missing file.
@@ -71,8 +78,13 @@ class RecordIndexGroups:
 
         def read() -> set[FileGroupId]:
             pairs = zip(self._files.slices, keys, strict=True)
-            found = (_located(self._files, file_slice, wanted) for file_slice, wanted in pairs if wanted)
-            return set().union(*found)
+            located = (_located(self._files, file_slice, wanted) for file_slice, wanted in pairs if wanted)
+            found: set[FileGroupId] = set()
+            for group in chain.from_iterable(located):
+                found.add(group)
+                if enough is not None and len(found) >= len(enough) and enough <= found:
+                    break
+            return found
 
         return usable_or_reason(read)
 
@@ -149,24 +161,25 @@ def _partition_of(file_slice: FileSlice) -> str | None:
     return partition_of_record_index_id(file_slice.file_group_id.file_id)
 
 
-def _located(index: CheckedPartition, file_slice: FileSlice, keys: frozenset[bytes]) -> set[FileGroupId]:
+def _located(index: CheckedPartition, file_slice: FileSlice, keys: frozenset[bytes]) -> Iterator[FileGroupId]:
     changes = index.changes_of(file_slice, keys.__contains__)
     changed = (change.applied(key, None) for key, change in changes.by_key.items())
-    found = {_location(record) for record in changed if record is not None}
+    yield from {_location(record) for record in changed if record is not None}
     unchanged = keys.difference(changes.by_key)
     if file_slice.base_file is not None and unchanged:
-        found.update(map(_location, _different_records(index, file_slice, unchanged)))
-    return found
+        yield from map(_location, _different_records(index, file_slice, unchanged))
 
 
 def _different_records(
     index: CheckedPartition, file_slice: FileSlice, keys: frozenset[bytes]
 ) -> Iterator[MetadataRecord]:
+    """Yield a record when the first of its equal records is found. The file is read as far as records are taken."""
     with open_base_file(index.table, file_slice) as (reader, path), naming(path):
-        values: dict[bytes, bytes] = {value: key for key, value in reader.find(keys)}
-        if values:
-            record_format = RecordFormat(reader.schema)
-            yield from (record_format.decode((key, value)) for value, key in values.items())
+        seen: set[bytes] = set()
+        for key, value in reader.find(keys):
+            if value not in seen:
+                seen.add(value)
+                yield RecordFormat(reader.schema).decode((key, value))
 
 
 def _location(record: MetadataRecord) -> FileGroupId:

@@ -177,6 +177,24 @@ def test_an_index_with_file_groups_for_each_partition_of_the_table_is_refused(
     assert refused(made).reason is Reason.UNSUPPORTED
 
 
+def test_a_look_up_ends_when_it_has_found_all_file_groups_that_the_caller_needs(
+    version: TableVersion,
+) -> None:
+    made = SmallMetadataTable(version, partitions=f"files,{RECORD_INDEX}")
+    locations = [location(f"k{n:03}", "group" if n % 2 else "other") for n in range(200)]
+    made.base(FIRST, locations, partition=RECORD_INDEX)
+    made.own(FIRST)
+    keys = [frozenset(f"k{n:03}".encode() for n in range(200))]
+    index = opened(made)
+    every = {GROUP, OTHER}
+    assert index.locate(keys) == index.locate(keys, frozenset(every)) == every
+    assert index.locate(keys, frozenset({OTHER})) == {OTHER}
+    assert index.locate([frozenset([b"k001"])], frozenset({OTHER})) == {GROUP}
+    assert index.locate([frozenset([b"none"])], frozenset(every)) == set()
+    assert index.locate(keys, frozenset({FileGroupId("a", "elsewhere")})) == every
+    assert index.locate(keys, frozenset()) == {OTHER}
+
+
 def test_a_damaged_base_file_is_an_outcome_of_the_search(table: SmallMetadataTable) -> None:
     index = opened(table)
     (path,) = [f.path for f in table.storage.list_files(f"{METADATA_TABLE}/{RECORD_INDEX}")]
