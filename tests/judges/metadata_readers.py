@@ -8,6 +8,7 @@ from judges.hudi_judge import HudiJudge
 from judges.metadata_check import assert_describes_the_table
 from judges.oracle import Oracle
 from judges.rows import KEY, PARTITION, Model, assert_rows_equal
+from judges.table_files import data_files
 
 _NUMBERS = itertools.count()
 _SKIPPING = {"hoodie.metadata.enable": "true", "hoodie.enable.data.skipping": "true"}
@@ -22,9 +23,23 @@ def hudi_options(oracle: Oracle, **more: str) -> dict[str, str]:
     }
 
 
+def assert_valid_files(judge: HudiJudge, base_path: Path) -> None:
+    """Hudi's own procedure finds the same files, with the same sizes, in the metadata table and in the folders."""
+    rows = judge.call(base_path, "validate_metadata_table_files", "verbose => true")
+    assert len(rows) == len(data_files(base_path))
+    wrong = [
+        row
+        for row in rows
+        if not (row["is_present_in_fs"] and row["is_present_in_metadata"])
+        or row["fs_size"] != row["metadata_size"]
+    ]
+    assert not wrong, f"Hudi finds differences between the metadata table and the folders: {wrong[:3]}"
+
+
 def assert_read(judge: HudiJudge, base_path: Path, model: Model, oracle: Oracle) -> None:
-    """All rows, and the rows that filters on indexed columns select."""
+    """All rows, the rows that filters on indexed columns select, and the files."""
     assert_describes_the_table(base_path)
+    assert_valid_files(judge, base_path)
     for options in ({"hoodie.metadata.enable": "false"}, _SKIPPING):
         assert_rows_equal(judge.read(base_path, options), model, f"{oracle} with {options}")
     if oracle.table_version >= 8:
