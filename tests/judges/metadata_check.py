@@ -41,7 +41,7 @@ _CLOCK = SystemClock()
 
 
 def assert_describes_the_table(base_path: Path) -> None:
-    """The lists of files equal the folders, and the records of live files in all indexes equal the content of the files."""
+    """The lists of files equal the folders, and the records of all indexes equal the content of the live files."""
     storage = LocalStorage(str(base_path))
     config = read_table_config(storage)
     timeline = TimelineStore(storage, config, _CLOCK).load()

@@ -1,4 +1,4 @@
-"""Compare the indexes of a metadata table with the live base files: record locations, bloom filters, partition ranges."""
+"""Compare indexes of a metadata table with live base files: record locations, bloom filters, ranges of partitions."""
 
 import base64
 from collections import Counter
@@ -107,9 +107,7 @@ def assert_partition_ranges(
             assert whole.min_value is not None, f"{what}: the range of the partition has no minimum"
             assert whole.max_value is not None, f"{what}: the range of the partition has no maximum"
             smallest, greatest = _comparable(whole.min_value), _comparable(whole.max_value)
-            is_inside = (
-                smallest <= _comparable(stats.min_value) and _comparable(stats.max_value) <= greatest
-            )
+            is_inside = smallest <= _comparable(stats.min_value) and _comparable(stats.max_value) <= greatest
             assert is_inside, f"{what}: [{stats.min_value}, {stats.max_value}] is outside of {whole}"
 
 

@@ -67,10 +67,8 @@ from judges.rule_tables import (
     found_by_hudi,
     hudi_writes,
     invalid_files,
-    lost,
     newest_commit,
     our_rows,
-    rows_of_hudi_rs,
 )
 from judges.table_files import properties
 from support.depth import cases
@@ -95,7 +93,9 @@ def set_listed_indexes(base_path: Path, names: set[str]) -> None:
 
 
 @sampled
-def test_rule_01_our_commit_is_in_every_partition_and_hudi_finds_all_rows(ruled, hudi, oracle: Oracle) -> None:
+def test_rule_01_our_commit_is_in_every_partition_and_hudi_finds_all_rows(
+    ruled, hudi, oracle: Oracle
+) -> None:
     table, judge = ruled(oracle), hudi(oracle.release)
     indexes = listed_indexes(table.base_path)
     assert indexes >= {FILES, COLUMN_STATS, RECORD_INDEX}
@@ -131,7 +131,9 @@ def test_rule_01_control_without_ranges_of_partitions_hudi_skips_partitions(rule
 
 
 @thorough
-def test_rule_01_control_without_statistics_of_files_hudi_keeps_the_files(ruled, hudi, oracle: Oracle) -> None:
+def test_rule_01_control_without_statistics_of_files_hudi_keeps_the_files(
+    ruled, hudi, oracle: Oracle
+) -> None:
     """Hudi does not skip files without statistics. This project's check reports the files."""
     table = ruled(oracle)
     remove_delta_commit(table.base_path, table.ours, COLUMN_STATS)
@@ -179,7 +181,9 @@ def test_rule_13_control_hudi_reads_files_with_wrong_sizes_but_reports_the_sizes
 
 
 @sampled
-def test_rule_16_control_hudi_does_not_see_a_partition_that_is_not_listed(ruled, hudi, oracle: Oracle) -> None:
+def test_rule_16_control_hudi_does_not_see_a_partition_that_is_not_listed(
+    ruled, hudi, oracle: Oracle
+) -> None:
     """The tests of rule 1 check that the engine lists its new partition."""
     table, judge = ruled(oracle), hudi(oracle.release)
     (log,) = log_files(table.base_path, table.ours, FILES)
@@ -230,7 +234,10 @@ def test_rule_17_an_index_that_disappears_during_our_write_is_left_out(
     ruled, hudi, engine: Engine, oracle: Oracle
 ) -> None:
     table = ruled(oracle)
-    base_path, kept = table.base_path, {FILES, COLUMN_STATS, PARTITION_STATS} & listed_indexes(table.base_path)
+    base_path, kept = (
+        table.base_path,
+        {FILES, COLUMN_STATS, PARTITION_STATS} & listed_indexes(table.base_path),
+    )
 
     def drop() -> None:
         set_listed_indexes(base_path, kept)
@@ -269,7 +276,9 @@ def test_rule_17_an_index_that_appears_during_our_write_is_updated_or_the_write_
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("oracle", [V6_OLD, V9], ids=str)
-def test_rule_17_control_a_commit_that_leaves_an_index_out_makes_duplicates(ruled, hudi, oracle: Oracle) -> None:
+def test_rule_17_control_a_commit_that_leaves_an_index_out_makes_duplicates(
+    ruled, hudi, oracle: Oracle
+) -> None:
     table, judge = ruled(oracle), hudi(oracle.release)
     remove_delta_commit(table.base_path, table.ours, RECORD_INDEX)
     with pytest.raises(AssertionError, match="lacks keys"):

@@ -25,15 +25,23 @@ from judges.broken_metadata import (
     log_files,
     metadata_folder,
     records_of,
-    remove_delta_commit,
     without_deletions,
     without_java_strings,
 )
 from judges.engine import Engine
-from judges.hudi_judge import HudiJudge, HudiRefusedError
+from judges.hudi_judge import HudiJudge
 from judges.metadata_check import assert_describes_the_table
 from judges.oracle import EDGES, V9, Oracle
-from judges.rows import KEY, Model, Row, as_table, assert_rows_equal, count_of_keys_seen_twice, merged, some_rows
+from judges.rows import (
+    KEY,
+    Model,
+    Row,
+    as_table,
+    assert_rows_equal,
+    count_of_keys_seen_twice,
+    merged,
+    some_rows,
+)
 from judges.rule_tables import (
     NEW_GROUPS,
     SCHEMA,
@@ -68,9 +76,7 @@ def stats_of(record) -> ColumnStats:
 
 def with_bounds_of_new_files(table: RuleTable, *, is_tight: bool):
     """A change that gives the range of each partition the bounds of its new file only."""
-    names = {
-        path.name: path.parent.name for path in table.base_path.glob(f"*/*_{table.ours}.parquet")
-    }
+    names = {path.name: path.parent.name for path in table.base_path.glob(f"*/*_{table.ours}.parquet")}
     own = {
         (names[str(stats.file_name)], stats.column_name): stats
         for log in log_files(table.base_path, table.ours, COLUMN_STATS)

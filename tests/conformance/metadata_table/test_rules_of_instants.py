@@ -10,7 +10,6 @@ from hudi_table_services.commits.metadata_table_services.run import ServiceRepor
 from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.recovery import RollbackRequest
 from hudi_table_services.contract.result import Outcome
-from hudi_table_services.errors import UnsupportedTableError
 from hudi_table_services.hudi_format.log_blocks import HeaderKey
 from hudi_table_services.hudi_format.metadata_table.file_groups import FILES, RECORD_INDEX
 from hudi_table_services.jobs.archival.archive import archive
@@ -37,7 +36,6 @@ from judges.oracle import EDGES, V6_OLD, V9, Oracle
 from judges.rows import as_table, merged, some_rows
 from judges.rule_tables import (
     NEW_GROUPS,
-    NEW_KEYS,
     SCHEMA,
     RuleTable,
     expected,
@@ -70,9 +68,7 @@ def opened(base_path: Path, clock: Clock | None = None) -> MetadataTable:
 
 def compact(base_path: Path, clock: Clock | None = None) -> ServiceReport:
     storage = LocalStorage(str(base_path))
-    table = TableAccess(
-        storage=storage, clock=clock or SystemClock(), config=read_table_config(storage)
-    )
+    table = TableAccess(storage=storage, clock=clock or SystemClock(), config=read_table_config(storage))
     return run_services(table, None, settings=ONLY_COMPACTION)
 
 
@@ -92,7 +88,11 @@ def died_before_completion(engine: Engine, table: RuleTable, folder: Path) -> Ru
     with just_before_completion(lambda: _copy_as_dead(table.base_path, dead), IN_THE_TABLE):
         we_write(engine, table)
     return RuleTable(
-        base_path=dead, oracle=table.oracle, before=table.model, model=table.model, ours=newest_commit(table.base_path)
+        base_path=dead,
+        oracle=table.oracle,
+        before=table.model,
+        model=table.model,
+        ours=newest_commit(table.base_path),
     )
 
 
@@ -203,9 +203,7 @@ def test_rule_04_our_compaction_hides_no_later_commit_whatever_the_clock_of_its_
 
 
 @pytest.mark.thorough
-def test_rule_04_control_a_compaction_in_the_future_hides_a_later_commit(
-    ruled, hudi, engine: Engine
-) -> None:
+def test_rule_04_control_a_compaction_in_the_future_hides_a_later_commit(ruled, hudi, engine: Engine) -> None:
     table = ruled(V9)
     compacted = compact(table.base_path).compacted_at
     model = we_write(engine, table)
@@ -296,9 +294,7 @@ def test_rule_12_our_commit_completes_in_the_metadata_table_first(
     base_path = table.base_path
     own = ruled_completed(metadata_folder(base_path), result.instant_time)
     data = ruled_completed(base_path, result.instant_time)
-    first, second = (
-        storage.log.index(f"create {path.relative_to(base_path)}") for path in (own, data)
-    )
+    first, second = (storage.log.index(f"create {path.relative_to(base_path)}") for path in (own, data))
     logs = [storage.log.index(line) for line in storage.log if ".log." in line and ".hoodie/metadata" in line]
     assert max(logs) < first < second
     if oracle is V9:

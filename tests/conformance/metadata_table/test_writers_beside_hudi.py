@@ -57,8 +57,8 @@ def test_no_row_is_lost_or_doubled_and_the_metadata_table_equals_the_files(
     hudis = HudiWriter(judge, base_path, options, merged({}, rows), time.monotonic() + SECONDS)
     writer = OurWriter(engine, base_path, oracle.table_version, ours)
     services = Services(engine, base_path)
-    hudis.must_continue = lambda: not (
-        any(each.done() for each in running) or (services.has_done_all and writer.upserts >= 2)
+    hudis.must_continue = lambda: (
+        not (any(each.done() for each in running) or (services.has_done_all and writer.upserts >= 2))
     )
     with ThreadPoolExecutor(2) as pool:
         running = [pool.submit(services.run), pool.submit(writer.run)]

@@ -35,9 +35,7 @@ def with_all_indexes(version: TableVersion) -> Storage:
     with FileSystemLock(table.storage, clock=table.clock) as lock:
         reader = DataFileReader(table.storage, _NOT_CALLED)
         settings = BuildSettings(record_index=RecordIndexSize(min_groups=GROUPS, max_groups=GROUPS))
-        build_metadata_table(
-            access(table.storage, table.clock), (RECORD_INDEX,), settings, reader, lock
-        )
+        build_metadata_table(access(table.storage, table.clock), (RECORD_INDEX,), settings, reader, lock)
     Write((A, B), "w1", 1)(table.storage, table.clock)
     build(table.storage, *indexes(version)[1:], BLOOM_FILTERS, clock=table.clock)
     Write((A, B), "w2", 2)(table.storage, table.clock)
@@ -53,7 +51,7 @@ Contents = Mapping[str, Mapping[str, object]]
 
 
 def contents(storage: Storage) -> Contents:
-    """Record key → its partition and file group, and path of a live file → its bloom filter, from the metadata table."""
+    """Record key → its partition and file group, and path of a live file → its bloom filter, by the metadata table."""
     table, live = opened(storage), _live(storage)
     blooms = MetadataPartition(table, BLOOM_FILTERS).find(live)
     return {

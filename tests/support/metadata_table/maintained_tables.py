@@ -219,7 +219,9 @@ def to_clean(storage: Storage, clock: Clock) -> RunJob:
 def add_dead_write(storage: Storage, clock: Clock) -> Instant:
     table = access(storage, clock)
     dead = table.timeline_store.start(table.timeline_store.request(Action.COMMIT))
-    write_file(storage, dead.requested_time, f"a/{base_file_name('dead-0', dead.requested_time)}", rows("a", 9))
+    write_file(
+        storage, dead.requested_time, f"a/{base_file_name('dead-0', dead.requested_time)}", rows("a", 9)
+    )
     storage.write(heartbeat_path(dead.requested_time), b"")
     return dead
 
