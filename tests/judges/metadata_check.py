@@ -90,7 +90,7 @@ def _assert_statistics(
         if s.base_file
     ]
     files = DataFileReader(storage).statistics(paths, [column.name for column in columns])
-    expected = {file: file_column_stats(file, columns) for file in files}
+    expected = {file: tuple(file_column_stats(file, columns)) for file in files}
     keys = {
         column_stats_key(stats.column_name or "", file.partition_path, file.file_name): stats
         for file, found in expected.items()

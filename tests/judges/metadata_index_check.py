@@ -4,6 +4,7 @@ import base64
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -19,8 +20,8 @@ from hudi_table_services.model.metadata_table import (
     ColumnStats,
     FileBloomFilter,
     RecordLocation,
-    StatKind,
     StatValue,
+    ValueTypeId,
 )
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
@@ -106,12 +107,17 @@ def assert_partition_ranges(
             assert not whole.is_deleted, what
             assert whole.min_value is not None, f"{what}: the range of the partition has no minimum"
             assert whole.max_value is not None, f"{what}: the range of the partition has no maximum"
-            smallest, greatest = _comparable(whole.min_value), _comparable(whole.max_value)
-            is_inside = smallest <= _comparable(stats.min_value) and _comparable(stats.max_value) <= greatest
+            smallest, low, high, greatest = (
+                _comparable(each, stats)
+                for each in (whole.min_value, stats.min_value, stats.max_value, whole.max_value)
+            )
+            is_inside = smallest <= low and high <= greatest
             assert is_inside, f"{what}: [{stats.min_value}, {stats.max_value}] is outside of {whole}"
 
 
-def _comparable(stat: StatValue):
-    if stat.kind is StatKind.STRING:
-        return str(stat.value).encode()
-    return stat.value
+def _comparable(bound: StatValue, stats: ColumnStats) -> Any:
+    """The bound in the order of the column's type."""
+    value, value_type = bound.value, stats.value_type
+    if isinstance(value, bytes) and value_type is not None and value_type.type_id == ValueTypeId.DECIMAL:
+        return int.from_bytes(value, "big", signed=True)
+    return value.encode() if isinstance(value, str) else value

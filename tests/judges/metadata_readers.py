@@ -23,23 +23,26 @@ def hudi_options(oracle: Oracle, **more: str) -> dict[str, str]:
     }
 
 
-def assert_valid_files(judge: HudiJudge, base_path: Path) -> None:
-    """Hudi's own procedure finds the same files, with the same sizes, in the metadata table and in the folders."""
+def listed_by_hudi(judge: HudiJudge, base_path: Path) -> dict[str, int]:
+    """Path of each data file → its size, as Hudi reads them from the metadata table.
+
+    Hudi's procedure is meant to compare the metadata table with the folders. In Hudi 0.15.0 and 1.2.0 both of its
+    listings come from the metadata table, so it reports no difference in any table. Tests compare one of them with the
+    folders themselves.
+    """
     rows = judge.call(base_path, "validate_metadata_table_files", "verbose => true")
-    assert len(rows) == len(data_files(base_path))
-    wrong = [
-        row
-        for row in rows
-        if not (row["is_present_in_fs"] and row["is_present_in_metadata"])
-        or row["fs_size"] != row["metadata_size"]
-    ]
-    assert not wrong, f"Hudi finds differences between the metadata table and the folders: {wrong[:3]}"
+    return {f"{row['partition']}/{row['file_name']}": row["metadata_size"] for row in rows}
+
+
+def files_in_folders(base_path: Path) -> dict[str, int]:
+    """Path of each data file → its size."""
+    return {str(path.relative_to(base_path)): path.stat().st_size for path in data_files(base_path)}
 
 
 def assert_read(judge: HudiJudge, base_path: Path, model: Model, oracle: Oracle) -> None:
     """All rows, the rows that filters on indexed columns select, and the files."""
     assert_describes_the_table(base_path)
-    assert_valid_files(judge, base_path)
+    assert listed_by_hudi(judge, base_path) == files_in_folders(base_path)
     for options in ({"hoodie.metadata.enable": "false"}, _SKIPPING):
         assert_rows_equal(judge.read(base_path, options), model, f"{oracle} with {options}")
     if oracle.table_version >= 8:

@@ -149,11 +149,6 @@ def rows_of_hudi_rs(table: RuleTable) -> int:
     return hudi_rs.read_snapshot(table.base_path).num_rows
 
 
-def invalid_files(judge: HudiJudge, table: RuleTable) -> list[dict[str, object]]:
-    """Files whose entry in the metadata table differs from the folders, according to Hudi's own procedure."""
-    return judge.call(table.base_path, "validate_metadata_table_files")
-
-
 def findings(table: RuleTable) -> set[str]:
     """Measures of the engine's health report that are above their limits."""
     report = table_health(HealthRequest(base_path=str(table.base_path))).report_as(HealthReport)

@@ -30,12 +30,15 @@ from judges.broken_metadata import (
     with_header,
 )
 from judges.engine import Engine
+from judges.hudi_judge import HudiRefusedError
 from judges.interruption import just_before_completion
 from judges.metadata_check import assert_describes_the_table
+from judges.metadata_readers import files_in_folders, listed_by_hudi
 from judges.oracle import EDGES, V6_OLD, V9, Oracle
 from judges.rows import as_table, merged, some_rows
 from judges.rule_tables import (
     NEW_GROUPS,
+    NEW_PARTITION,
     SCHEMA,
     RuleTable,
     expected,
@@ -45,9 +48,12 @@ from judges.rule_tables import (
     lost,
     newest_commit,
     our_rows,
-    rows_of_hudi_rs,
 )
-from judges.table_files import copy_table, data_files, forget_checksum, instant_of, timeline_folder
+from judges.table_files import (
+    copy_table,
+    instant_names,
+    timeline_folder,
+)
 from support.archived_tables import SMALL_LIMITS
 from support.depth import cases
 from support.faulty_storage import FaultyStorage
@@ -106,11 +112,6 @@ def _copy_as_dead(base_path: Path, dead: Path) -> None:
 # ---------------------------------------------------------------- rule 2
 
 
-def is_change_of(line: str, folder: str, instant_time: str) -> bool:
-    operation, _, path = line.partition(" ")
-    return operation in ("delete", "write", "create") and path.startswith(f"{folder}/{instant_time}")
-
-
 @thorough
 def test_rule_02_our_rollback_removes_the_commit_from_the_metadata_table_first(
     ruled, hudi, oracle: Oracle
@@ -121,8 +122,6 @@ def test_rule_02_our_rollback_removes_the_commit_from_the_metadata_table_first(
     rollback(request, storage=storage)
     folder = timeline_folder(table.base_path).relative_to(table.base_path)
     own = timeline_folder(metadata_folder(table.base_path)).relative_to(table.base_path)
-    removed = [f"{kind} {line}" for kind in ("own", "data") for line in storage.log if kind]
-    assert removed
     in_metadata = [n for n, line in enumerate(storage.log) if line.startswith(f"delete {own}/{table.ours}")]
     in_table = [n for n, line in enumerate(storage.log) if line.startswith(f"delete {folder}/{table.ours}")]
     files = [n for n, line in enumerate(storage.log) if line.endswith(f"_{table.ours}.parquet")]
@@ -137,49 +136,74 @@ def test_rule_02_our_rollback_removes_the_commit_from_the_metadata_table_first(
 
 
 @thorough
-def test_rule_02_control_if_the_instant_goes_first_hudi_loses_rows(ruled, hudi, oracle: Oracle) -> None:
+def test_rule_02_control_if_the_instant_goes_first_hudi_loses_rows(
+    ruled, hudi, engine: Engine, oracle: Oracle
+) -> None:
+    """In version 6, Hudi ignores blocks of instants that are not on the timeline of the table."""
     table = ruled(oracle)
-    remove_instant(table.base_path, table.ours)
-    for path in data_files(table.base_path):
-        if instant_of(path) == table.ours:
-            path.unlink()
-    found = found_by_hudi(hudi(oracle.release), table)
-    print(oracle, lost(found, expected(table.before)))
+    options = {**NEW_GROUPS, "hoodie.datasource.write.partitions.to.delete": "c"}
+    engine.write(
+        table.base_path,
+        as_table([], SCHEMA),
+        version=table.version,
+        operation="delete_partition",
+        options=options,
+    )
+    remove_instant(table.base_path, newest_commit(table.base_path))
+    found, wanted = found_by_hudi(hudi(oracle.release), table), expected(table.model)
+    if oracle is V9:
+        assert found["all"] == wanted["all"]
+        assert lost(found, wanted).keys() >= {"first", "second", "ours", "great double"}
+    else:
+        assert found == wanted
     assert "metadata_commits_ahead" in findings(table)
 
 
 # ---------------------------------------------------------------- rule 3
 
 
-def archive_two(table: RuleTable) -> Outcome:
+def instant_times(base_path: Path) -> list[str]:
+    """Requested times of the completed writes in the table, oldest first."""
+    return [name.partition(".")[0].partition("_")[0] for name in instant_names(base_path, ".commit")]
+
+
+def archive_some(table: RuleTable) -> Outcome:
     request = ArchiveRequest(
-        base_path=str(table.base_path), min_commits=1, max_commits=2, options=SMALL_LIMITS
+        base_path=str(table.base_path), min_commits=2, max_commits=3, options=SMALL_LIMITS
     )
     return archive(request).outcome
 
 
 @thorough
 def test_rule_03_we_archive_no_instant_that_the_metadata_table_has_not_compacted(
-    ruled, hudi, oracle: Oracle
+    ruled, hudi, engine: Engine, oracle: Oracle
 ) -> None:
     table = ruled(oracle)
-    first = min(path.name for path in timeline_folder(table.base_path).glob("*commit"))
-    assert archive_two(table) is Outcome.NOTHING_TO_DO
-    assert (timeline_folder(table.base_path) / first).exists()
+    model = we_write(engine, table)
+    times = instant_times(table.base_path)
+    assert len(times) == 4
+    assert archive_some(table) is Outcome.NOTHING_TO_DO
+    assert instant_times(table.base_path) == times
     assert compact(table.base_path).compacted_at
-    assert archive_two(table) is Outcome.COMPLETED
-    assert not (timeline_folder(table.base_path) / first).exists()
+    assert archive_some(table) is Outcome.COMPLETED
+    assert instant_times(table.base_path) == times[2:]
     assert_describes_the_table(table.base_path)
-    assert found_by_hudi(hudi(oracle.release), table) == expected(table.model)
+    assert found_by_hudi(hudi(oracle.release), table) == expected(model)
 
 
 @thorough
-def test_rule_03_control_if_an_uncompacted_instant_is_archived(ruled, hudi, oracle: Oracle) -> None:
+def test_rule_03_control_if_uncompacted_instants_are_archived_their_files_vanish(
+    ruled, hudi, oracle: Oracle
+) -> None:
+    """In version 9, Hudi reads blocks of archived instants."""
     table = ruled(oracle)
-    first = min(path.name for path in timeline_folder(table.base_path).glob("*commit")).partition(".")[0]
-    remove_instant(table.base_path, first.partition("_")[0])
-    found = found_by_hudi(hudi(oracle.release), table)
-    print(oracle, lost(found, expected(table.model)))
+    for time in instant_times(table.base_path)[:2]:
+        remove_instant(table.base_path, time)
+    found, wanted = found_by_hudi(hudi(oracle.release), table), expected(table.model)
+    if oracle is V9:
+        assert found == wanted
+    else:
+        assert (found["second"], wanted["all"] - found["all"]) == (0, wanted["second"])
 
 
 # ---------------------------------------------------------------- rule 4
@@ -191,8 +215,9 @@ def test_rule_04_our_compaction_hides_no_later_commit_whatever_the_clock_of_its_
     ruled, hudi, engine: Engine, oracle: Oracle, hours: int
 ) -> None:
     table, judge = ruled(oracle), hudi(oracle.release)
-    compacted = compact(table.base_path, hours_from_now(hours)).compacted_at
-    assert compacted
+    report = compact(table.base_path, hours_from_now(hours))
+    compacted = report.compacted_at
+    print(report)
     model = we_write(engine, table)
     own = [i for i in opened(table.base_path).timeline.completed if i.action is Action.DELTA_COMMIT]
     assert own[-1].requested_time == newest_commit(table.base_path)
@@ -212,8 +237,11 @@ def test_rule_04_control_a_compaction_in_the_future_hides_a_later_commit(ruled, 
         path.rename(path.with_name(path.name.replace(compacted, future)))
     for path in metadata_folder(table.base_path).glob(f"*/*_{compacted}.hfile"):
         path.rename(path.with_name(path.name.replace(compacted, future)))
-    found = found_by_hudi(hudi("1.2.0"), table)
-    print(lost(found, expected(model)), rows_of_hudi_rs(table))
+    found, wanted = found_by_hudi(hudi("1.2.0"), table), expected(model)
+    assert found["all"] == wanted["all"]
+    assert found["first"] > wanted["first"], "Hudi reads old versions of the rows"
+    with pytest.raises(AssertionError):
+        assert_describes_the_table(table.base_path)
 
 
 # ---------------------------------------------------------------- rule 5
@@ -224,8 +252,8 @@ def test_rule_05_our_compaction_leaves_pending_commits_out(
     ruled, hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     table = died_before_completion(engine, ruled(oracle), tmp_path)
-    report = compact(table.base_path)
-    print(report)
+    compacted = compact(table.base_path).compacted_at
+    assert compacted < table.ours if oracle is V9 else not compacted
     judge = hudi(oracle.release)
     assert found_by_hudi(judge, table) == expected(table.model)
     rows = some_rows(range(4, 10), 30, SCHEMA, ("a", "b", "c"))
@@ -235,30 +263,23 @@ def test_rule_05_our_compaction_leaves_pending_commits_out(
 
 
 @thorough
-def test_rule_05_control_a_compaction_with_a_pending_commit(
+def test_rule_05_control_hudi_cannot_undo_a_pending_commit_that_was_compacted(
     ruled, hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
+    """Every later write of Hudi fails. This project refuses as well, and says what to do."""
     table, judge = died_before_completion(engine, ruled(oracle), tmp_path), hudi(oracle.release)
     # For the compaction, the commit is complete.
-    hidden = {path: path.read_bytes() for path in instant_files(table.base_path, table.ours)}
-    complete = ruled_completed(tmp_path / "t", table.ours)
-    shutil.copy(complete, timeline_folder(table.base_path) / complete.name)
-    report = compact(table.base_path)
-    print(report)
-    (timeline_folder(table.base_path) / complete.name).unlink()
-    assert hidden
-    found = found_by_hudi(judge, table)
-    print(oracle, "read", lost(found, expected(table.model)))
+    completed = completed_file(tmp_path / "t", table.ours)
+    copied = Path(shutil.copy(completed, timeline_folder(table.base_path)))
+    assert compact(table.base_path).compacted_at
+    copied.unlink()
+    assert found_by_hudi(judge, table) == expected(table.model)
     rows = some_rows(range(4, 10), 30, SCHEMA, ("a", "b", "c"))
-    try:
+    with pytest.raises(HudiRefusedError, match="earlier than the latest compaction"):
         hudi_writes(judge, table.base_path, oracle, rows)
-    except AssertionError as error:
-        print(oracle, "write", str(error)[:3000])
-    else:
-        print(oracle, "after write", lost(found_by_hudi(judge, table), expected(merged(table.model, rows))))
 
 
-def ruled_completed(base_path: Path, instant_time: str) -> Path:
+def completed_file(base_path: Path, instant_time: str) -> Path:
     """The completed file of an instant."""
     (found,) = (
         path
@@ -278,7 +299,7 @@ def test_rule_11_control_hudi_ignores_blocks_of_another_instant(ruled, hudi, ora
     (log,) = log_files(table.base_path, table.ours, FILES)
     change_blocks(log, with_header(HeaderKey.INSTANT_TIME, lambda time: str(int(time) + 1)))
     found = found_by_hudi(hudi(oracle.release), table)
-    print(oracle, lost(found, expected(table.model)))
+    assert (found["all"], found["ours"]) == (len(table.before), 0)
     with pytest.raises(AssertionError):
         assert_describes_the_table(table.base_path)
 
@@ -292,8 +313,8 @@ def test_rule_12_our_commit_completes_in_the_metadata_table_first(
     rows = as_table(our_rows(), SCHEMA)
     result = engine.write(table.base_path, rows, version=table.version, options=NEW_GROUPS, storage=storage)
     base_path = table.base_path
-    own = ruled_completed(metadata_folder(base_path), result.instant_time)
-    data = ruled_completed(base_path, result.instant_time)
+    own = completed_file(metadata_folder(base_path), result.instant_time)
+    data = completed_file(base_path, result.instant_time)
     first, second = (storage.log.index(f"create {path.relative_to(base_path)}") for path in (own, data))
     logs = [storage.log.index(line) for line in storage.log if ".log." in line and ".hoodie/metadata" in line]
     assert max(logs) < first < second
@@ -308,8 +329,8 @@ def test_rule_12_control_hudi_ignores_a_commit_that_is_pending_in_the_metadata_t
     table = ruled(oracle)
     remove_instant(metadata_folder(table.base_path), table.ours, only_completed=True)
     found = found_by_hudi(hudi(oracle.release), table)
-    print(oracle, lost(found, expected(table.model)))
-    assert "metadata_pending_instants" in findings(table)
+    assert (found["all"], found["ours"]) == (len(table.before), 0)
+    assert "metadata_commits_behind" in findings(table)
     with pytest.raises(AssertionError):
         assert_describes_the_table(table.base_path)
 
@@ -318,20 +339,18 @@ def test_rule_12_control_hudi_ignores_a_commit_that_is_pending_in_the_metadata_t
 
 
 @pytest.mark.thorough
-def test_rule_14_control_a_rollback_instant_makes_the_log_of_the_undone_commit_count(ruled, hudi) -> None:
-    """The test of rule 2 checks that our rollback leaves no log of the undone commit."""
-    table = ruled(V6_OLD)
+def test_rule_14_control_after_a_rollback_a_log_file_of_the_undone_commit_counts(ruled, hudi) -> None:
+    """Hudi lists files that do not exist. The test of rule 2 checks that our rollback leaves no such log file."""
+    table, judge = ruled(V6_OLD), hudi("0.15.0")
     logs = {path: path.read_bytes() for path in log_files(table.base_path, table.ours)}
     rollback(RollbackRequest(base_path=str(table.base_path), instants=(table.ours,)))
     assert list(timeline_folder(table.base_path).glob("*.rollback"))
     for path, content in logs.items():
         path.write_bytes(content)
-    try:
-        found = found_by_hudi(hudi("0.15.0"), table)
-        print(lost(found, expected(table.before)))
-    except AssertionError as error:
-        print(str(error)[:1500])
-    print(findings(table))
+    surplus = listed_by_hudi(judge, table.base_path).keys() - files_in_folders(table.base_path).keys()
+    print(surplus)
+    print(lost(found_by_hudi(judge, table), expected(table.before)))
+    assert_describes_the_table(table.base_path)
 
 
 # ---------------------------------------------------------------- rule 15
@@ -364,14 +383,26 @@ def test_rule_15_our_log_files_continue_the_versions_of_the_slice(ruled, hudi, e
 
 
 @pytest.mark.thorough
-def test_rule_15_control_two_logs_of_one_version(ruled, hudi) -> None:
+def test_rule_15_control_if_two_logs_have_one_version_their_changes_may_be_swapped(
+    ruled, hudi, engine: Engine
+) -> None:
+    """Readers order such files by their write tokens. A deleted key then stays in the record index."""
     table, judge = ruled(V6_OLD), hudi("0.15.0")
-    (log,) = log_files(table.base_path, table.ours, FILES)
-    name = LogFile.from_file_name(log.name)
-    token = log.name.rpartition("_")[2]
-    same = log.with_name(log.name.replace(f".log.{name.version}_{token}", f".log.{name.version - 1}_{token}"))
-    assert same != log
-    log.rename(same)
-    forget_checksum(log)
-    print(lost(found_by_hudi(judge, table), expected(table.model)))
-    hudi_writes(judge, table.base_path, V6_OLD, some_rows(range(3), 30, SCHEMA, ("a", "b", "c")))
+    gone = [row for row in table.model.values() if row["part"] == NEW_PARTITION]
+    deleted = [{**row, "ts": 20} for row in gone]
+    engine.write(
+        table.base_path, as_table(deleted, SCHEMA), version=6, operation="delete", options=NEW_GROUPS
+    )
+    assert_describes_the_table(table.base_path)
+    for log in log_files(table.base_path, newest_commit(table.base_path), RECORD_INDEX):
+        version = LogFile.from_file_name(log.name).version
+        log.rename(log.with_name(log.name.partition(".log.")[0] + f".log.{version - 1}_0-0-0"))
+    print([p.name for p in (metadata_folder(table.base_path) / RECORD_INDEX).glob(".*.log.*")])
+    with pytest.raises(AssertionError, match="no live file contains"):
+        assert_describes_the_table(table.base_path)
+    again = [{**row, "ts": 30} for row in gone]
+    try:
+        hudi_writes(judge, table.base_path, V6_OLD, again)
+    except HudiRefusedError as error:
+        print(str(error)[:1000])
+    print(judge.read(table.base_path, {"hoodie.metadata.enable": "false"}).num_rows, len(table.model))
