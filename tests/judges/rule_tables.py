@@ -10,12 +10,16 @@ import pyarrow as pa
 
 from hudi_table_services.contract.health import HealthReport, HealthRequest
 from hudi_table_services.jobs.health.table_health import table_health
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.metadata_table.opened_table import MetadataTable, open_metadata_table
+from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.table_store import read_table_config
 from judges import hudi_rs
 from judges.engine import Engine
 from judges.hudi_judge import HudiJudge
 from judges.indexed_tables import INDEXES, NO_COMPACTION
 from judges.oracle import Oracle
-from judges.rows import ALL_TYPES, KEY, PARTITION, Model, Row, as_table, merged, some_rows
+from judges.rows import ALL_TYPES, KEY, PARTITION, Model, Row, a_key, as_table, merged, some_rows
 from judges.table_files import instant_names
 
 SCHEMA = pa.schema(
@@ -102,12 +106,22 @@ def hudi_writes(
 
 
 def newest_commit(base_path: Path) -> str:
-    return instant_names(base_path, "commit")[-1].partition(".")[0].partition("_")[0]
+    return instant_times(base_path)[-1]
+
+
+def instant_times(base_path: Path) -> list[str]:
+    """Requested times of the completed writes in the table, oldest first."""
+    return [name.partition(".")[0].partition("_")[0] for name in instant_names(base_path, "commit")]
+
+
+def opened(base_path: Path) -> MetadataTable:
+    storage = LocalStorage(str(base_path))
+    return open_metadata_table(storage, read_table_config(storage), SystemClock())
 
 
 def selections(model: Model) -> dict[str, tuple[str, int]]:
     """Name → condition, and number of rows of the model that the condition selects."""
-    stored, added = sorted(model)[0], next(row[KEY] for row in our_rows() if row[PARTITION] == NEW_PARTITION)
+    stored, added = a_key(UPDATED[0]), a_key(NEW_KEYS[0])
     found = {
         "all": ("true", lambda row: True),
         "first": (f"ts = {FIRST}", lambda row: row["ts"] == FIRST),
