@@ -26,7 +26,7 @@ from support.faulty_storage import Crash, FaultyStorage
 from support.spark.leftovers import later, settled_leftovers
 from support.spark.writing import Row, TableUnderTest
 
-EVERY = int(number_from("FAIL_EVERY", 16, 3))
+EVERY = int(number_from("FAIL_EVERY", 12, 3))
 OLD: list[Row] = [(f"k{i}", 1, "ab"[i % 2], 1.0) for i in range(8)]
 BATCH: list[Row] = [(f"k{i}", 2, "abc"[i % 2 + (i > 9)], 2.0) for i in range(4, 12)]
 OVERWRITING: list[Row] = [(f"n{i}", 2, "a", 2.0) for i in range(3)]
@@ -127,7 +127,7 @@ def test_a_second_run_completes_a_killed_job(start: Start, tmp_path: Path, name:
         assert settled_leftovers(table) == set(), where
         shutil.rmtree(table.base_path)
         tried(f"{name} with all indexes")
-    assert len(seen) > 1
+    assert seen
     assert job.new == OLD or seen == sorted(seen), (
         "readers saw the new rows, and afterwards the old rows again"
     )
