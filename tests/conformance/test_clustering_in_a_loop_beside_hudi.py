@@ -26,7 +26,7 @@ from judges.concurrent_jobs import (
 )
 from judges.engine import Engine
 from judges.hudi_judge import HudiRefusedError
-from judges.oracle import EDGES, Oracle
+from judges.oracle import ONLY_NEWEST_SAMPLED, ONLY_OLDEST_SAMPLED, Oracle
 from judges.rows import PLAIN, Model, as_table, assert_rows_equal, merged, some_rows
 from judges.table_files import timeline_folder
 from support.depth import number_from
@@ -42,7 +42,7 @@ expires.
 """
 
 
-@pytest.mark.parametrize("oracle", EDGES, ids=str)
+@pytest.mark.parametrize("oracle", ONLY_NEWEST_SAMPLED)
 def test_no_rows_are_lost_or_duplicated_if_hudi_writes_during_our_table_services(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
@@ -87,7 +87,7 @@ def test_no_rows_are_lost_or_duplicated_if_hudi_writes_during_our_table_services
     assert_all_read(judge, base_path, merged(writer.model, last), oracle)
 
 
-@pytest.mark.parametrize("oracle", EDGES, ids=str)
+@pytest.mark.parametrize("oracle", ONLY_OLDEST_SAMPLED)
 def test_hudi_finds_a_conflict_with_a_clustering_that_ran_while_hudi_searched_for_keys(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
