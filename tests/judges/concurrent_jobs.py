@@ -110,7 +110,7 @@ class HudiWriter:
 class OurWriter:
     """Lets the engine upsert batches with keys of its own until `stop`, and repeats writes that lost a conflict."""
 
-    FIRST_KEY = 10_000
+    FIRST_KEY = 1000
 
     def __init__(self, engine: Engine, base_path: Path, version: int, options: Mapping[str, str]) -> None:
         self._engine, self._base_path, self._version, self._options = engine, base_path, version, options
