@@ -239,8 +239,9 @@ def names_of_files(base_path: Path) -> list[str]:
 
 def usual_moments(old: Case, folder: Path, settings: dict[str, str]) -> Moments:
     """Run the job without killing it, and return its moments."""
-    table = old.copied_to(folder / f"usual {old.job}")
-    process = table.process(settings, folder / f"usual run {old.job}")
+    name = old.base_path.parent.name
+    table = old.copied_to(folder / f"usual {name}")
+    process = table.process(settings, folder / f"usual run {name}")
     try:
         changed = wait_for_change(process, table, old, of_timeline=False)
         announced = wait_for_change(process, table, old, of_timeline=True)
