@@ -213,7 +213,8 @@ def test_rule_17_our_commits_follow_the_indexes_that_hudi_drops_and_builds(
     }
     seen = []
     model = table.model
-    for version, options in enumerate((without, {}), start=20):
+    # Hudi 0.15.0 builds column statistics without those of the files that exist.
+    for version, options in enumerate((without, {}) if oracle is V9 else (without,), start=20):
         rows = some_rows(range(6), version, SCHEMA, ("a", "b", "c"))
         hudi_writes(judge, base_path, oracle, rows, options)
         model = merged(model, rows)
@@ -225,7 +226,7 @@ def test_rule_17_our_commits_follow_the_indexes_that_hudi_drops_and_builds(
         assert {path.parent.name for path in log_files(base_path, newest_commit(base_path))} == seen[-1]
         assert_describes_the_table(base_path)
     assert seen[0] < before
-    assert seen[1] == before
+    assert oracle is not V9 or seen[1] == before
     assert found_by_hudi(judge, table) == expected(model)
 
 
