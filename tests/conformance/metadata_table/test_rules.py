@@ -203,7 +203,7 @@ def test_rule_16_control_hudi_does_not_see_a_partition_that_is_not_listed(
 def test_rule_17_our_commits_follow_the_indexes_that_hudi_drops_and_builds(
     ruled, hudi, engine: Engine, oracle: Oracle
 ) -> None:
-    table, judge, model = ruled(oracle), hudi(oracle.release), None
+    table, judge = ruled(oracle), hudi(oracle.release)
     base_path, before = table.base_path, listed_indexes(table.base_path)
     without = {
         "hoodie.metadata.index.column.stats.enable": "false",
