@@ -128,6 +128,8 @@ class JobProcess:
             if (found := look()) is not None:
                 return found
             if self.process.poll() is not None:
+                if (found := look()) is not None:  # the process ended after the first look
+                    return found
                 break
             time.sleep(0.003)
         raise AssertionError(f"there is no {what}; exit code {self.process.poll()}:\n{self.log}")

@@ -2,7 +2,8 @@
 
 Usage: ``python looping_process.py <folder> seed|services`` or ``… writer <number> <writers>``. The table is ``t`` in
 that folder, which also contains the files of `Signals`. ``LOOP_TABLE_VERSION`` is the version of the table that
-``seed`` creates.
+``seed`` creates. If ``LOOP_INDEXES`` is not empty, the table has a metadata table with these indexes, and every second
+writer finds stored keys in its record index.
 """
 
 import json
@@ -25,6 +26,7 @@ from hudi_table_services.contract.clustering import (
     ScheduleClusteringRequest,
 )
 from hudi_table_services.contract.health import HealthRequest
+from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import CommitConflictError, CommitStateUnknownError, HudiTableServiceError
@@ -34,8 +36,14 @@ from hudi_table_services.jobs.clustering.cancel import cancel_clustering
 from hudi_table_services.jobs.clustering.execute import execute_clustering
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 from hudi_table_services.jobs.health.table_health import table_health
+from hudi_table_services.jobs.metadata_table.rebuild import rebuild_metadata_table
 from hudi_table_services.jobs.writing.upsert import upsert
 
+INDEXES = os.environ.get("LOOP_INDEXES", "")
+FEW_GROUPS = {
+    "hoodie.metadata.record.index.min.filegroup.count": "2",
+    "hoodie.metadata.record.index.max.filegroup.count": "2",
+}
 SHARED_KEYS = 40
 HISTORY = 7
 """Number of commits before the first writer starts, so that the first services can clean and archive."""
@@ -87,6 +95,7 @@ def write(
         ordering_field="ts",
         options={
             "hoodie.parquet.small.file.limit": "0",
+            "hoodie.metadata.compact.max.delta.commits": "4",
             **{key.replace("__", "."): value for key, value in options.items()},
         },
     )
@@ -142,11 +151,13 @@ class Signals:
 def write_in_a_loop(spark: SparkSession, base_path: str, signals: Signals, writer: int, writers: int) -> None:
     """Write batches until the test stops this process; repeat the request of a batch that a job refuses."""
     number = 0
+    options = {"hoodie__index__type": "RECORD_INDEX"} if INDEXES and writer % 2 else {}
     while signals.is_running:
         if is_of_new_keys(number):
             signals.meet(number, writers)
         try:
-            done = write(spark, base_path, f"{writer}-{number}", batch_of(writer, number, writers))
+            rows = batch_of(writer, number, writers)
+            done = write(spark, base_path, f"{writer}-{number}", rows, **options)
         except (CommitConflictError, CommitStateUnknownError) as error:
             signals.report(number=number, refused=error.kind, message=str(error))
             continue
@@ -201,8 +212,15 @@ def main(folder: str, role: str, *numbers: str) -> None:
         version = os.environ["LOOP_TABLE_VERSION"]
         for number in range(HISTORY):
             # See `support/metadata_table/without_metadata_table.py`, which this process cannot import.
-            options = {"hoodie__write__table__version": version, "hoodie__metadata__enable": "false"}
+            options = {"hoodie__write__table__version": version}
+            if not (INDEXES and number):
+                options["hoodie__metadata__enable"] = "false"
             write(spark, base_path, f"seed-{number}", seed_rows(), **options)
+            if INDEXES and not number:
+                build = RebuildMetadataTableRequest(
+                    base_path=base_path, partitions=tuple(INDEXES.split(",")), options=FEW_GROUPS
+                )
+                rebuild_metadata_table(build, spark=spark)
     else:
         spark.createDataFrame(
             pa.Table.from_pylist(seed_rows(), schema=SCHEMA)

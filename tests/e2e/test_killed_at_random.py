@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -32,16 +33,21 @@ from hudi_table_services.contract.clustering import (
     ExecuteClusteringRequest,
     ScheduleClusteringRequest,
 )
+from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
+from hudi_table_services.contract.recovery import RollbackRequest
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.jobs.clustering.execute import execute_clustering
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering
+from hudi_table_services.jobs.metadata_table.rebuild import rebuild_metadata_table
+from hudi_table_services.jobs.recovery.rollback import rollback
 from hudi_table_services.jobs.writing.upsert import upsert
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
+from judges.metadata_check import assert_describes_the_table
 from judges.table_files import data_files, files_below, instant_names, instant_of
 from support.depth import number_from
 from support.fail_points import tried
@@ -50,8 +56,27 @@ from support.fixed_clock import FixedClock
 _LOG = logging.getLogger(__name__)
 
 KILLS = int(number_from("KILLS", 1, 8))
-CASES = (("upsert", "6"), ("execute clustering", "9"), ("upsert", "9"), ("execute clustering", "6"))
-"""Job and table version of a kill. The kills of a test use these pairs in turn."""
+CASES = (
+    ("upsert", "9", True),
+    ("execute clustering", "6", True),
+    ("upsert", "6", False),
+    ("execute clustering", "9", False),
+    ("upsert", "6", True),
+    ("execute clustering", "9", True),
+    ("upsert", "9", True),
+    ("execute clustering", "6", True),
+)
+"""Job and table version of a kill, and whether the table has a metadata table with all indexes. The kills of a test use
+these cases in turn."""
+INDEXES = {
+    "6": ("files", "column_stats", "bloom_filters", "record_index"),
+    "9": ("files", "column_stats", "partition_stats", "bloom_filters", "record_index"),
+}
+FEW_GROUPS = {
+    "hoodie.metadata.record.index.min.filegroup.count": "2",
+    "hoodie.metadata.record.index.max.filegroup.count": "2",
+}
+COMPACTS_OFTEN = {"hoodie.metadata.compact.max.delta.commits": "2"}
 
 REGIONS = 8
 STORED = (orders(range(160), regions=REGIONS), orders(range(160, 320), regions=REGIONS))
@@ -79,7 +104,11 @@ def upsert_request(base_path: Path, rows: list[Order], name: str, version: str) 
         record_key=("id",),
         partition_by=("region",),
         ordering_field="version",
-        options={"hoodie.write.table.version": version, "hoodie.parquet.small.file.limit": "0"},
+        options={
+            "hoodie.write.table.version": version,
+            "hoodie.parquet.small.file.limit": "0",
+            **COMPACTS_OFTEN,
+        },
     )
 
 
@@ -141,17 +170,34 @@ class Case:
         assert stored(self.base_path) == NEW[self.job], where
         assert self.leftovers() == [], where
         assert self.pending() == [], where
+        self.check_metadata_table()
+
+    def check_metadata_table(self) -> None:
+        """If the table has a metadata table, all of its indexes describe the files of the table."""
+        if read_table_config(LocalStorage(str(self.base_path))).metadata_partitions:
+            assert_describes_the_table(self.base_path)
+
+
+Made = Callable[[str, str, bool], Case]
 
 
 @pytest.fixture(scope="module")
-def case(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Case]:
+def case(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Made:
     """A table with two files in each of eight partitions, and with a plan if the job is a clustering; read-only."""
 
     @cache
-    def made(job: str, version: str) -> Case:
+    def made(job: str, version: str, has_metadata_table: bool) -> Case:
         base_path = tmp_path_factory.mktemp("killed") / "t"
         for number, rows in enumerate(STORED):
-            upsert(spark, upsert_request(base_path, rows, f"stored-{number}", version))
+            stored = upsert_request(base_path, rows, f"stored-{number}", version)
+            # Without this option, the first write would create a metadata table.
+            off = {} if has_metadata_table or number else {"hoodie.metadata.enable": "false"}
+            upsert(spark, replace(stored, options={**stored.options, **off}))
+            if has_metadata_table and not number:
+                build = RebuildMetadataTableRequest(
+                    base_path=str(base_path), partitions=INDEXES[version], options=FEW_GROUPS
+                )
+                rebuild_metadata_table(build, spark=spark)
         if job == "upsert":
             return Case(job, base_path, upsert_request(base_path, BATCH, "killed", version))
         scheduled = schedule_clustering(ScheduleClusteringRequest(base_path=str(base_path)))
@@ -196,8 +242,9 @@ def names_of_files(base_path: Path) -> list[str]:
 
 def usual_moments(old: Case, folder: Path, settings: dict[str, str]) -> Moments:
     """Run the job without killing it, and return its moments."""
-    table = old.copied_to(folder / f"usual {old.job}")
-    process = table.process(settings, folder / f"usual run {old.job}")
+    name = old.base_path.parent.name
+    table = old.copied_to(folder / f"usual {name}")
+    process = table.process(settings, folder / f"usual run {name}")
     try:
         changed = wait_for_change(process, table, old, of_timeline=False)
         announced = wait_for_change(process, table, old, of_timeline=True)
@@ -218,23 +265,35 @@ def kill_at_random(process: JobProcess, table: Case, old: Case, usual: Moments, 
         process.kill()
 
 
+def undo(table: Case, where: str) -> None:
+    """Roll the dead write back, if it is not complete; then readers see the old rows, and no file of it is left."""
+    if table.pending():
+        rollback(RollbackRequest(base_path=str(table.base_path), all_failed=True), clock=later())
+        assert table.pending() == [], where
+        assert stored(table.base_path) == OLD, where
+        table.check_metadata_table()
+        tried("upsert, driver killed, rolled back")
+
+
 def test_another_session_completes_the_job_of_a_killed_driver(
-    spark: SparkSession, case: Callable[[str, str], Case], tmp_path: Path, seed: int
+    spark: SparkSession, case: Made, tmp_path: Path, seed: int
 ) -> None:
     settings = spark_settings(tmp_path / "conf", spark__master="local[2,3]")
-    usual = cache(lambda job, version: usual_moments(case(job, version), tmp_path, settings))
+    usual = cache(lambda *key: usual_moments(case(*key), tmp_path, settings))
     rng, seen = random.Random(seed), Counter[str]()
     for number in range(KILLS):
-        job, version = CASES[number % len(CASES)]
-        moments = usual(*CASES[number % 2])
-        old = case(job, version)
+        job, version, has_metadata_table = CASES[number % len(CASES)]
+        moments = usual(*CASES[number % 4])
+        old = case(job, version, has_metadata_table)
         table = old.copied_to(tmp_path / f"t{number}")
         process = table.process(settings, tmp_path / f"run{number}")
         kill_at_random(process, table, old, moments, rng)
         stage = table.stage(old)
-        where = f"seed {seed}, kill {number}: {job}, version {version}, {stage}"
+        where = f"seed {seed}, kill {number}: {job}, version {version}, {has_metadata_table=}, {stage}"
         _LOG.info("Driver killed (%s)", where)
         assert stored(table.base_path) in (OLD, NEW[job]), where
+        if job == "upsert" and rng.random() < 0.5:
+            undo(table, where)
         result = table.run(spark, later())
         assert result.outcome in (Outcome.COMPLETED, Outcome.NOTHING_TO_DO), where
         table.check_finished(where)
@@ -245,35 +304,33 @@ def test_another_session_completes_the_job_of_a_killed_driver(
 
 
 def test_a_job_completes_although_a_worker_is_killed(
-    spark: SparkSession, case: Callable[[str, str], Case], tmp_path: Path, seed: int
+    spark: SparkSession, case: Made, tmp_path: Path, seed: int
 ) -> None:
     """The job does not fail: Spark retries the task, and the table does not contain files of the dead worker."""
     rng, copies = random.Random(seed), itertools.count()
     jvm = int(spark._jvm.java.lang.ProcessHandle.current().pid())
 
     @cache
-    def usual(job: str, version: str) -> float:
+    def usual(*key: Any) -> float:
         """Return the duration, in seconds, of a second run of the job, which needs to load no code."""
         for _ in range(2):
-            table, began = case(job, version).copied_to(tmp_path / f"t{next(copies)}"), time.monotonic()
+            table, began = case(*key).copied_to(tmp_path / f"t{next(copies)}"), time.monotonic()
             table.run(spark)
         return time.monotonic() - began
 
     number = missed = 0
     while number < KILLS:
-        job, version = CASES[number % len(CASES)]
-        longest = usual(*CASES[number % 2])
-        table, failed_before = (
-            case(job, version).copied_to(tmp_path / f"t{next(copies)}"),
-            failed_tasks(spark),
-        )
+        job, version, has_metadata_table = CASES[number % len(CASES)]
+        longest = usual(*CASES[number % 4])
+        table = case(job, version, has_metadata_table).copied_to(tmp_path / f"t{next(copies)}")
+        failed_before = failed_tasks(spark)
         killer = WorkerKiller(jvm, rng.uniform(0, longest))
         killer.start()
         try:
             result = table.run(spark)
         finally:
             killer.stop()
-        where = f"seed {seed}, kill {number}: {job}, version {version}"
+        where = f"seed {seed}, kill {number}: {job}, version {version}, {has_metadata_table=}"
         assert result.outcome is Outcome.COMPLETED, where
         table.check_finished(where)
         shutil.rmtree(table.base_path)

@@ -1,7 +1,8 @@
 """Several processes write the same keys to one table at the same time, while another process runs the table services.
 
 At the end, for each key, the table contains the row with the greatest ordering value that a job reported as written.
-The table contains no row of a batch that no job reported as written. ``LOOP_SECONDS`` sets the duration of the loop;
+The table contains no row of a batch that no job reported as written. If it has a metadata table, all indexes describe
+the files. ``LOOP_SECONDS`` sets the duration of the loop;
 if this variable is set, there are more writers.
 """
 
@@ -31,6 +32,7 @@ from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from judges.hudi_rs import read_snapshot
+from judges.metadata_check import assert_describes_the_table
 from judges.rows import META_COLUMNS
 from judges.table_files import data_files, files_below, instant_of
 from support.depth import IS_ALL, number_from
@@ -38,8 +40,14 @@ from support.depth import IS_ALL, number_from
 _LOG = logging.getLogger(__name__)
 
 SECONDS = number_from("LOOP_SECONDS", 6, 20)
-CASES = [(2, "6"), (4, "9")] if IS_ALL or "LOOP_SECONDS" in os.environ else [(2, "9")]
-"""Number of writers and table version. Each writer needs a JVM, so a usual run has only two writers."""
+INDEXES = {
+    "6": "files,column_stats,bloom_filters,record_index",
+    "9": "files,column_stats,partition_stats,bloom_filters,record_index",
+}
+EVERY_CASE = [(2, "6", ""), (4, "9", ""), (3, "6", INDEXES["6"]), (4, "9", INDEXES["9"])]
+CASES = EVERY_CASE if IS_ALL or "LOOP_SECONDS" in os.environ else [(2, "9", INDEXES["9"])]
+"""Number of writers, table version, and indexes of the metadata table. Each writer needs a JVM, so a usual run has only
+two writers."""
 
 EXTRA_SECONDS = 90.0
 """Additional seconds for slow machines, until each service has completed and each writer has written a batch."""
@@ -59,11 +67,13 @@ EXPECTED_REFUSALS = names_of(CommitConflictError) | names_of(CommitStateUnknownE
 class Loop:
     """The processes of one run, and their reports."""
 
-    def __init__(self, folder: Path, writers: int, version: str) -> None:
+    def __init__(self, folder: Path, writers: int, version: str, indexes: str) -> None:
         self.base_path, self._folder, self._writers = folder / "t", folder, writers
         settings = spark_settings(folder / "conf", spark__master="local[1]", spark__driver__memory="700m")
         path = os.pathsep.join((str(SOURCES), str(REPOSITORY / "tests")))
-        self._variables = environment(settings, PYTHONPATH=path, LOOP_TABLE_VERSION=version)
+        self._variables = environment(
+            settings, PYTHONPATH=path, LOOP_TABLE_VERSION=version, LOOP_INDEXES=indexes
+        )
 
     def run(self, seconds: float) -> None:
         """Start all processes, let them begin together, and stop them when the time is up and all have worked."""
@@ -175,14 +185,17 @@ def assert_nothing_left(base_path: Path) -> None:
     assert [path for path in files_below(base_path) if path.name.startswith(".tmp-")] == []
 
 
-@pytest.mark.parametrize(("writers", "version"), CASES)
+@pytest.mark.parametrize(("writers", "version", "indexes"), CASES)
 def test_the_table_contains_exactly_the_rows_that_the_jobs_reported(
-    tmp_path: Path, writers: int, version: str
+    tmp_path: Path, writers: int, version: str, indexes: str
 ) -> None:
-    loop = Loop(tmp_path, writers, os.environ.get("LOOP_TABLE_VERSION", version))
+    version = os.environ.get("LOOP_TABLE_VERSION", version)
+    loop = Loop(tmp_path, writers, version, indexes and INDEXES[version])
     loop.run(SECONDS)
     figures = loop.figures
-    _LOG.warning("%d writers, version %s: %s", writers, version, figures)
+    _LOG.warning("%d writers, version %s, indexes %r: %s", writers, version, indexes, figures)
+    if indexes:
+        assert_describes_the_table(loop.base_path)
     model = loop.model
     assert_rows(read_snapshot(loop.base_path).to_pylist(), model)
     assert_rows(read_by_us(loop.base_path), model)
@@ -199,4 +212,6 @@ def test_the_table_contains_exactly_the_rows_that_the_jobs_reported(
     again = repair_orphan_files(RepairOrphansRequest(**request, older_than_hours=0))
     assert again.outcome is Outcome.NOTHING_TO_DO
     assert_nothing_left(loop.base_path)
+    if indexes:
+        assert_describes_the_table(loop.base_path)
     assert_rows(read_snapshot(loop.base_path).to_pylist(), model)

@@ -11,6 +11,7 @@ from hudi_table_services.contract.recovery import RollbackRequest
 from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.jobs.recovery.rollback import rollback
+from judges.concurrent_jobs import FAILURE_OF_HUDI
 from judges.engine import Engine
 from judges.hudi_judge import HudiJudge, HudiRefusedError
 from judges.metadata_readers import hudi_options
@@ -20,8 +21,15 @@ from judges.table_files import instant_names
 
 PARTITIONS = tuple(f"part-{number}" for number in range(5))
 _MOST_ROWS = 60
-_FAILURE_OF_HUDI = "ArrayIndexOutOfBoundsException"
-"""Hudi 1.2.0 fails in one way on tables that only Hudi writes, too; the same write succeeds when it is repeated."""
+ALL_INDEXES = {
+    "hoodie.index.type": "RECORD_INDEX",
+    "hoodie.metadata.record.index.enable": "true",
+    "hoodie.metadata.record.index.min.filegroup.count": "2",
+    "hoodie.metadata.global.record.level.index.enable": "true",
+    "hoodie.metadata.global.record.level.index.min.filegroup.count": "2",
+    "hoodie.metadata.index.bloom.filter.enable": "true",
+}
+"""Options with which Hudi finds stored keys in a record index only, and has bloom filters."""
 
 
 class Walk:
@@ -199,7 +207,7 @@ class Walk:
         try:
             act()
         except HudiRefusedError as error:
-            if _FAILURE_OF_HUDI not in error.trace:
+            if FAILURE_OF_HUDI not in error.trace:
                 raise
             act()
 

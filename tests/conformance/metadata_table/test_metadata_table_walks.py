@@ -7,22 +7,12 @@ import pytest
 from judges.engine import Engine
 from judges.metadata_check import assert_describes_the_table
 from judges.metadata_readers import assert_read
-from judges.metadata_walk import Walk
+from judges.metadata_walk import ALL_INDEXES, Walk
 from judges.oracle import EDGES, ORACLES, V6_OLD, V9, Oracle
 from support.depth import by_depth, cases
 
 STEPS = by_depth(8, 30)
 STEPS_BETWEEN_JUDGES = by_depth(4, 1)
-
-
-INDEXES = {
-    "hoodie.index.type": "RECORD_INDEX",
-    "hoodie.metadata.record.index.enable": "true",
-    "hoodie.metadata.record.index.min.filegroup.count": "2",
-    "hoodie.metadata.global.record.level.index.enable": "true",
-    "hoodie.metadata.global.record.level.index.min.filegroup.count": "2",
-    "hoodie.metadata.index.bloom.filter.enable": "true",
-}
 COMPACTS_OFTEN = {"hoodie.metadata.compact.max.delta.commits": "4"}
 
 
@@ -39,7 +29,7 @@ def test_the_record_index_finds_every_key_after_random_actions(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     """Hudi finds stored keys with the record index only, so a missing entry becomes a duplicate."""
-    settings = {**INDEXES, **COMPACTS_OFTEN}
+    settings = {**ALL_INDEXES, **COMPACTS_OFTEN}
     judge = hudi(oracle.release)
     take_a_walk(Walk(engine, judge, tmp_path / "t", oracle, seed=11, settings=settings))
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from functools import cache
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,6 +17,9 @@ from hudi_table_services.commits.plan_attempt import ClusteringAttempt
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import CancelClusteringRequest
 from hudi_table_services.contract.recovery import CreateSavepointRequest, RestoreRequest, RollbackRequest
+from hudi_table_services.execution.base_file_writer import utf8_buffers
+from hudi_table_services.hudi_format.bloom_filter import SimpleBloomFilter
+from hudi_table_services.hudi_format.footer import base_file_footer
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS
 from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE, encode_partition_metadata
@@ -57,10 +60,13 @@ from hudi_table_services.tables.table import TableAccess
 from support.faulty_storage import Crash, FaultyStorage
 from support.fixed_clock import FixedClock
 from support.metadata_table.built_tables import build, records_in
+from support.metadata_table.staged_facts import collected_facts
 from support.metadata_table.without_metadata_table import NO_METADATA_TABLE
 from support.small_tables import SmallTable, base_file_name
 
-A, B, C = FileGroupId("a", "f1-0"), FileGroupId("b", "f2-0"), FileGroupId("c", "f3-0")
+A, B, C = (FileGroupId(path, f"{UUID(int=number)}-0") for number, path in enumerate("abc", start=1))
+CLUSTERED = f"{UUID(int=9)}-0"
+"""Id of the file group that a clustering writes. A record index stores only ids that are UUIDs."""
 START = datetime.now(timezone.utc) - timedelta(days=1)
 SECOND = timedelta(seconds=1)
 SCHEMA = (
@@ -87,8 +93,11 @@ def rows(city: str, number: int) -> bytes:
         "n": pa.array([number, number + 1], pa.int64()),
         "city": [city, city],
     }
+    bloom = SimpleBloomFilter.sized_for(2, 0.01, 10)
+    bloom.add_keys(*utf8_buffers(pa.array(keys)))
+    footer = base_file_footer(SCHEMA, bloom, keys[0], keys[-1])
     out = io.BytesIO()
-    pq.write_table(pa.table(columns), out)
+    pq.write_table(pa.table(columns).replace_schema_metadata(footer), out)
     return out.getvalue()
 
 
@@ -142,8 +151,9 @@ class Write:
             )
             attempt.start(content)
             for stat in content.write_stats:
-                write_file(storage, attempt.instant_time, stat.path, self.number)
-            instant = attempt.complete(content)
+                write_file(storage, attempt.instant_time, stat.path, rows(stat.partition_path, self.number))
+            with collected_facts(table, snapshot, content) as facts:
+                instant = attempt.complete(content, facts=facts)
             self.warnings.extend(attempt.warnings)
             return instant
 
@@ -159,23 +169,29 @@ class Write:
         )
 
 
-def write_file(storage: Storage, time: str, path: str, number: int) -> None:
+def write_file(storage: Storage, time: str, path: str, data: bytes) -> None:
     """Write marker and file as a task does."""
     MarkerStore(storage, time).mark(path, MarkerKind.CREATE)
-    storage.write(path, rows(path.partition("/")[0], number))
+    storage.write(path, data)
 
 
 @cache
 def maintained(version: TableVersion) -> Storage:
     """A table with two writes in partitions a and b, and a metadata table with statistics. Copy it before a change."""
-    table = SmallTable(MemoryStorage(uuid4().hex), version, ticking())
-    for path in "abc":
-        metafile = encode_partition_metadata("0", 1, table.clock.now())
-        table.storage.write(f"{path}/{PARTITION_METAFILE}", metafile)
+    table = empty_table(version)
     Write((A, B), "w1", 1, metadata=NO_METADATA_TABLE)(table.storage, table.clock)
     build(table.storage, *indexes(version), clock=table.clock)
     Write((A, B), "w2", 2)(table.storage, table.clock)
     return table.storage
+
+
+def empty_table(version: TableVersion) -> SmallTable:
+    """A table without writes, and the partition metafiles of its partitions."""
+    table = SmallTable(MemoryStorage(uuid4().hex), version, ticking())
+    for path in "abc":
+        metafile = encode_partition_metadata("0", 1, table.clock.now())
+        table.storage.write(f"{path}/{PARTITION_METAFILE}", metafile)
+    return table
 
 
 def indexes(version: TableVersion) -> tuple[str, ...]:
@@ -208,7 +224,9 @@ def to_clean(storage: Storage, clock: Clock) -> RunJob:
 def add_dead_write(storage: Storage, clock: Clock) -> Instant:
     table = access(storage, clock)
     dead = table.timeline_store.start(table.timeline_store.request(Action.COMMIT))
-    write_file(storage, dead.requested_time, f"a/{base_file_name('dead-0', dead.requested_time)}", 9)
+    write_file(
+        storage, dead.requested_time, f"a/{base_file_name('dead-0', dead.requested_time)}", rows("a", 9)
+    )
     storage.write(heartbeat_path(dead.requested_time), b"")
     return dead
 
@@ -268,7 +286,7 @@ def planned(storage: Storage, clock: Clock) -> Instant:
 
 
 def to_cluster(storage: Storage, clock: Clock) -> RunJob:
-    """The execution of a plan that replaces the file of group A."""
+    """The execution of a plan that moves the rows of group A to a new file group."""
     plan = planned(storage, clock)
 
     def run(storage: Storage, clock: Clock) -> object:
@@ -279,18 +297,19 @@ def to_cluster(storage: Storage, clock: Clock) -> RunJob:
         lock = FileSystemLock(storage, clock=clock)
         with ClusteringAttempt(table, pending, lock, request_id="cluster") as attempt:
             snapshot = load_snapshot(storage, metadata_enable=False)
-            path = f"a/{base_file_name('new-0', plan.requested_time)}"
-            write_file(storage, plan.requested_time, path, 7)
-            stat = WriteStat(
-                file_id="new-0", partition_path="a", path=path, file_size_bytes=len(rows("a", 7))
-            )
+            path = f"a/{base_file_name(CLUSTERED, plan.requested_time)}"
+            (old,) = (s.base_file_path for s in snapshot.all_slices if s.file_group_id == A)
+            data = storage.read(old or "")
+            write_file(storage, plan.requested_time, path, data)
+            stat = WriteStat(file_id=CLUSTERED, partition_path="a", path=path, file_size_bytes=len(data))
             content = CommitMetadata(
                 operation_type=WriteOperation.CLUSTER,
                 partition_to_write_stats={"a": (stat,)},
                 extra_metadata={"schema": SCHEMA},
                 partition_to_replace_file_ids={"a": (A.file_id,)},
             )
-            return attempt.complete(snapshot, lambda _: content)
+            with collected_facts(table, snapshot, content) as facts:
+                return attempt.complete(snapshot, lambda _: content, facts)
 
     return run
 
@@ -361,23 +380,19 @@ def live_files(storage: Storage) -> frozenset[str]:
 
 def statistics(storage: Storage) -> dict[str, ColumnStats]:
     """Column statistics of the live files, by key."""
-    live = {
-        (s.base_file_path or "").rpartition("/")[2]
-        for s in load_snapshot(storage, metadata_enable=False).all_slices
+    live = {path.rpartition("/")[2] for path in live_files(storage)}
+    return {
+        key: record.payload
+        for key, record in records_in(storage, COLUMN_STATS).items()
+        if isinstance(record.payload, ColumnStats) and record.payload.file_name in live
     }
-    found = {}
-    for key, record in records_in(storage, COLUMN_STATS).items():
-        payload = record.payload
-        if isinstance(payload, ColumnStats) and payload.file_name in live:
-            found[key] = payload
-    return found
 
 
 def rebuilt_statistics(storage: Storage) -> dict[str, ColumnStats]:
     copy = copied(storage)
     for pending in access(copy, ticking()).load_timeline().pending:
         access(copy, ticking()).timeline_store.remove(pending)
-    build(copy, *indexes(read_table_config(copy).table_version), clock=ticking(9))
+    build(copy, *indexes(read_table_config(copy).table_version)[1:], clock=ticking(9))
     return statistics(copy)
 
 

@@ -1,6 +1,7 @@
 """A job on a table with a metadata table fails or dies at any call of storage: no listing is wrong, the next run ends.
 
-``TEST_DEPTH=all`` lets each call fail. By default each test lets every 75th call fail (``FAIL_EVERY``).
+Some tables have only statistics, others have all indexes. ``TEST_DEPTH=all`` lets each call fail, and every fifth call
+for tables with all indexes. By default each test lets every 75th or 150th call fail (``FAIL_EVERY``).
 """
 
 from collections.abc import Callable
@@ -9,28 +10,20 @@ from functools import cache
 import pytest
 
 from hudi_table_services.errors import HudiTableServiceError
-from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.metadata_table.table_listing import ListedTable
 from hudi_table_services.storage.stores.storage import Storage
 from support.depth import cases, number_from
 from support.fail_points import tried
 from support.failing_calls import FailingCalls
 from support.faulty_storage import Crash, FaultyStorage
+from support.metadata_table.all_indexes import with_all_indexes
+from support.metadata_table.checked_tables import check_end, check_readers
 from support.metadata_table.maintained_tables import (
     JOBS,
     RunJob,
-    access,
     copied,
-    files_in,
-    listed_files,
-    listing,
-    live_files,
     maintained,
-    rebuilt_statistics,
-    statistics,
     ticking,
-    visible_files,
 )
 
 VERSIONS = pytest.mark.parametrize(
@@ -41,40 +34,17 @@ VERSIONS = pytest.mark.parametrize(
         lambda v: v.name,
     ),
 )
-EVERY = int(number_from("FAIL_EVERY", 75, 1))
+EVERY = {
+    "statistics": int(number_from("FAIL_EVERY", 75, 1)),
+    "all indexes": int(number_from("FAIL_EVERY", 150, 5)),
+}
+KINDS = pytest.mark.parametrize("kind", EVERY)
 
 
 @cache
-def prepared(job: str, version: TableVersion) -> tuple[Storage, RunJob]:
-    storage = copied(maintained(version))
+def prepared(job: str, version: TableVersion, kind: str) -> tuple[Storage, RunJob]:
+    storage = copied(maintained(version) if kind == "statistics" else with_all_indexes(version))
     return storage, JOBS[job](storage, ticking(0.5))
-
-
-def check_readers(storage: Storage, where: str) -> None:
-    """A listing from the metadata table is that of the folders, or is refused.
-
-    A clean deletes files before the metadata table lists them no longer. A file that a clean could not delete is not
-    listed any more, as in Hudi; no reader needs it.
-    """
-    outcome = listing(storage)
-    if not isinstance(outcome, ListedTable):
-        return
-    listed, present = files_in(listed_files(outcome)), files_in(visible_files(storage))
-    actions = {i.action for i in access(storage, ticking()).load_timeline()}
-    assert live_files(storage) <= listed, where
-    assert listed == present or Action.CLEAN in actions, (where, listed ^ present)
-
-
-def check_end(storage: Storage, where: str) -> None:
-    outcome = listing(storage)
-    assert isinstance(outcome, ListedTable), (where, outcome)
-    listed, present = files_in(listed_files(outcome)), files_in(visible_files(storage))
-    actions = {i.action for i in access(storage, ticking()).load_timeline()}
-    assert live_files(storage) <= listed <= present, where
-    assert listed == present or Action.CLEAN in actions, where
-    found = statistics(storage)
-    assert found, where
-    assert found == rebuilt_statistics(storage), where
 
 
 def run_again(run: RunJob, storage: Storage, where: str) -> None:
@@ -87,9 +57,10 @@ def run_again(run: RunJob, storage: Storage, where: str) -> None:
 
 
 @VERSIONS
+@KINDS
 @pytest.mark.parametrize("job", JOBS)
-def test_a_job_without_failures(job: str, version: TableVersion) -> None:
-    start, run = prepared(job, version)
+def test_a_job_without_failures(job: str, kind: str, version: TableVersion) -> None:
+    start, run = prepared(job, version, kind)
     storage = copied(start)
     check_readers(storage, "before")
     run(storage, ticking(2))
@@ -98,17 +69,19 @@ def test_a_job_without_failures(job: str, version: TableVersion) -> None:
 
 
 @VERSIONS
+@KINDS
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("job", JOBS)
-def test_one_call_of_storage_fails(job: str, after: bool, version: TableVersion) -> None:
-    start, run = prepared(job, version)
-    first = 1 + (list(JOBS).index(job) + 2 * after + int(version)) % EVERY
-    for fail_at in range(first, 10_000, EVERY):
+def test_one_call_of_storage_fails(job: str, after: bool, kind: str, version: TableVersion) -> None:
+    start, run = prepared(job, version, kind)
+    every = EVERY[kind]
+    first = 1 + (list(JOBS).index(job) + 2 * after + int(version)) % every
+    for fail_at in range(first, 10_000, every):
         storage = FailingCalls(copied(start), fail_at, after)
         if not check_failure(storage, lambda failing: run(failing, ticking(2)), run):
             break
     assert fail_at > first
-    tried(f"{job} with a metadata table", fail_at // EVERY)
+    tried(f"{job} with a metadata table", fail_at // every)
 
 
 def check_failure(storage: FailingCalls, act: Callable[[Storage], object], run: RunJob) -> bool:
@@ -127,10 +100,11 @@ def check_failure(storage: FailingCalls, act: Callable[[Storage], object], run: 
 
 
 @VERSIONS
+@KINDS
 @pytest.mark.parametrize("job", JOBS)
-def test_a_job_dies_at_a_change_of_storage(job: str, version: TableVersion) -> None:
-    start, run = prepared(job, version)
-    every = max(1, EVERY // 4)
+def test_a_job_dies_at_a_change_of_storage(job: str, kind: str, version: TableVersion) -> None:
+    start, run = prepared(job, version, kind)
+    every = max(1, EVERY[kind] // 4)
     for fail_at in range(1 + int(version) % every, 10_000, every):
         storage = copied(start)
         faulty = FaultyStorage(storage, fail_at)

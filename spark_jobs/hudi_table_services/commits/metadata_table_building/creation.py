@@ -70,8 +70,9 @@ def create_before_first_write(table: TableAccess, lock: TableLock) -> tuple[str,
         return ()
     config = read_table_config(table.storage)
     wanted = _wanted(config, table.metadata.new_indexes)
+    missing = tuple(name for name in wanted if name not in config.metadata_partitions)
     # `require_maintainable` refuses a table in which another writer builds a partition.
-    if config.inflight_metadata_partitions or set(wanted) <= set(config.metadata_partitions):
+    if config.inflight_metadata_partitions or not missing:
         return ()
     if timeline.pending:
         if config.metadata_partitions or table.metadata.enable:  # `create_after_write` tries again
@@ -79,7 +80,7 @@ def create_before_first_write(table: TableAccess, lock: TableLock) -> tuple[str,
         pending = timeline.pending[0]
         reason = f"{pending.action.value} {pending.requested_time} is {pending.state.value}"
         return (_not_created(reason, f"Run {_REBUILD} to create it."),)
-    _build(table, wanted, lock)
+    _build(table, missing, lock)
     return _without_partitioned_index(table)
 
 

@@ -31,8 +31,8 @@ MAX_KEYS_PER_TASK = 1_000_000
 """Maximum number of keys, on average, that one task keeps in memory. A key is a Python object of about 100 bytes."""
 
 MAX_LIVE_GROUPS = 1_000
-"""A table with more live file groups does not tell the tasks of a look-up which ones these are, because each task would
-receive the list."""
+"""Greatest number of live file groups of the table with which tasks get the list of these groups, because each task
+receives a copy of the list."""
 
 _BYTES_OF_A_KEY = 16
 

@@ -136,18 +136,23 @@ def _with_timeline(
         ),
     )
     try:
-        return _with_slices(found, metadata)
+        return _with_slices(found, table, metadata)
     except _DAMAGE as error:
         return _with_problem(found, error)
 
 
-def _with_slices(found: MetadataTableFindings, metadata: MetadataTable) -> MetadataTableFindings:
+def _with_slices(
+    found: MetadataTableFindings, table: TableAccess, metadata: MetadataTable
+) -> MetadataTableFindings:
     slices = {name: partition_slices(metadata, name) for name in metadata.partitions}
     every: list[FileSlice] = [each for group in slices.values() for each in group]
     logs = [log for each in every for log in each.log_files]
     unexplained = {
         time for each in slices.get(FILES, ()) for time in completeness.unexplained_instants(metadata, each)
     }
+    if completeness.later_instants(metadata):
+        data = table.load_timeline()
+        unexplained |= set(completeness.abandoned_instants(metadata, data, metadata.timeline_store.load()))
     return MetadataTableFindings(
         measures={
             **found.measures,

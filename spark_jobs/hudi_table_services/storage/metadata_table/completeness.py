@@ -36,6 +36,27 @@ def later_instants(table: MetadataTable) -> frozenset[str]:
     return frozenset(time for time in times if time not in known and time > newest)
 
 
+def abandoned_instants(table: MetadataTable, data: Timeline, own: Timeline) -> list[str]:
+    """Later delta commits without an instant of the table: the instant was deleted, and its delta commit was not.
+
+    A write requests its instant in the table before it begins its delta commit, and an undo removes them in the reverse
+    order. So the timelines that are loaded again tell such a delta commit from that of a running writer.
+
+    Args:
+        table: the metadata table, opened before `data` was loaded.
+        data: timeline of the table.
+        own: timeline of the metadata table, loaded after `data`.
+    """
+    if any(i.action is Action.RESTORE for i in data.pending):
+        return []
+    later, known, kept = later_instants(table), _times(data), _times(own)
+    return [
+        i.requested_time
+        for i in delta_commits_of_table(table.timeline)
+        if i.requested_time in (later & kept) - known and not _repairs_after_restore(i, data)
+    ]
+
+
 def merged_later_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> list[str]:
     """Delta commits that a compaction merged into a base file, but that the table's timeline does not show completed.
 

@@ -1,6 +1,7 @@
 """The health report on metadata tables of real Hudi: intact, incomplete, damaged, and different from the folders."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from hudi_table_services.storage.metadata_table.table_listing import Reason
 from hudi_table_services.storage.table_store import METADATA_TABLE, PROPERTIES
 from support.depth import by_depth
 from support.fixed_clock import FixedClock
+from support.metadata_table.maintained_tables import A, C, Write, access, copied, maintained, ticking
 from support.whole_metadata_golden import NAMES, VERSIONS, WholeTable, whole_table
 
 EACH = pytest.mark.parametrize(("version", "name"), [(v, n) for v in VERSIONS for n in NAMES], ids=str)
@@ -237,3 +239,21 @@ def test_an_index_that_a_writer_is_building_is_no_finding(version: TableVersion)
     assert report.metadata_table_state.being_built == ("files",)
     assert report.metadata_table_state.unusable == Reason.BEING_BUILT.value
     assert warned(report) == set()
+
+
+@EACH_VERSION
+def test_the_newest_delta_commit_is_reported_if_its_instant_was_deleted(version: TableVersion) -> None:
+    """Readers take such a delta commit for that of a running writer, so only the report finds it."""
+    storage = copied(maintained(version))
+    newest = Write((A, C), "w3", 3)(storage, ticking(1))
+    request = HealthRequest(base_path=storage.uri)
+    for is_orphan in (False, True):
+        if is_orphan:
+            access(storage, ticking(2)).timeline_store.remove_completed(newest)
+            access(storage, ticking(2)).timeline_store.remove(replace(newest, completion_time=None))
+        report = table_health(request, storage=storage, clock=ticking(2)).report_as(HealthReport)
+        assert report is not None
+        assert report.measures["metadata_commits_ahead"] == is_orphan
+        assert ("metadata_commits_ahead" in warned(report)) is is_orphan
+        unexplained = report.metadata_table_state.unexplained_instants
+        assert unexplained == ((newest.requested_time,) if is_orphan else ())

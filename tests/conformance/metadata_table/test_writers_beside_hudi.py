@@ -1,0 +1,95 @@
+"""Real Hudi, a writer of the engine and its table services change one table with a metadata table at the same time.
+
+All take the same lock. Hudi finds stored keys with the record index only, so that a wrong entry becomes a duplicate. At
+the end, no row is lost or doubled, the metadata table equals the files, and filters of Hudi find the same rows with the
+metadata table and without. ``LOOP_SECONDS`` sets the duration of the loop.
+"""
+
+import logging
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from judges.clusterings import NO_PADDING
+from judges.concurrent_jobs import (
+    LOCKED,
+    PARTITIONS,
+    UPDATED_KEYS,
+    HudiWriter,
+    OurWriter,
+    Services,
+    read_by_us,
+)
+from judges.engine import Engine
+from judges.metadata_readers import assert_read, hudi_options
+from judges.metadata_walk import ALL_INDEXES
+from judges.oracle import EDGES, Oracle
+from judges.rows import PLAIN, as_table, assert_rows_equal, merged, some_rows
+from support.depth import number_from
+
+_LOG = logging.getLogger(__name__)
+
+SECONDS = number_from("LOOP_SECONDS", 8, 30)
+HISTORY = 4
+"""Number of commits before the loop, so that the first round of the services can clean."""
+COMPACTS_OFTEN = {"hoodie.metadata.compact.max.delta.commits": "4"}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("oracle", EDGES, ids=str)
+def test_no_row_is_lost_or_doubled_and_the_metadata_table_equals_the_files(
+    hudi, engine: Engine, tmp_path: Path, oracle: Oracle
+) -> None:
+    judge, base_path = hudi(oracle.release), tmp_path / "t"
+    options = {
+        **hudi_options(oracle, parquet__small__file__limit="0"),
+        **ALL_INDEXES,
+        **COMPACTS_OFTEN,
+        **LOCKED,
+    }
+    ours = {**NO_PADDING, **COMPACTS_OFTEN}
+    rows = some_rows(range(UPDATED_KEYS), 0, PLAIN, PARTITIONS)
+    judge.write(base_path, as_table(rows, PLAIN), options)
+    for _ in range(HISTORY):
+        engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version, options=ours)
+    hudis = HudiWriter(judge, base_path, options, merged({}, rows), time.monotonic() + SECONDS)
+    writer = OurWriter(engine, base_path, oracle.table_version, ours)
+    services = Services(engine, base_path)
+    hudis.must_continue = lambda: (
+        not (any(each.done() for each in running) or (services.has_done_all and writer.upserts >= 2))
+    )
+    with ThreadPoolExecutor(2) as pool:
+        running = [pool.submit(services.run), pool.submit(writer.run)]
+        try:
+            hudis.run()
+        finally:
+            services.stop()
+            writer.stop()
+        for each in running:
+            each.result()
+
+    figures = (
+        f"Hudi: {hudis.upserts} upserts, refused {dict(hudis.conflicts)}; we: {writer.upserts} upserts, refused "
+        f"{dict(writer.conflicts)}; {len(services.completed)} clusterings, {len(services.cleaned)} cleans, "
+        f"{len(services.archived)} archivals, lost {dict(services.lost)}"
+    )
+    _LOG.warning("%s: %s", oracle, figures)
+    model = merged(hudis.model, list(writer.model.values()))
+    assert_rows_equal(read_by_us(base_path), model, "our reader")
+    assert_read(judge, base_path, model, oracle)
+    assert hudis.upserts >= 2, figures
+    assert writer.upserts >= 2, figures
+    assert services.has_done_all, figures
+
+    # The next writes of both find each stored key.
+    for version, write in ((998, judge), (999, engine)):
+        last = some_rows(range(UPDATED_KEYS), version, PLAIN, PARTITIONS)
+        table = as_table(last, PLAIN)
+        if write is judge:
+            judge.write(base_path, table, options)
+        else:
+            engine.write(base_path, table, version=oracle.table_version, options=ours)
+        model = merged(model, last)
+        assert_read(judge, base_path, model, oracle)
