@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from hudi_table_services.commits.metadata_table.key_logs import KeyChangesOfGroups
+from hudi_table_services.commits.metadata_table.secondary_logs import SecondaryKeyChanges
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import UnsupportedTableError
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
@@ -23,6 +24,7 @@ from hudi_table_services.storage.metadata_table.partition_slices import partitio
 from hudi_table_services.storage.parallel import map_in_parallel
 
 _LOG = logging.getLogger(__name__)
+_NO_CHANGES: Mapping[str, SecondaryKeyChanges] = {}
 
 ChangesByPartition = Mapping[str, Sequence[MetadataChange]]
 """Maps a partition of the metadata table to the changes of one instant."""
@@ -48,18 +50,20 @@ def prepare_delta_commit(
     instant_time: str,
     changes: ChangesByPartition,
     key_changes: KeyChangesOfGroups | None = None,
+    secondary: Mapping[str, SecondaryKeyChanges] = _NO_CHANGES,
 ) -> DeltaCommit:
     """Assign changes to the file groups that the metadata table has now.
 
     Args:
-        changes: changes of all partitions except the record index.
+        changes: changes of all partitions except the record index and secondary indexes.
         key_changes: changes of the record index; None if the metadata table has no record index.
+        secondary: maps the name of each changed secondary index to its changes.
 
     Raises:
         CorruptTableError: file groups of a partition are missing.
         UnsupportedTableError: a partition has no file group.
     """
-    partitions = sorted({*changes, FILES, *([RECORD_INDEX] if key_changes is not None else [])})
+    partitions = sorted({*changes, *secondary, FILES, *([RECORD_INDEX] if key_changes is not None else [])})
     found = map_in_parallel(lambda partition: partition_slices(table, partition), partitions)
     slices = dict(zip(partitions, found, strict=True))
     grouped = [
@@ -71,6 +75,8 @@ def prepare_delta_commit(
     logs: list[Callable[[], GroupLog]] = [partial(encoded_log, change, form) for change in grouped]
     if key_changes is not None:
         logs += key_changes.logs(form, len(slices[RECORD_INDEX]))
+    for name, found_changes in secondary.items():
+        logs += found_changes.logs(form, len(slices[name]))
     return DeltaCommit(instant_time=instant_time, form=form, slices=slices, logs=tuple(logs))
 
 

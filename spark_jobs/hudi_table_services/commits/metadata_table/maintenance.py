@@ -5,7 +5,7 @@ the first change that would make it stale.
 """
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from hudi_table_services.commits.metadata_table.delta_commit import (
@@ -16,6 +16,11 @@ from hudi_table_services.commits.metadata_table.delta_commit import (
 from hudi_table_services.commits.metadata_table.indexed_table import IndexedTable, schema_of
 from hudi_table_services.commits.metadata_table.key_logs import KeyChangesOfGroups, key_changes_of
 from hudi_table_services.commits.metadata_table.records import changes_of_clean, changes_of_write
+from hudi_table_services.commits.metadata_table.secondary_logs import (
+    SecondaryKeyChanges,
+    secondary_key_changes,
+    secondary_stagings,
+)
 from hudi_table_services.commits.metadata_table.undo import (
     base_files_contain,
     find_delta_commit,
@@ -77,7 +82,9 @@ def write_change(table: TableAccess, pending: Instant, change: TableChange, lock
     if _make_room(metadata, pending, change):
         indexed = _indexed(table, metadata, change)
         keys = _key_changes(indexed, pending, change)
-        commit = prepare_delta_commit(metadata, pending.requested_time, _changes(indexed, change), keys)
+        secondary = _secondary_changes(indexed, change)
+        changes = _changes(indexed, change)
+        commit = prepare_delta_commit(metadata, pending.requested_time, changes, keys, secondary)
         write_delta_commit(metadata, commit)
     return True
 
@@ -117,7 +124,11 @@ def facts_to_collect(table: TableAccess, schema_json: str, staging_folder: str) 
     if RECORD_INDEX in metadata.partitions:
         indexed.refuse_partitioned_record_index()
         key_staging = KeyStaging(staging_folder, len(partition_slices(metadata, RECORD_INDEX)))
-    return FactsToCollect(statistics_columns=indexed.column_names, key_staging=key_staging)
+    return FactsToCollect(
+        statistics_columns=indexed.column_names,
+        key_staging=key_staging,
+        secondary=secondary_stagings(indexed, staging_folder),
+    )
 
 
 def require_usable(table: TableAccess) -> None:
@@ -261,6 +272,13 @@ def _key_changes(indexed: IndexedTable, pending: Instant, change: TableChange) -
     time = pending.requested_time
     millis = instant_millis(time, zone_at(time, indexed.table.config))
     return key_changes_of(indexed.storage, change.facts, millis)
+
+
+def _secondary_changes(indexed: IndexedTable, change: TableChange) -> Mapping[str, SecondaryKeyChanges]:
+    """Changes of secondary indexes by name; none for a clean."""
+    if not isinstance(change, NewFiles):
+        return {}
+    return secondary_key_changes(indexed, change.facts, change.metadata)
 
 
 def _changes(indexed: IndexedTable, change: TableChange) -> ChangesByPartition:

@@ -45,7 +45,7 @@ def new_record_index(
             storage=reader.storage,
             files=indexed,
             group_count=len(new.groups),
-            write_group=partial(_write_group, new),
+            write_group=partial(write_group, new),
         ).write(spark)
 
     return NewPartition(
@@ -56,13 +56,13 @@ def new_record_index(
     )
 
 
-def _write_group(new: NewFiles, number: int, records: Sequence[MetadataRecord]) -> WriteStat:
+def write_group(new: NewFiles, number: int, records: Sequence[MetadataRecord]) -> WriteStat:
     """Write the base file of a file group, in a task of Spark that Spark may repeat."""
     try:
         return _written(new, number, records)
     except ObjectExistsError:
         # An earlier attempt of the task wrote the same content; no other writer has the instant.
-        for stored in new.storage.list_folder(RECORD_INDEX).files:
+        for stored in new.storage.list_folder(new.groups[number].partition_path).files:
             if stored.name.startswith(f"{new.groups[number].file_id}_"):
                 new.storage.delete(stored.path)
         return _written(new, number, records)

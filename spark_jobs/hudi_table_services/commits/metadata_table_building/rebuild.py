@@ -1,7 +1,7 @@
 """Plan a build of a metadata table from the state of the table, read what the build needs, and build."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hudi_table_services.commits.metadata_table_building.build import BuiltPartition, build_partitions
 from hudi_table_services.commits.metadata_table_building.contents import (
@@ -10,12 +10,14 @@ from hudi_table_services.commits.metadata_table_building.contents import (
 )
 from hudi_table_services.commits.metadata_table_building.first_instants import creates_partitions
 from hudi_table_services.commits.metadata_table_building.new_record_index import new_record_index
+from hudi_table_services.commits.metadata_table_building.new_secondary_index import new_secondary_index
 from hudi_table_services.commits.metadata_table_building.pending_writes import refuse_pending_writes
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFileReader
 from hudi_table_services.hudi_format.metadata_table.file_groups import PARTITION_STATS, RECORD_INDEX
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TimelineLayout
 from hudi_table_services.planning.metadata_table.build_plan import BuildPlan, MetadataTableState, plan_build
+from hudi_table_services.planning.metadata_table.secondary_indexes import is_secondary_index
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
 from hudi_table_services.storage.metadata_table.opened_table import open_metadata_table
@@ -64,12 +66,18 @@ def build_metadata_table(
     refuse_pending_writes(table, timeline)
     plan = plan_build(metadata_table_state(table, config), wanted)
     content = load_content(table)
-    definition = settings.column_stats_definition(
-        content, config.table_version, read_index_definitions(table.storage)
-    )
+    definitions = read_index_definitions(table.storage)
+    definition = settings.column_stats_definition(content, config.table_version, definitions)
     index = None
     if RECORD_INDEX in plan.partitions:
         index = new_record_index(content, config, reader, settings.record_index)
+    secondary = {
+        name: new_secondary_index(
+            name, content, definitions, config.table_version, reader, settings.record_index
+        )
+        for name in plan.partitions
+        if is_secondary_index(name)
+    }
     contents = read_contents(
         content,
         reader,
@@ -78,6 +86,7 @@ def build_metadata_table(
         has_partition_stats=_has_partition_stats(config, plan),
         record_index=index,
     )
+    contents = replace(contents, secondary=secondary)
     built = build_partitions(table, plan, content.timeline, contents.partition, lock)
     return BuildResult(
         partitions=built,
@@ -95,6 +104,7 @@ def metadata_table_state(table: TableAccess, config: TableConfig) -> MetadataTab
         listed=config.metadata_partitions,
         being_built=config.inflight_metadata_partitions,
         can_grow=_can_grow(table, config),
+        defined=tuple(filter(is_secondary_index, read_index_definitions(table.storage))),
     )
 
 

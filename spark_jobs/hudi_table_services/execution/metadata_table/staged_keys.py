@@ -10,7 +10,7 @@ The job deletes the staging folder with all files at its end; `KeyStager` delete
 """
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -21,10 +21,10 @@ import pyarrow as pa
 from pyarrow import ipc
 
 from hudi_table_services.errors import HudiTableServiceError
-from hudi_table_services.execution.base_file_reader import keys_of, open_base_file
 from hudi_table_services.execution.base_file_writer import RECORD_KEY, utf8_buffers
+from hudi_table_services.execution.numpy_types import Integers
 from hudi_table_services.hudi_format.metadata_table.key_groups import file_groups_of
-from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.storage.stores.storage import Storage
 
 DELETED_COLUMN = "deleted"
@@ -33,17 +33,24 @@ _COMPRESSION = "lz4"
 _BUFFERED_BYTES = 16 << 20
 
 
+def groups_of_keys(keys: pa.StringArray, group_count: int) -> Integers:
+    """Number of the file group of the record index for each key."""
+    return file_groups_of(*utf8_buffers(keys), group_count)
+
+
 @dataclass(frozen=True, slots=True)
 class KeyStaging:
-    """How the tasks of a commit stage record keys.
+    """How the tasks of a commit stage keys of an index.
 
     Attributes:
         folder: staging folder of the job, which must exist until the commit is complete.
-        group_count: number of file groups of the record index, at least 1.
+        group_count: number of file groups of the index, at least 1.
+        groups: the rule that assigns keys to file groups. Tasks receive this picklable function.
     """
 
     folder: str
     group_count: int
+    groups: Callable[[pa.StringArray, int], Integers] = groups_of_keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +162,7 @@ class KeyStager:
         self._pending, self._pending_bytes = [], 0
         writer = self._writer or self._open(self._staging)
         for batch in rows:
-            for group, part in _divided(batch, self._staging.group_count):
+            for group, part in _divided(batch, self._staging):
                 writer.write_batch(part)
                 self._batch_groups.append(group)
 
@@ -167,26 +174,9 @@ class KeyStager:
         return self._writer
 
 
-def stage_replaced_keys(storage: Storage, staging: KeyStaging, replaced: FileSlice) -> StagedKeys | None:
-    """Stage all keys of the base file of a replaced file group as deleted, on an executor.
-
-    `KeyChanges` leaves out the deletions of keys that the same commit writes again.
-    """
-    path = replaced.base_file_path
-    if replaced.base_file is None or path is None:
-        return None
-    with (
-        open_base_file(storage, path, replaced.base_file.size_bytes) as file,
-        KeyStager(storage, staging, replaced.file_group_id) as stager,
-    ):
-        for keys in keys_of(file):
-            stager.add_deleted(keys)
-        return stager.close()
-
-
-def _divided(batch: pa.RecordBatch, group_count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield the keys of each file group of the record index, in their order."""
-    groups = file_groups_of(*utf8_buffers(batch.column(0)), group_count)
+def _divided(batch: pa.RecordBatch, staging: KeyStaging) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield the keys of each file group of the index, in their order."""
+    groups = staging.groups(batch.column(0), staging.group_count)
     order = np.argsort(groups, kind="stable")
     rows, groups = batch.take(pa.array(order)), groups[order]
     starts = np.flatnonzero(np.diff(groups, prepend=-1))

@@ -80,9 +80,11 @@ def facts_of(outcomes: "Sequence[GroupOutcome]", wanted: "FactsToCollect") -> "C
         wanted: what the tasks collected.
     """
     from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts
+    from hudi_table_services.execution.metadata_table.row_changes import StagedRowChanges
 
     written = [file for outcome in outcomes for file in outcome.written]
-    return CollectedFacts.of(wanted, [file.statistics for file in written], [file.keys for file in written])
+    staged = [StagedRowChanges(file.keys) for file in written]
+    return CollectedFacts.of(wanted, [file.statistics for file in written], staged)
 
 
 def layout_in_words(layout: Layout) -> str:

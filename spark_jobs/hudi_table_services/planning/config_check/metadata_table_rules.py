@@ -14,7 +14,7 @@ from hudi_table_services.options.keys.metadata_table import (
 )
 from hudi_table_services.options.keys.writing import INDEX_TYPE, METADATA_ENABLE
 from hudi_table_services.planning.config_check.settings import Problem, Settings, config_rule
-from hudi_table_services.planning.metadata_table.grouping import MAINTAINED
+from hudi_table_services.planning.metadata_table.grouping import is_maintained
 
 _METADATA, _COMPACT, _MAX = METADATA_ENABLE.key, COMPACT_DELTA_COMMITS.key, MAX_COMMITS.key
 _PARTITIONS = "hoodie.table.metadata.partitions"
@@ -62,7 +62,7 @@ def _metadata_table_stale(settings: Settings) -> Iterator[Problem]:
         )
     for name in _indexes(settings):
         is_partitioned = name == _RECORD_INDEX and settings.table.has_partitioned_record_index
-        if name not in MAINTAINED or is_partitioned:
+        if not is_maintained(name) or is_partitioned:
             kind = "for each partition of the table, " if is_partitioned else ""
             yield Problem(
                 properties=(_PARTITIONS,),
