@@ -3,7 +3,7 @@
 import time
 import uuid
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -23,9 +23,9 @@ from hudi_table_services.execution.base_file_writer import (
 from hudi_table_services.execution.metadata_table.row_changes import (
     RowChangeStager,
     SecondaryStaging,
-    StagedRowChanges,
+    StagedSecondaryKeys,
 )
-from hudi_table_services.execution.metadata_table.staged_keys import KeyStaging
+from hudi_table_services.execution.metadata_table.staged_keys import KeyStaging, StagedKeys
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.execution.running_commit import require_running
 from hudi_table_services.execution.staging import (
@@ -110,15 +110,17 @@ class WrittenFileGroup:
             value.
         data_size_bytes: bytes of the file without its footer.
         statistics: None if the job names no columns.
-        staged: keys that the file group did not have before, keys that it no longer has, and changed entries of
-            secondary indexes, as far as the job wants them.
+        keys: keys that the file group did not have before, and keys that it no longer has; None if there are none, or
+            if the job does not want them.
+        secondary: changed entries of the secondary indexes that the job names.
     """
 
     stat: WriteStat
     older_incoming_count: int
     data_size_bytes: int
     statistics: FileStatistics | None = None
-    staged: StagedRowChanges = field(default_factory=StagedRowChanges)
+    keys: StagedKeys | None = None
+    secondary: tuple[StagedSecondaryKeys, ...] = ()
 
 
 def new_file_id() -> str:
@@ -160,7 +162,12 @@ def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
     elapsed_ms = int((time.monotonic() - started) * 1000)
     stat = _stat(job, task, spec, writer, counts, elapsed_ms)
     return WrittenFileGroup(
-        stat, counts.kept_older_incoming, writer.data_size_bytes, writer.statistics, staged
+        stat=stat,
+        older_incoming_count=counts.kept_older_incoming,
+        data_size_bytes=writer.data_size_bytes,
+        statistics=writer.statistics,
+        keys=staged.keys,
+        secondary=staged.secondary,
     )
 
 

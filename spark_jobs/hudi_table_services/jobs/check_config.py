@@ -26,6 +26,7 @@ from hudi_table_services.storage.table_files import list_table
 from hudi_table_services.storage.table_store import find_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.metadata_table import has_partitioned_record_index
+from hudi_table_services.tables.secondary_indexes import refused_secondary_index
 from hudi_table_services.tables.table import check_name
 
 _LOG = logging.getLogger(__name__)
@@ -108,6 +109,7 @@ def _facts(storage: Storage, config: TableConfig, request: CheckConfigRequest) -
         pending_plans={time: paths for time, paths in planned.items() if paths},
         partitions=_partitions(storage, config, timeline, request) if _chooses_partitions(request) else None,
         has_partitioned_record_index=has_partitioned_record_index(storage, config),
+        refused_secondary_index=refused_secondary_index(storage, config),
     )
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 from hudi_table_services.execution.metadata_table.row_changes import (
     SecondaryStaging,
-    StagedRowChanges,
     StagedSecondaryKeys,
 )
 from hudi_table_services.execution.metadata_table.staged_keys import KeyStaging, StagedKeys
@@ -51,7 +50,8 @@ class CollectedFacts:
         cls,
         wanted: FactsToCollect,
         statistics: Iterable[FileStatistics | None],
-        staged: Iterable[StagedRowChanges],
+        keys: Iterable[StagedKeys | None],
+        secondary: Iterable[StagedSecondaryKeys] = (),
     ) -> "CollectedFacts":
         """The facts in the results of tasks.
 
@@ -59,12 +59,10 @@ class CollectedFacts:
             wanted: the order to the tasks.
         """
         found = [each for each in statistics if each is not None]
-        changes = list(staged)
-        keys = tuple(each.keys for each in changes if each.keys is not None)
         return cls(
             statistics={join_path(each.partition_path, each.file_name): each for each in found},
-            keys=None if wanted.key_staging is None else keys,
-            secondary=tuple(entry for each in changes for entry in each.secondary),
+            keys=None if wanted.key_staging is None else tuple(each for each in keys if each is not None),
+            secondary=tuple(secondary),
             collected_indexes=tuple(each.index for each in wanted.secondary),
         )
 

@@ -80,11 +80,9 @@ def facts_of(outcomes: "Sequence[GroupOutcome]", wanted: "FactsToCollect") -> "C
         wanted: what the tasks collected.
     """
     from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts
-    from hudi_table_services.execution.metadata_table.row_changes import StagedRowChanges
 
     written = [file for outcome in outcomes for file in outcome.written]
-    staged = [StagedRowChanges(file.keys) for file in written]
-    return CollectedFacts.of(wanted, [file.statistics for file in written], staged)
+    return CollectedFacts.of(wanted, [file.statistics for file in written], [file.keys for file in written])
 
 
 def layout_in_words(layout: Layout) -> str:

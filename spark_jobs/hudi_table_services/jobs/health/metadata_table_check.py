@@ -29,6 +29,7 @@ from hudi_table_services.storage.metadata_table.unusable import Reason, Unusable
 from hudi_table_services.storage.stores.storage import StoredObject
 from hudi_table_services.storage.table_store import METADATA_TABLE
 from hudi_table_services.tables.metadata_table import has_partitioned_record_index, require_maintainable
+from hudi_table_services.tables.secondary_indexes import require_updatable_secondary_indexes
 from hudi_table_services.tables.table import TableAccess
 
 _EXAMPLES = 20
@@ -99,6 +100,7 @@ def _state(table: TableAccess, outcome: ListingOutcome) -> MetadataTableHealth:
 def _refusal(table: TableAccess) -> str:
     try:
         require_maintainable(table.config)
+        require_updatable_secondary_indexes(table.storage, table.config)
         if has_partitioned_record_index(table.storage, table.config):
             return (
                 "The metadata table has a record index for each partition, which this release cannot update. Drop this "

@@ -88,7 +88,7 @@ def collected_facts(
     Raises:
         HudiTableServiceError: see `run_tasks`.
     """
-    staged = [each.staged for each in written]
+    staged = [StagedRowChanges(each.keys, each.secondary) for each in written]
     staging, secondary = wanted.key_staging, wanted.secondary
     if (staging is not None or secondary) and replaced:
         data_schema = arrow_schema(settings.writer_schema, with_meta_fields=False)
@@ -100,7 +100,12 @@ def collected_facts(
             weights=[file_slice.size_bytes + BYTES_OF_A_FILE for file_slice in replaced],
             measure=_key_counts,
         )
-    return CollectedFacts.of(wanted, [each.statistics for each in written], staged)
+    return CollectedFacts.of(
+        wanted,
+        [each.statistics for each in written],
+        [each.keys for each in staged],
+        [entry for each in staged for entry in each.secondary],
+    )
 
 
 def replaced_slices(

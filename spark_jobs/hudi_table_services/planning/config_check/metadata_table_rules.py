@@ -71,6 +71,12 @@ def _metadata_table_stale(settings: Settings) -> Iterator[Problem]:
                 cure=f"Run {_REBUILD} --drop {name} once, and switch the index off in Hudi's writers; otherwise the "
                 "next write of Hudi builds the index again.",
             )
+    if settings.table.refused_secondary_index:
+        yield Problem(
+            properties=(_PARTITIONS,),
+            reason=settings.table.refused_secondary_index,
+            cure=f"Follow the advice, or run {_REBUILD} --drop with the name of the index.",
+        )
 
 
 @config_rule(

@@ -19,6 +19,7 @@ class TableFacts:
             files.
         partitions: partition paths; None if unknown.
         has_partitioned_record_index: whether the record index has file groups for each partition of the table.
+        refused_secondary_index: why jobs cannot update a secondary index; empty if they can update all.
     """
 
     properties: Mapping[str, str]
@@ -26,6 +27,7 @@ class TableFacts:
     pending_plans: Mapping[str, frozenset[str]] = field(default_factory=dict)
     partitions: tuple[str, ...] | None = None
     has_partitioned_record_index: bool = False
+    refused_secondary_index: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,184 @@
+"""Real Hudi creates secondary indexes, and Hudi and the engine change the table in turns.
+
+After every action, the entries of each index equal the rows, and filters of Hudi that use the index find all rows.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.jobs.cleaning.clean import clean
+from judges.engine import Engine
+from judges.metadata_check import assert_describes_the_table
+from judges.metadata_walk import Walk
+from judges.oracle import V8, V9, Oracle
+from judges.rows import KEY, PARTITION, Model, Row, as_table, assert_rows_equal, merged, some_rows
+from judges.secondary_indexes import (
+    SETTINGS,
+    TYPES,
+    assert_filters,
+    assert_indexes_equal_rows,
+    create_indexes,
+)
+from support.depth import by_depth, cases
+
+STEPS = by_depth(4, 24)
+COMPACTS_OFTEN = {"hoodie.metadata.compact.max.delta.commits": "3"}
+EACH = pytest.mark.parametrize("oracle", cases([V8, V9], [V9]), ids=str)
+STRANGE = ("", "$", "\\", "a$b", "a\\$b", "\\\\", "\0", "x\0y", "🙂 é世", "line\nbreak", "0", "null")
+
+
+class Table:
+    """A table of Hudi with secondary indexes, and its rows.
+
+    Args:
+        columns: columns with an index.
+    """
+
+    def __init__(self, hudi, engine: Engine, base_path: Path, oracle: Oracle) -> None:
+        self.judge, self.engine = hudi(oracle.release), engine
+        self.base_path, self.oracle = base_path, oracle
+        self.model: Model = {}
+        self.options: dict[str, str] = {}
+
+    def hudi_writes(self, rows: list[Row], operation: str = "upsert", **more: str) -> None:
+        options = self.oracle.options("t", datasource__write__operation=operation)
+        self.judge.write(
+            self.base_path, as_table(rows, TYPES), {**options, **SETTINGS, **self.options, **more}
+        )
+
+    def we_write(self, rows: list[Row], operation: str = "upsert", **more: str) -> None:
+        self.engine.write(
+            self.base_path,
+            as_table(rows, TYPES),
+            version=self.oracle.table_version,
+            operation=operation,
+            options={**self.options, **more},
+        )
+
+    def assert_right(self, columns: tuple[str, ...] | None = None) -> None:
+        more = () if columns is None else (columns,)
+        assert_describes_the_table(self.base_path)
+        assert_indexes_equal_rows(self.base_path, *more)
+        assert_filters(self.judge, self.base_path, self.model, *more)
+
+
+@EACH
+def test_every_action_of_the_engine_updates_the_indexes(
+    hudi, engine: Engine, tmp_path: Path, oracle: Oracle
+) -> None:
+    table = Table(hudi, engine, tmp_path / "t", oracle)
+    rows = some_rows(range(20), 1, TYPES)
+    table.hudi_writes(rows)
+    create_indexes(table.judge, table.base_path, oracle)
+    table.model = merged({}, rows)
+    table.assert_right()
+
+    rows = some_rows(range(12, 30), 2, TYPES)
+    rows[0] |= dict.fromkeys(("text", "int", "long", "date", "instant"))
+    table.we_write(rows)
+    table.model = merged(table.model, rows)
+    table.assert_right()
+
+    rows = some_rows(range(25, 33), 3, TYPES)
+    table.hudi_writes(rows)
+    table.model = merged(table.model, rows)
+    table.assert_right()
+
+    gone = [{**row, "ts": 4} for row in list(table.model.values())[::5]]
+    table.we_write(gone, "delete")
+    table.model = {key: row for key, row in table.model.items() if key not in {r[KEY] for r in gone}}
+    table.assert_right()
+
+    rows = some_rows(range(100, 104), 5, TYPES)
+    table.we_write(rows, "insert")
+    table.model = merged(table.model, rows)
+    table.assert_right()
+
+    table.engine.schedule_clustering(table.base_path, sort_columns=("double",))
+    table.engine.execute_clustering(table.base_path)
+    table.assert_right()
+
+    kept = [row for row in table.model.values() if row[PARTITION] == "a"]
+    rows = [{**row, "ts": 6} for row in kept[::2]] + some_rows(range(200, 206), 6, TYPES, ("a",))
+    table.we_write(rows, "insert_overwrite")
+    table.model = merged({k: r for k, r in table.model.items() if r[PARTITION] != "a"}, rows)
+    table.assert_right()
+
+    clean(CleanRequest(base_path=str(table.base_path), commits_retained=1))
+    table.assert_right()
+
+    rows = some_rows(range(0, 60, 3), 7, TYPES)
+    table.hudi_writes(rows, **COMPACTS_OFTEN)
+    table.model = merged(table.model, rows)
+    table.assert_right()
+
+    table.we_write([], "delete_partition", **{"hoodie.datasource.write.partitions.to.delete": "a"})
+    table.model = {key: row for key, row in table.model.items() if row[PARTITION] != "a"}
+    table.assert_right()
+
+    rows = some_rows(range(20), 8, TYPES)
+    table.we_write(rows, "insert_overwrite_table")
+    table.model = merged({}, rows)
+    table.assert_right()
+
+    rows = some_rows(range(10, 24), 9, TYPES)
+    table.hudi_writes(rows, **COMPACTS_OFTEN)
+    table.model = merged(table.model, rows)
+    table.assert_right()
+    assert_rows_equal(table.judge.read(table.base_path), table.model, str(oracle))
+
+
+@EACH
+def test_indexes_equal_the_rows_after_random_actions(
+    hudi, engine: Engine, tmp_path: Path, oracle: Oracle
+) -> None:
+    judge, base_path = hudi(oracle.release), tmp_path / "t"
+    settings = {**SETTINGS, **COMPACTS_OFTEN}
+    walk = Walk(engine, judge, base_path, oracle, seed=5, settings=settings, schema=TYPES)
+    walk.begin()
+    create_indexes(judge, base_path, oracle)
+    for _ in range(STEPS):
+        try:
+            walk.step()
+            assert_describes_the_table(base_path)
+            assert_indexes_equal_rows(base_path)
+            assert_filters(judge, base_path, walk.model)
+        except Exception as error:
+            error.add_note(f"after the actions {walk.names}")
+            raise
+
+
+@EACH
+def test_strange_values_and_rows_that_move(hudi, engine: Engine, tmp_path: Path, oracle: Oracle) -> None:
+    table = Table(hudi, engine, tmp_path / "t", oracle)
+    table.options = {
+        "hoodie.index.type": "RECORD_INDEX",
+        "hoodie.record.index.update.partition.path": "true",
+    }
+    rows = some_rows(range(len(STRANGE)), 1, TYPES)
+    for row, text in zip(rows, STRANGE, strict=True):
+        row["text"] = text
+    rows[1][KEY] = "key$with\\both"
+    table.hudi_writes(rows)
+    create_indexes(table.judge, table.base_path, oracle, ["text"])
+    table.model = merged({}, rows)
+    table.assert_right(("text",))
+
+    rows = [{**row, "ts": 2, "text": STRANGE[number - 1]} for number, row in enumerate(rows)]
+    table.we_write(rows)
+    table.model = merged(table.model, rows)
+    table.assert_right(("text",))
+
+    # Rows move to the other partition: some with their values, and some with others.
+    rows = [{**row, "ts": 3, PARTITION: "b" if row[PARTITION] == "a" else "a"} for row in rows[::2]]
+    rows = [{**row, "text": row["text"] if number % 2 else None} for number, row in enumerate(rows)]
+    table.we_write(rows)
+    table.model = merged(table.model, rows)
+    table.assert_right(("text",))
+
+    rows = [{**row, "ts": 4, "text": "again"} for row in rows]
+    table.hudi_writes(rows, **COMPACTS_OFTEN)
+    table.model = merged(table.model, rows)
+    table.assert_right(("text",))
