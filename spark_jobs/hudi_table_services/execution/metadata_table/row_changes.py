@@ -14,7 +14,11 @@ import pyarrow.compute as pc
 
 from hudi_table_services.execution.base_file_reader import columns_of, open_base_file
 from hudi_table_services.execution.base_file_writer import RECORD_KEY
-from hudi_table_services.execution.metadata_table.secondary_keys import SecondaryKeyGroups, secondary_keys
+from hudi_table_services.execution.metadata_table.secondary_keys import (
+    SecondaryKeyGroups,
+    all_secondary_keys,
+    secondary_keys,
+)
 from hudi_table_services.execution.metadata_table.staged_keys import (
     KeyStager,
     KeyStaging,
@@ -114,10 +118,9 @@ class RowChangeStager:
     def updated(self, before: pa.Table, after: pa.Table) -> None:
         """The rows of `after` replace the stored rows of `before`, which have the same keys, row by row."""
         for index, stager in self._secondary:
-            old, new = secondary_keys(index, before), secondary_keys(index, after)
-            is_changed = pc.not_equal(old, new)
-            stager.add_deleted(pa.chunked_array([old.filter(is_changed)]))
-            stager.add_new(pa.chunked_array([new.filter(is_changed)]))
+            is_changed = pc.not_equal(secondary_keys(index, before), secondary_keys(index, after))
+            stager.add_deleted(all_secondary_keys(index, before.filter(is_changed)))
+            stager.add_new(all_secondary_keys(index, after.filter(is_changed)))
 
     def close(self) -> StagedRowChanges:
         """Complete the staged files."""
@@ -128,7 +131,7 @@ class RowChangeStager:
     def _each(self, rows: pa.Table, add: Callable[[KeyStager, pa.ChunkedArray], None]) -> None:
         if rows.num_rows:
             for index, stager in self._secondary:
-                add(stager, pa.chunked_array([secondary_keys(index, rows)]))
+                add(stager, all_secondary_keys(index, rows))
 
 
 def secondary_staging(folder: str, index: SecondaryIndex, group_count: int) -> SecondaryStaging:

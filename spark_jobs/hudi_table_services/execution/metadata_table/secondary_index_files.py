@@ -10,7 +10,7 @@ import pyarrow as pa
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.base_file_reader import columns_of, open_base_file
 from hudi_table_services.execution.base_file_writer import RECORD_KEY
-from hudi_table_services.execution.metadata_table.secondary_keys import SecondaryKeyGroups, secondary_keys
+from hudi_table_services.execution.metadata_table.secondary_keys import SecondaryKeyGroups, all_secondary_keys
 from hudi_table_services.execution.spark_tasks import map_batches
 from hudi_table_services.model.metadata_table import MetadataRecord, RecordType, SecondaryIndexEntry
 from hudi_table_services.model.schema import StructType
@@ -81,9 +81,9 @@ class SecondaryIndexFiles:
         wanted = pa.schema([pa.field(RECORD_KEY, pa.string()), column])
         with open_base_file(self.storage, file.path, file.size_bytes) as opened:
             for rows in columns_of(opened, wanted):
-                keys = secondary_keys(self.index, rows)
-                numbers = pa.array(groups.of(keys, self.group_count), pa.int32())
-                yield pa.record_batch([numbers, keys.cast(pa.binary())], schema=_KEYS)
+                for keys in all_secondary_keys(self.index, rows).chunks:
+                    numbers = pa.array(groups.of(keys, self.group_count), pa.int32())
+                    yield pa.record_batch([numbers, keys.cast(pa.binary())], schema=_KEYS)
 
     def _write_groups(self, batches: Iterator[pa.RecordBatch]) -> list[WriteStat]:
         """Write one base file after the other. The rows are sorted by file group and key."""

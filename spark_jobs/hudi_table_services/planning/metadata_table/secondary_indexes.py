@@ -9,12 +9,8 @@ from hudi_table_services.model.schema import PrimitiveType, StructType
 from hudi_table_services.model.secondary_index import SecondaryIndex
 from hudi_table_services.model.table_version import TableVersion
 
-INDEXED_TYPES = frozenset({"string", "int", "long", "date", "timestamp"})
-"""Types of columns whose secondary indexes this project updates.
-
-Hudi also indexes floating-point columns. Their entries contain the text that Java makes of a number, and the text of
-some numbers differs between releases of Java.
-"""
+INDEXED_TYPES = frozenset({"string", "int", "long", "float", "double", "date", "timestamp"})
+"""Types of columns that a secondary index may have (HoodieIndexUtils.isSecondaryIndexSupportedType)."""
 
 _TYPE = "secondary_index"
 _V1, _V2 = "V1", "V2"

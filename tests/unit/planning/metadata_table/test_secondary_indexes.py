@@ -94,7 +94,7 @@ def test_columns_of_these_types_are_indexable(name: str) -> None:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        (StructType((Field("city", PrimitiveType("double")),)), "has the type double"),
+        (StructType((Field("city", PrimitiveType("bytes")),)), "has the type bytes"),
         (StructType((Field("city", PrimitiveType("timestamp_ntz")),)), "has the type timestamp_ntz"),
         (StructType((Field("city", DecimalType(9, 2)),)), "has the type decimal"),
         (StructType((Field("town", STRING),)), "does not exist"),
