@@ -3,6 +3,7 @@
 After every action, the entries of each index equal the rows, and filters of Hudi that use the index find all rows.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from judges.metadata_walk import Walk
 from judges.oracle import V8, V9, Oracle
 from judges.rows import KEY, PARTITION, Model, Row, as_table, assert_rows_equal, merged, some_rows
 from judges.secondary_indexes import (
+    COLUMNS,
     SETTINGS,
     TYPES,
     assert_filters,
@@ -24,17 +26,14 @@ from judges.secondary_indexes import (
 from support.depth import by_depth, cases
 
 STEPS = by_depth(4, 24)
+INDEXED = by_depth(("text", "double", "ts"), COLUMNS)
 COMPACTS_OFTEN = {"hoodie.metadata.compact.max.delta.commits": "3"}
 EACH = pytest.mark.parametrize("oracle", cases([V8, V9], [V9]), ids=str)
 STRANGE = ("", "$", "\\", "a$b", "a\\$b", "\\\\", "\0", "x\0y", "🙂 é世", "line\nbreak", "0", "null")
 
 
 class Table:
-    """A table of Hudi with secondary indexes, and its rows.
-
-    Args:
-        columns: columns with an index.
-    """
+    """A table of Hudi with secondary indexes, and its rows."""
 
     def __init__(self, hudi, engine: Engine, base_path: Path, oracle: Oracle) -> None:
         self.judge, self.engine = hudi(oracle.release), engine
@@ -57,11 +56,10 @@ class Table:
             options={**self.options, **more},
         )
 
-    def assert_right(self, columns: tuple[str, ...] | None = None) -> None:
-        more = () if columns is None else (columns,)
+    def assert_right(self, columns: Sequence[str] = INDEXED) -> None:
         assert_describes_the_table(self.base_path)
-        assert_indexes_equal_rows(self.base_path, *more)
-        assert_filters(self.judge, self.base_path, self.model, *more)
+        assert_indexes_equal_rows(self.base_path, columns)
+        assert_filters(self.judge, self.base_path, self.model, columns)
 
 
 @EACH
@@ -71,7 +69,7 @@ def test_every_action_of_the_engine_updates_the_indexes(
     table = Table(hudi, engine, tmp_path / "t", oracle)
     rows = some_rows(range(20), 1, TYPES)
     table.hudi_writes(rows)
-    create_indexes(table.judge, table.base_path, oracle)
+    create_indexes(table.judge, table.base_path, oracle, INDEXED)
     table.model = merged({}, rows)
     table.assert_right()
 
@@ -138,13 +136,13 @@ def test_indexes_equal_the_rows_after_random_actions(
     settings = {**SETTINGS, **COMPACTS_OFTEN}
     walk = Walk(engine, judge, base_path, oracle, seed=5, settings=settings, schema=TYPES)
     walk.begin()
-    create_indexes(judge, base_path, oracle)
+    create_indexes(judge, base_path, oracle, INDEXED)
     for _ in range(STEPS):
         try:
             walk.step()
             assert_describes_the_table(base_path)
-            assert_indexes_equal_rows(base_path)
-            assert_filters(judge, base_path, walk.model)
+            assert_indexes_equal_rows(base_path, INDEXED)
+            assert_filters(judge, base_path, walk.model, INDEXED)
         except Exception as error:
             error.add_note(f"after the actions {walk.names}")
             raise

@@ -166,7 +166,7 @@ def _refuse_impossible(state: MetadataTableState, wanted: Collection[str]) -> No
     if undefined:
         raise InvalidRequestError(
             f"The table does not define the index {undefined[0]!r}.",
-            hint="Define it with Hudi: CREATE INDEX <name> ON <table> USING secondary_index(<column>).",
+            hint="Define it with Hudi: CREATE INDEX <name> ON <table> (<column>).",
         )
     unknown = sorted(set(wanted) - {*BUILD_ORDER, *state.defined})
     if unknown:
