@@ -104,7 +104,7 @@ def assert_filters(judge: HudiJudge, base_path: Path, model: Model, columns: Seq
     for column in columns:
         rows = sorted((row for row in model.values() if row[column] is not None), key=lambda row: row[KEY])
         values = [row[column] for row in (*rows[:2], rows[-1])]
-        literals = [_literal(value, column) for value in values]
+        literals = [literal(value, column) for value in values]
         for condition, wanted in (
             (f"`{column}` = {literals[0]}", values[:1]),
             (f"`{column}` in ({', '.join(literals)})", values),
@@ -161,7 +161,7 @@ def _text(value: Any, column: str) -> str | None:
     return str(value)
 
 
-def _literal(value: Any, column: str) -> str:
+def literal(value: Any, column: str = "") -> str:
     """The value in SQL."""
     if isinstance(value, dt.datetime):
         return f"timestamp'{value.isoformat(' ').removesuffix('+00:00')}'"

@@ -7,14 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.jobs.metadata_table.rebuild import rebuild_metadata_table
+from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.table_store import read_table_config
 from judges.engine import Engine
+from judges.hudi_judge import HudiRefusedError
 from judges.metadata_check import assert_describes_the_table
 from judges.metadata_walk import Walk
 from judges.oracle import V8, V9, Oracle
-from judges.rows import KEY, PARTITION, Model, Row, as_table, assert_rows_equal, merged, some_rows
+from judges.rows import KEY, PARTITION, Model, Row, a_key, as_table, assert_rows_equal, merged, some_rows
 from judges.secondary_indexes import (
     COLUMNS,
     SETTINGS,
@@ -22,6 +28,8 @@ from judges.secondary_indexes import (
     assert_filters,
     assert_indexes_equal_rows,
     create_indexes,
+    index_name,
+    literal,
 )
 from support.depth import by_depth, cases
 
@@ -180,3 +188,59 @@ def test_strange_values_and_rows_that_move(hudi, engine: Engine, tmp_path: Path,
     table.hudi_writes(rows, **COMPACTS_OFTEN)
     table.model = merged(table.model, rows)
     table.assert_right(("text",))
+
+
+@EACH
+def test_hudi_uses_and_updates_indexes_that_the_engine_built(
+    hudi, engine: Engine, spark: SparkSession, tmp_path: Path, oracle: Oracle
+) -> None:
+    table = Table(hudi, engine, tmp_path / "t", oracle)
+    rows = some_rows(range(20), 1, TYPES)
+    table.hudi_writes(rows)
+    create_indexes(table.judge, table.base_path, oracle, ["text"])
+    table.model = merged({}, rows)
+    name = index_name("text")
+
+    def rebuild(**fields: tuple[str, ...]) -> None:
+        request = RebuildMetadataTableRequest(base_path=str(table.base_path), **fields)
+        rebuild_metadata_table(request, spark=spark)
+
+    rebuild(drop=(name,), partitions=(name,))
+    table.assert_right(["text"])
+    rows = some_rows(range(15, 25), 2, TYPES)
+    table.hudi_writes(rows)
+    table.model = merged(table.model, rows)
+    table.assert_right(["text"])
+
+    rebuild()
+    table.assert_right(["text"])
+    rows = some_rows(range(5, 18), 3, TYPES)
+    table.hudi_writes(rows, **COMPACTS_OFTEN)
+    table.model = merged(table.model, rows)
+    table.assert_right(["text"])
+
+    rebuild(drop=("record_index",))
+    left = read_table_config(LocalStorage(str(table.base_path))).metadata_partitions
+    assert "record_index" not in left
+    assert name not in left
+
+
+def test_filters_read_only_the_files_that_the_index_names(hudi, engine: Engine, tmp_path: Path) -> None:
+    """A file with other rows is damaged, so a filter that reads the file fails."""
+    table = Table(hudi, engine, tmp_path / "t", V9)
+    table.hudi_writes(some_rows(range(20), 1, TYPES))
+    create_indexes(table.judge, table.base_path, V9, ["text"])
+    table.we_write(some_rows(range(0, 20, 2), 2, TYPES))
+    for path in (table.base_path / "b").glob("*.parquet"):
+        path.write_bytes(b"damaged" * 20)
+    text = some_rows([10], 2, TYPES)[0]["text"]
+    statements = [
+        f"create table damaged using hudi location '{table.base_path}'",
+        f"select `key` from damaged where text = {literal(text)}",
+    ]
+    without_bounds = {"hoodie.metadata.index.column.stats.enable": "false"}
+    skipping = {**SETTINGS, **without_bounds, "hoodie.enable.data.skipping": "true"}
+    found = table.judge.sql(*statements, settings=skipping)
+    assert found == [{"key": a_key(10)}]
+    with pytest.raises(HudiRefusedError):
+        table.judge.sql(statements[1], settings={**skipping, "hoodie.enable.data.skipping": "false"})
