@@ -14,7 +14,7 @@ import pytest
 from judges import hudi_rs
 from judges.engine import Engine
 from judges.hudi_judge import HudiJudge
-from judges.oracle import ORACLES, V6_OLD, V9, Oracle
+from judges.oracle import ORACLES, V6_OLD, V8, V9, Oracle
 from judges.rows import ALL_TYPES, KEY, LOCAL_TIME, Model, Row, as_table, assert_rows_equal, merged, some_rows
 from judges.table_files import properties
 
@@ -45,7 +45,7 @@ def _name(oracle: Oracle, is_partitioned: bool) -> str:
     return f"{'' if is_partitioned else 'not-'}partitioned-{oracle}"
 
 
-@tables(*PARTITIONED, (V9, False))
+@tables((V6_OLD, True), (V8, True), (V9, False))
 def test_hudi_reads_every_type_of_our_rows_and_updates_them_with_both_indexes(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle, is_partitioned: bool
 ) -> None:
@@ -74,7 +74,7 @@ def test_hudi_reads_every_type_of_our_rows_and_updates_them_with_both_indexes(
     assert_rows_equal(judge.read(base_path), model, str(oracle))
 
 
-@tables((V6_OLD, False), (V9, True))
+@tables((V9, True))
 def test_rows_stay_correct_if_hudi_and_the_engine_write_alternately_for_ten_turns(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle, is_partitioned: bool
 ) -> None:

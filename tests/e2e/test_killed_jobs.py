@@ -120,6 +120,7 @@ def test_a_retry_completes_a_write_that_was_killed(folder: Path, settings: Path,
 
 
 @pytest.mark.usefixtures("first")
+@pytest.mark.thorough
 def test_a_retry_completes_an_execution_of_a_clustering_that_was_killed(
     folder: Path, settings: Path, base_path: Path
 ) -> None:

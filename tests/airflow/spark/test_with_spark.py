@@ -143,6 +143,7 @@ def planned(loaded: tuple[Any, Path], tmp_path: Path) -> tuple[Path, str]:
     return base_path, schedule_clustering(request).instant_time
 
 
+@pytest.mark.thorough
 def test_if_only_the_rows_name_the_partitions_the_job_refuses_the_load_or_the_task_waits(
     planned: tuple[Path, str], run_dag: Callable[..., Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -193,6 +194,7 @@ def recording_submit(folder: Path) -> str:
     return str(path)
 
 
+@pytest.mark.thorough
 def test_all_clustering_operators_can_run_on_spark(
     loaded: tuple[Any, Path], run_dag: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -14,6 +14,8 @@ sys.path.insert(0, str(REPOSITORY / "scripts"))
 from airflow_stack.stack import AirflowStack  # noqa: E402
 from demo_support.backfill import EXAMPLES, demo_stack  # noqa: E402
 
+from support.depth import number_from  # noqa: E402
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run tests with the marker ``at_the_end`` last. The slow events that they need happen during the other tests."""
@@ -33,12 +35,19 @@ def canary() -> str:
 
 
 @pytest.fixture(scope="session")
-def stack(folder: Path, canary: str) -> Iterator[AirflowStack]:
+def waiting_tables() -> int:
+    """Number of tables for which the sensors of the DAG ``many_tables`` wait: an even number."""
+    return int(number_from("WAITING_TABLES", 8, 20))
+
+
+@pytest.fixture(scope="session")
+def stack(folder: Path, canary: str, waiting_tables: int) -> Iterator[AirflowStack]:
     store = json.dumps({"conn_type": "aws", "login": "key", "password": canary})
     dags = shutil.copytree(Path(__file__).parent / "dags", folder / "dags")
     shutil.copy(EXAMPLES / "preview_then_approve.py", dags)
     settings = {
         "AIRFLOW_CONN_STORE": store,
+        "WAITING_TABLES": str(waiting_tables),
         "AIRFLOW__HUDI__RUN_FOLDER": str(folder / "runs"),
         "AIRFLOW__TRIGGERER__ON_KILL_TIMEOUT": "300",  # ending processes takes long on a busy machine
     }

@@ -123,6 +123,7 @@ def test_the_next_run_after_a_cancelled_backfill_completes_and_leaves_nothing_pe
     assert places(table) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.at_the_end
 def test_a_repeated_backfill_runs_only_the_missing_days(
     api: AirflowApi, table: Path, cancelled: list[str]

@@ -194,6 +194,7 @@ def test_marking_a_deferred_task_failed_ends_its_run(api: AirflowApi, folder: Pa
     wait_until(lambda: sentence in logs(api, "failed"), LONG, lambda: logs(api, "failed"))
 
 
+@pytest.mark.thorough
 def test_a_timeout_of_a_dag_run_ends_the_spark_run(api: AirflowApi, folder: Path, runs: Path) -> None:
     wait_for_state(api, "skipped", "skipped")
     run = supervised(runs, "skipped")

@@ -1,4 +1,7 @@
-"""Twenty sensors wait in one triggerer and need no worker. The test kills the triggerer once."""
+"""Many sensors wait in one triggerer and need no worker. The test kills the triggerer once.
+
+``WAITING_waiting_tables`` is the number of sensors: an even number.
+"""
 
 from pathlib import Path
 
@@ -15,7 +18,7 @@ GROUP = FileGroupId("city=a", "a-0")
 
 
 def states(api: AirflowApi, run_id: str) -> dict[str, int]:
-    found = api.get(f"/api/v2/dags/twenty_tables/dagRuns/{run_id}/taskInstances", limit=100)["task_instances"]
+    found = api.get(f"/api/v2/dags/many_tables/dagRuns/{run_id}/taskInstances", limit=100)["task_instances"]
     all_states = [str(each["state"]) for each in found]
     return {state: all_states.count(state) for state in set(all_states)}
 
@@ -30,20 +33,25 @@ def start(api: AirflowApi, dag_id: str) -> str:
     return str(api.post(f"/api/v2/dags/{dag_id}/dagRuns", {"logical_date": None})["dag_run_id"])
 
 
-def test_twenty_sensors_wait_in_one_triggerer_and_occupy_no_pool_slot(
-    stack: AirflowStack, folder: Path
+def test_many_sensors_wait_in_one_triggerer_and_occupy_no_pool_slot(
+    stack: AirflowStack, folder: Path, waiting_tables: int
 ) -> None:
-    api = stack.api
+    api, half = stack.api, waiting_tables // 2
     api.post("/api/v2/pools", {"name": POOL, "slots": 2, "include_deferred": False})
-    api.wait_for_dag("twenty_tables")
+    api.wait_for_dag("many_tables")
     api.wait_for_dag("another_task")
-    tables = [SmallTable(LocalStorage(str(folder / "waiting" / f"{number:02d}"))) for number in range(20)]
-    for table in tables[10:]:
+    tables = [
+        SmallTable(LocalStorage(str(folder / "waiting" / f"{number:02d}")))
+        for number in range(waiting_tables)
+    ]
+    for table in tables[half:]:
         table.commit(GROUP)  # these tables get their second commit below
 
-    run_id = start(api, "twenty_tables")
-    wait_until(lambda: states(api, run_id) == {"deferred": 20}, LONG, lambda: f"{states(api, run_id)}")
-    wait_until(lambda: slots(api) == (0, 0, 20), LONG, lambda: f"{slots(api)}")
+    run_id = start(api, "many_tables")
+    wait_until(
+        lambda: states(api, run_id) == {"deferred": waiting_tables}, LONG, lambda: f"{states(api, run_id)}"
+    )
+    wait_until(lambda: slots(api) == (0, 0, waiting_tables), LONG, lambda: f"{slots(api)}")
     assert list(stack.processes).count("triggerer") == 1
 
     beside = start(api, "another_task")
@@ -52,18 +60,20 @@ def test_twenty_sensors_wait_in_one_triggerer_and_occupy_no_pool_slot(
         LONG,
         lambda: f"the task does not get a slot: {api.task_instances('another_task', beside)}",
     )
-    assert states(api, run_id) == {"deferred": 20}
+    assert states(api, run_id) == {"deferred": waiting_tables}
 
     stack.stop("triggerer", kill=True)
     for table in tables[::2]:
         table.commit(GROUP)  # these commits complete while no triggerer is running
     stack.start("triggerer")
     wait_until(
-        lambda: states(api, run_id) == {"deferred": 10, "success": 10},
+        lambda: states(api, run_id) == {"deferred": half, "success": half},
         LONG,
         lambda: f"{states(api, run_id)}",
     )
     for table in tables[1::2]:
         table.commit(GROUP)
-    wait_until(lambda: states(api, run_id) == {"success": 20}, LONG, lambda: f"{states(api, run_id)}")
+    wait_until(
+        lambda: states(api, run_id) == {"success": waiting_tables}, LONG, lambda: f"{states(api, run_id)}"
+    )
     assert slots(api) == (0, 0, 0)

@@ -25,7 +25,7 @@ from support.depth import cases
 from support.faulty_storage import Crash, FaultyStorage
 from support.metadata_tables.growing_metadata_tables import eager
 
-ORACLES = pytest.mark.parametrize("oracle", cases([V6_OLD, V6, V8, V9], [V6_OLD]))
+ORACLES = pytest.mark.parametrize("oracle", cases([V6_OLD, V6, V8, V9], []))
 ONLY_COMPACTION = eager(kept=90, most=99)
 HUDI_ARCHIVES = {
     **NO_COMPACTION,

@@ -12,7 +12,7 @@ import pytest
 from hudi_table_services.errors import HudiTableServiceError
 from judges.engine import Engine
 from judges.interruption import just_after_start, just_before_completion
-from judges.oracle import EDGES, ORACLES, V6_OLD, V9, Oracle
+from judges.oracle import EDGES, ORACLES, V6_OLD, Oracle
 from judges.rows import PLAIN, as_table, assert_rows_equal, merged, some_rows
 from judges.table_files import copy_table, instant_names, properties
 from support.depth import cases
@@ -25,7 +25,7 @@ def _with_metadata_table(oracle: Oracle) -> dict[str, str]:
     return {**oracle.options("t"), "hoodie.metadata.enable": "true"}
 
 
-@pytest.mark.parametrize("oracle", cases(ORACLES, [V9]))
+@pytest.mark.parametrize("oracle", cases(ORACLES, [V6_OLD]))
 def test_an_option_switches_the_metadata_table_off_and_hudi_rebuilds_it_with_our_commits(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:

@@ -36,7 +36,7 @@ def newest_commit(base_path: Path) -> str:
     return instant_names(base_path, "commit")[-1].partition(".")[0].partition("_")[0]
 
 
-@pytest.mark.parametrize("completion", cases([IN_THE_METADATA_TABLE, IN_THE_TABLE], [IN_THE_TABLE]))
+@pytest.mark.parametrize("completion", cases([IN_THE_METADATA_TABLE, IN_THE_TABLE], []))
 @pytest.mark.parametrize("oracle", cases(EDGES, [V9]))
 def test_a_write_that_died_before_a_completion_is_invisible_and_undone_by_both(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle, completion: int

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.storage.stores.local import LocalStorage
+from support.depth import cases
 from support.spark.planned_tables import in_small_files
 from support.spark.writing import Row, TableUnderTest
 
@@ -20,7 +21,7 @@ OPERATIONS = [
 ]
 
 
-@pytest.fixture(scope="module", params=["6", "9"])
+@pytest.fixture(scope="module", params=cases(["6", "9"], ["6"]))
 def small_files(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> TableUnderTest:

@@ -22,12 +22,13 @@ from hudi_table_services.storage.locks.heartbeat import Heartbeat
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import StoredObject
 from judges.table_files import files_below
+from support.depth import cases
 from support.fixed_clock import FixedClock
 from support.spark.planned_tables import BATCHES, STRATEGY, HeldUp, in_small_files
 from support.spark.writing import Row, TableUnderTest
 
 
-@pytest.fixture(scope="module", params=["6", "9"])
+@pytest.fixture(scope="module", params=cases(["6", "9"], ["9"]))
 def small_files(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> TableUnderTest:

@@ -20,6 +20,7 @@ from hudi_table_services.errors import (
     StoragePermissionError,
 )
 from hudi_table_services.storage.stores.local import LocalStorage, translate_errors
+from support.depth import cases
 from support.fail_points import tried
 from support.faulty_storage import FaultyStorage
 from support.spark.leftovers import later, settled_leftovers
@@ -51,7 +52,7 @@ def check_repaired(table: TableUnderTest, old: list[Row], new: list[Row]) -> Non
     tried("upsert" if old else "first write")
 
 
-@pytest.fixture(params=["6", "9"])
+@pytest.fixture(params=cases(["6", "9"], ["9"]))
 def old_table(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> TableUnderTest:
     table = TableUnderTest(spark, tmp_path / "old", hoodie__write__table__version=request.param)
     table.write(OLD)

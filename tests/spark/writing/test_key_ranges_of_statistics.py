@@ -11,12 +11,13 @@ from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_ST
 from hudi_table_services.jobs.metadata_table.rebuild import rebuild_metadata_table
 from hudi_table_services.jobs.writing import searched_files
 from hudi_table_services.storage.table_store import METADATA_TABLE
+from support.depth import cases
 from support.spark.writing import Row, TableUnderTest
 
 INDEXES = ("SIMPLE", "BLOOM", "GLOBAL_SIMPLE", "GLOBAL_BLOOM")
 
 
-@pytest.fixture(params=["6", "9"])
+@pytest.fixture(params=cases(["6", "9"], ["6"]))
 def table(
     spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> TableUnderTest:

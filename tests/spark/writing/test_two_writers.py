@@ -20,6 +20,7 @@ from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from judges.table_files import files_below
+from support.depth import cases
 from support.spark.held_up import NO_RETRY, OPTIMISTIC, HeldUp
 from support.spark.writing import Row, TableUnderTest
 
@@ -27,7 +28,7 @@ Step = Callable[[], object]
 OLD: list[Row] = [("a", 1, "x", 1.0), ("b", 1, "y", 1.0)]
 
 
-@pytest.fixture(params=["6", "9"])
+@pytest.fixture(params=cases(["6", "9"], ["9"]))
 def table(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> TableUnderTest:
     table = TableUnderTest(spark, tmp_path / "t", hoodie__write__table__version=request.param)
     table.write(OLD)

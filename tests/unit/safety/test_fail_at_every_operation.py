@@ -1,6 +1,6 @@
 """One call to the storage fails in a job: readers see the old or the new table, and the next run completes the work.
 
-``TEST_DEPTH=all`` lets each call fail (two minutes). By default each test lets every fifth call fail (``FAIL_EVERY``);
+``TEST_DEPTH=all`` lets each call fail (two minutes). By default each test lets every tenth call fail (``FAIL_EVERY``);
 the tests begin at different calls.
 """
 
@@ -30,7 +30,7 @@ from support.undone_tables import a_table
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 START = datetime.now(timezone.utc) - timedelta(hours=3)
-EVERY = int(number_from("FAIL_EVERY", 5, 1))
+EVERY = int(number_from("FAIL_EVERY", 10, 1))
 
 
 @VERSIONS

@@ -3,7 +3,7 @@
 The error of a failed job names the path and the full disk. Readers see the old or the new table. When the disk has
 space again, the next run completes the work and leaves the same files as a successful run, at the latest after a clean
 and a repair. With ``TEST_DEPTH=all`` (one minute), there is a run for every change, and the disk becomes full before
-this change. By default, there is a run for every fifth change (``FAIL_EVERY``).
+this change. By default, there is a run for every tenth change (``FAIL_EVERY``).
 """
 
 import re
@@ -40,7 +40,7 @@ from support.undone_tables import a_table
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 START = datetime.now(timezone.utc) - timedelta(hours=3)
 MAX_TRIES = 300
-EVERY = int(number_from("FAIL_EVERY", 5, 1))
+EVERY = int(number_from("FAIL_EVERY", 10, 1))
 
 
 def table_at(place: Path, like: SmallTable) -> SmallTable:

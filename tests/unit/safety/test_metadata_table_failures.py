@@ -13,7 +13,7 @@ from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.metadata_table.table_listing import ListedTable
 from hudi_table_services.storage.stores.storage import Storage
-from support.depth import number_from
+from support.depth import cases, number_from
 from support.fail_points import tried
 from support.failing_calls import FailingCalls
 from support.faulty_storage import Crash, FaultyStorage
@@ -34,7 +34,12 @@ from support.metadata_table.maintained_tables import (
 )
 
 VERSIONS = pytest.mark.parametrize(
-    "version", [TableVersion.V6, TableVersion.V8, TableVersion.V9], ids=lambda v: v.name
+    "version",
+    cases(
+        [TableVersion.V6, TableVersion.V8, TableVersion.V9],
+        [TableVersion.V6, TableVersion.V9],
+        lambda v: v.name,
+    ),
 )
 EVERY = int(number_from("FAIL_EVERY", 75, 1))
 

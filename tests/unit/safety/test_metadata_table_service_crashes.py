@@ -12,7 +12,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.options.metadata_settings_values import ServiceSettings
 from hudi_table_services.storage.metadata_table.slice_history import slice_history
 from hudi_table_services.storage.stores.storage import Storage
-from support.depth import number_from
+from support.depth import cases, number_from
 from support.fail_points import tried
 from support.failing_calls import FailingCalls, OutageError
 from support.faulty_storage import crashes_everywhere
@@ -20,8 +20,10 @@ from support.metadata_tables.growing_metadata_tables import Changes, GrowingMeta
 from support.small_metadata_tables import all_partitions, files, location, stats
 from support.whole_metadata_golden import VERSIONS
 
-BY_VERSION = pytest.mark.parametrize("version", VERSIONS, ids=lambda v: v.name)
-EVERY = int(number_from("FAIL_EVERY", 20, 1))
+BY_VERSION = pytest.mark.parametrize(
+    "version", cases(VERSIONS, [TableVersion.V6, TableVersion.V9], lambda v: v.name)
+)
+EVERY = int(number_from("FAIL_EVERY", 40, 1))
 NO_ARCHIVAL = {"kept": 40, "most": 50}
 SERVICES = ("compaction", "clean", "archival")
 

@@ -36,7 +36,7 @@ from support.undone_tables import a_table
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 START = datetime.now(timezone.utc) - timedelta(hours=3)
-EVERY = int(number_from("FAIL_EVERY", 5, 1))
+EVERY = int(number_from("FAIL_EVERY", 10, 1))
 FEW_CALLS = 20
 """If a job makes fewer calls than this number, the job runs once for each call, and the table vanishes at this call.
 

@@ -1,4 +1,4 @@
-"""Sensors that wait for twenty tables in a pool of two slots, and a task that needs one of these slots."""
+"""Sensors that wait for many tables in a pool of two slots, and a task that needs one of these slots."""
 
 import os
 
@@ -8,12 +8,15 @@ from airflow_hudi_provider.sensors.commit_count import HudiCommitCountSensor
 from airflow_hudi_provider.sensors.instant import HudiInstantSensor
 
 FOLDER = os.environ["HUDI_EXAMPLES_FOLDER"]
-TABLES = [f"{FOLDER}/waiting/{number:02d}" for number in range(20)]
+TABLES = [f"{FOLDER}/waiting/{number:02d}" for number in range(int(os.environ["WAITING_TABLES"]))]
+HALF = len(TABLES) // 2
 WAITING = {"pool": "two_slots", "deferrable": True, "poke_interval": 1, "timeout": 600}
 
-with DAG("twenty_tables", schedule=None):
-    HudiInstantSensor.partial(task_id="instant", **WAITING).expand(base_path=TABLES[:10])
-    HudiCommitCountSensor.partial(task_id="count", every_n_commits=2, **WAITING).expand(base_path=TABLES[10:])
+with DAG("many_tables", schedule=None):
+    HudiInstantSensor.partial(task_id="instant", **WAITING).expand(base_path=TABLES[:HALF])
+    HudiCommitCountSensor.partial(task_id="count", every_n_commits=2, **WAITING).expand(
+        base_path=TABLES[HALF:]
+    )
 
 with DAG("another_task", schedule=None):
 
