@@ -31,12 +31,12 @@ from judges.secondary_indexes import (
     index_name,
     literal,
 )
-from support.depth import by_depth, cases
+from support.depth import by_depth
 
-STEPS = by_depth(4, 24)
-INDEXED = by_depth(("text", "double", "ts"), COLUMNS)
+STEPS = 24
+INDEXED = by_depth(("text", "ts"), COLUMNS)
 COMPACTS_OFTEN = {"hoodie.metadata.compact.max.delta.commits": "3"}
-EACH = pytest.mark.parametrize("oracle", cases([V8, V9], [V9]), ids=str)
+EACH = pytest.mark.parametrize("oracle", [V8, V9], ids=str)
 STRANGE = ("", "$", "\\", "a$b", "a\\$b", "\\\\", "\0", "x\0y", "🙂 é世", "line\nbreak", "0", "null")
 
 
@@ -70,6 +70,24 @@ class Table:
         assert_filters(self.judge, self.base_path, self.model, columns)
 
 
+def test_hudi_and_the_engine_update_the_indexes_in_turns(hudi, engine: Engine, tmp_path: Path) -> None:
+    table = Table(hudi, engine, tmp_path / "t", V9)
+    rows = some_rows(range(20), 1, TYPES)
+    table.hudi_writes(rows)
+    create_indexes(table.judge, table.base_path, V9, INDEXED)
+    updates, gone = some_rows(range(12, 30), 2, TYPES), some_rows(range(0, 6, 2), 3, TYPES)
+    table.we_write(updates)
+    table.we_write(gone, "delete")
+    table.model = merged({}, [*rows, *updates])
+    table.model = {key: row for key, row in table.model.items() if key not in {r[KEY] for r in gone}}
+    table.assert_right()
+    rows = some_rows(range(25, 33), 4, TYPES)
+    table.hudi_writes(rows, **COMPACTS_OFTEN)
+    table.model = merged(table.model, rows)
+    table.assert_right()
+
+
+@pytest.mark.thorough
 @EACH
 def test_every_action_of_the_engine_updates_the_indexes(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
@@ -136,6 +154,7 @@ def test_every_action_of_the_engine_updates_the_indexes(
     assert_rows_equal(table.judge.read(table.base_path), table.model, str(oracle))
 
 
+@pytest.mark.thorough
 @EACH
 def test_indexes_equal_the_rows_after_random_actions(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
@@ -156,6 +175,7 @@ def test_indexes_equal_the_rows_after_random_actions(
             raise
 
 
+@pytest.mark.thorough
 @EACH
 def test_strange_values_and_rows_that_move(hudi, engine: Engine, tmp_path: Path, oracle: Oracle) -> None:
     table = Table(hudi, engine, tmp_path / "t", oracle)
@@ -190,6 +210,7 @@ def test_strange_values_and_rows_that_move(hudi, engine: Engine, tmp_path: Path,
     table.assert_right(("text",))
 
 
+@pytest.mark.thorough
 @EACH
 def test_hudi_uses_and_updates_indexes_that_the_engine_built(
     hudi, engine: Engine, spark: SparkSession, tmp_path: Path, oracle: Oracle
@@ -225,6 +246,7 @@ def test_hudi_uses_and_updates_indexes_that_the_engine_built(
     assert name not in left
 
 
+@pytest.mark.thorough
 def test_filters_read_only_the_files_that_the_index_names(hudi, engine: Engine, tmp_path: Path) -> None:
     """A file with other rows is damaged, so a filter that reads the file fails."""
     table = Table(hudi, engine, tmp_path / "t", V9)
