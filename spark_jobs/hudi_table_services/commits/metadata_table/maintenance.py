@@ -127,7 +127,7 @@ def facts_to_collect(table: TableAccess, schema_json: str, staging_folder: str) 
     return FactsToCollect(
         statistics_columns=indexed.column_names,
         key_staging=key_staging,
-        secondary=secondary_stagings(indexed, staging_folder),
+        secondary=secondary_stagings(indexed, schema_json, staging_folder),
     )
 
 

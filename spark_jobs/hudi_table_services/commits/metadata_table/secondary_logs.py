@@ -74,10 +74,11 @@ def secondary_indexes_of(table: IndexedTable) -> tuple[SecondaryIndex, ...]:
     return secondary_indexes(table.partitions, table.definitions, table.version)
 
 
-def secondary_stagings(table: IndexedTable, folder: str) -> tuple[SecondaryStaging, ...]:
+def secondary_stagings(table: IndexedTable, schema_json: str, folder: str) -> tuple[SecondaryStaging, ...]:
     """How the tasks of a write stage keys of the secondary indexes.
 
     Args:
+        schema_json: Avro schema of the new files.
         folder: staging folder, which must exist until the commit is complete.
 
     Raises:
@@ -86,9 +87,9 @@ def secondary_stagings(table: IndexedTable, folder: str) -> tuple[SecondaryStagi
     indexes = secondary_indexes_of(table)
     if not indexes:
         return ()
-    stored = load_snapshot(table.storage, ()).schema_json
-    after = from_avro_json(table.schema_json or stored or "{}")
+    after = from_avro_json(schema_json)
     require_indexable(indexes, after)
+    stored = load_snapshot(table.storage, ()).schema_json
     if stored:
         require_same_texts(indexes, from_avro_json(stored), after)
     return tuple(
