@@ -23,7 +23,7 @@ from hudi_table_services.execution.writing.merging import DELETED_ELSEWHERE, Cha
 from hudi_table_services.hudi_format.metadata_table.keys import secondary_index_key
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
-from hudi_table_services.model.secondary_index import SecondaryIndex
+from hudi_table_services.model.metadata_table import SecondaryIndex
 from support.spark.file_group_tasks import write_job
 
 FIRST, SECOND = "20260101000000000", "20260102000000000"

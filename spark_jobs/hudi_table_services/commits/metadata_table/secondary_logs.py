@@ -17,8 +17,12 @@ from hudi_table_services.hudi_format.hfile.cells import Entry
 from hudi_table_services.hudi_format.metadata_table.file_groups import file_group_id
 from hudi_table_services.hudi_format.metadata_table.records import RecordFormat
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.model.metadata_table import MetadataRecord, RecordType, SecondaryIndexEntry
-from hudi_table_services.model.secondary_index import SecondaryIndex
+from hudi_table_services.model.metadata_table import (
+    MetadataRecord,
+    RecordType,
+    SecondaryIndex,
+    SecondaryIndexEntry,
+)
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
 from hudi_table_services.planning.metadata_table.secondary_indexes import (
     require_indexable,

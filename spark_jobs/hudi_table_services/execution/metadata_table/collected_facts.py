@@ -9,8 +9,7 @@ from hudi_table_services.execution.metadata_table.row_changes import (
 )
 from hudi_table_services.execution.metadata_table.staged_keys import KeyStaging, StagedKeys
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.model.metadata_table import FileStatistics
-from hudi_table_services.model.secondary_index import SecondaryIndex
+from hudi_table_services.model.metadata_table import FileStatistics, SecondaryIndex
 from hudi_table_services.storage.stores.paths import join_path
 
 

@@ -25,7 +25,7 @@ from hudi_table_services.execution.metadata_table.staged_keys import (
     StagedKeys,
 )
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
-from hudi_table_services.model.secondary_index import SecondaryIndex
+from hudi_table_services.model.metadata_table import SecondaryIndex
 from hudi_table_services.storage.stores.storage import Storage
 
 

@@ -12,9 +12,13 @@ from hudi_table_services.execution.base_file_reader import columns_of, open_base
 from hudi_table_services.execution.base_file_writer import RECORD_KEY
 from hudi_table_services.execution.metadata_table.secondary_keys import SecondaryKeyGroups, all_secondary_keys
 from hudi_table_services.execution.spark_tasks import map_batches
-from hudi_table_services.model.metadata_table import MetadataRecord, RecordType, SecondaryIndexEntry
+from hudi_table_services.model.metadata_table import (
+    MetadataRecord,
+    RecordType,
+    SecondaryIndex,
+    SecondaryIndexEntry,
+)
 from hudi_table_services.model.schema import StructType
-from hudi_table_services.model.secondary_index import SecondaryIndex
 from hudi_table_services.model.write_stat import WriteStat
 from hudi_table_services.storage.stores.storage import Storage
 

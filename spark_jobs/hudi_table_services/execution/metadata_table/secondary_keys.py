@@ -9,7 +9,7 @@ from hudi_table_services.execution.base_file_writer import RECORD_KEY, utf8_buff
 from hudi_table_services.execution.numpy_types import Integers
 from hudi_table_services.hudi_format.metadata_table.java_numbers import java_texts
 from hudi_table_services.hudi_format.metadata_table.key_groups import file_groups_of
-from hudi_table_services.model.secondary_index import SecondaryIndex
+from hudi_table_services.model.metadata_table import SecondaryIndex
 
 _SPECIAL = r"([\\$\x00])"
 _NULL = "\0"

@@ -4,9 +4,8 @@ from collections.abc import Collection, Iterable, Mapping
 
 from hudi_table_services.errors import CorruptTableError, InvalidRequestError, UnsupportedTableError
 from hudi_table_services.hudi_format.metadata_table.file_groups import RECORD_INDEX, SECONDARY_INDEX_PREFIX
-from hudi_table_services.model.metadata_table import IndexDefinition
+from hudi_table_services.model.metadata_table import IndexDefinition, SecondaryIndex
 from hudi_table_services.model.schema import PrimitiveType, StructType
-from hudi_table_services.model.secondary_index import SecondaryIndex
 from hudi_table_services.model.table_version import TableVersion
 
 INDEXED_TYPES = frozenset({"string", "int", "long", "float", "double", "date", "timestamp"})

@@ -26,7 +26,7 @@ from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.metadata_table.keys import file_group_of, secondary_index_prefix
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
-from hudi_table_services.model.secondary_index import SecondaryIndex
+from hudi_table_services.model.metadata_table import SecondaryIndex
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 

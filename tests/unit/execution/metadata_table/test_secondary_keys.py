@@ -22,7 +22,7 @@ from hudi_table_services.hudi_format.metadata_table.keys import (
     secondary_index_key,
     secondary_index_prefix,
 )
-from hudi_table_services.model.secondary_index import SecondaryIndex
+from hudi_table_services.model.metadata_table import SecondaryIndex
 
 TEXTS = st.text(st.sampled_from("ab$\\\0\né世🙂"), max_size=6)
 ROWS = st.lists(st.tuples(st.none() | TEXTS, TEXTS), max_size=20)

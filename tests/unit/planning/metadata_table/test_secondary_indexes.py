@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
-from hudi_table_services.model.metadata_table import IndexDefinition
+from hudi_table_services.model.metadata_table import IndexDefinition, SecondaryIndex
 from hudi_table_services.model.schema import (
     INT,
     STRING,
@@ -15,7 +15,6 @@ from hudi_table_services.model.schema import (
     PrimitiveType,
     StructType,
 )
-from hudi_table_services.model.secondary_index import SecondaryIndex
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.planning.metadata_table.secondary_indexes import (
     INDEXED_TYPES,
