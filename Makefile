@@ -7,6 +7,8 @@
 PYTEST_ARGS ?=
 PYTEST       = -m pytest $(PYTEST_ARGS)
 WITH_JAVA    = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
+# For targets that start many JVMs with Spark 4.2.
+WITH_SPARK   = $(WITH_JAVA) SPARK_CLASS_ARCHIVE="$$(scripts/ensure_spark_archive.sh .venv)" && export SPARK_CLASS_ARCHIVE &&
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,10 +62,10 @@ docs: .venv-docs/.ready ## Build the site of docs/ into build/site, with warning
 test-docs: docs ## Build the site as a group of tests; test-unit checks the content of the pages
 
 test-s3: .venv/.ready .venv-s3/.ready ## Run the tests of storage, locks and jobs on a server with the S3 protocol
-	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/s3
+	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/s3
 
 test-spark: .venv/.ready ## Run the tests of the execution layer and the jobs on Spark 4.2
-	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/spark
+	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/spark
 
 # Tests of features that differ between releases of Spark: types, ordering, SQL over the source, retried tasks, exchanges
 # and layouts. The engine of `test-conformance` also runs on Spark 3.5, and proves the operations of writes there.
@@ -78,7 +80,7 @@ test-spark35: .venv-judges/.ready ## Run the tests of test-spark whose outcome m
 	$(WITH_JAVA) TABLE_VERSION=9 .venv-judges/bin/python $(PYTEST) $(if $(filter all,$(TEST_DEPTH)),$(SPARK35_ALL),$(SPARK35))
 
 test-airflow: .venv/.ready ## Run the tests of the provider in Airflow, with real Spark
-	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/airflow --ignore tests/airflow/stack
+	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/airflow --ignore tests/airflow/stack
 
 # Tests that need Spark, or an Airflow later than 3.1.
 NOT_AIRFLOW31 = --ignore tests/airflow/stack --ignore tests/airflow/pages --ignore tests/airflow/dags/test_examples.py --ignore tests/airflow/dags/test_examples_in_backfills.py --ignore tests/airflow/dags/test_upkeep_examples.py --ignore tests/airflow/dags/test_fleet_example.py --ignore tests/airflow/spark/test_with_spark.py --ignore tests/airflow/spark/drivers -k "not in_a_dag and not mapped_sensor"
@@ -90,25 +92,25 @@ test-airflow31: .venv-airflow31/.ready ## Run the tests of test-airflow that cal
 	$(if $(filter all,$(TEST_DEPTH)),,TABLE_VERSION=9) .venv-airflow31/bin/python $(PYTEST) tests/airflow $(NOT_AIRFLOW31) $(if $(filter all,$(TEST_DEPTH)),,$(NO_AIRFLOW))
 
 test-airflow-stack: .venv/.ready ## Run the tests of the provider in Airflow's four processes: backfills, kills, restarts
-	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/airflow/stack
+	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/airflow/stack
 
 test-e2e: .venv/.ready ## Run the tests of whole jobs as users run them: spark-submit, a standalone master, kill -9
-	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/e2e
+	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/e2e
 
 test-conformance: .venv-judges/.ready ## Let real Hudi 1.2.0 and 0.15.0 and hudi-rs check the tables of the engine, which runs on Spark 3.5
 	$(WITH_JAVA) .venv-judges/bin/python $(PYTEST) tests/conformance
 
 test-conformance42: .venv/.ready .venv-judges/.ready ## Run the tests of test-conformance with the engine on Spark 4.2; only test-all includes this target
-	$(WITH_JAVA) .venv/bin/python $(PYTEST) tests/conformance
+	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/conformance
 
 demo: .venv/.ready ## Backfill and cluster two weeks of real flights in a real Airflow (5 to 8 minutes)
-	@$(WITH_JAVA) .venv/bin/python scripts/demo_airflow.py
+	@$(WITH_SPARK) .venv/bin/python scripts/demo_airflow.py
 
 demo-spark: .venv/.ready ## Load five weeks of real flights, with corrections of some days, without Airflow (1 minute)
 	@$(WITH_JAVA) .venv/bin/python scripts/demo_spark.py
 
 airflow: .venv/.ready ## Run the demo's Airflow with its UI until Ctrl-C; DAGS=folder runs your own DAGs instead of the examples
-	@$(WITH_JAVA) .venv/bin/python scripts/run_airflow.py $(if $(DAGS),--dags "$(DAGS)")
+	@$(WITH_SPARK) .venv/bin/python scripts/run_airflow.py $(if $(DAGS),--dags "$(DAGS)")
 
 MINUTES ?= 60
 soak: .venv/.ready ## Run an Airflow for MINUTES=60 and check whether its processes grow; PLAIN=1 runs plain Airflow DAGs instead

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from demo_support.quick_spark import jvm_flags
 from hypothesis import HealthCheck, settings
 
 from support import depth, fail_points, table_versions
@@ -85,8 +86,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "2g")
-        # With the second JIT compiler, the tests would take longer. The serial collector needs one thread.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.driver.extraJavaOptions", jvm_flags())
         .config("spark.local.dir", str(scratch / "local"))
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "4")

@@ -11,6 +11,7 @@ from typing import Any
 
 from airflow_stack.stack import AirflowStack, StackError
 
+from demo_support.quick_spark import quick_start
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.services.registry import read_result
 
@@ -19,17 +20,6 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "dags_examples"
 _LONGEST_S = 1800
 _PAUSE_S = 2.0
-# The jobs are so short that generated code and the JVM's optimising compiler would slow them down.
-_SPARK_DEFAULTS = """\
-spark.driver.bindAddress 127.0.0.1
-spark.driver.host 127.0.0.1
-spark.driver.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
-spark.driver.memory 1g
-spark.sql.codegen.factoryMode NO_CODEGEN
-spark.sql.codegen.wholeStage false
-spark.sql.shuffle.partitions 2
-spark.ui.enabled false
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,15 +50,12 @@ class Day:
 def demo_stack(
     folder: Path, dags_folder: Path = EXAMPLES, variables: Mapping[str, str] = MappingProxyType({})
 ) -> AirflowStack:
-    """Return an Airflow with home, tables and Spark settings in the folder, and with further environment variables."""
-    spark_conf = folder / "spark-conf"
-    spark_conf.mkdir(parents=True, exist_ok=True)
-    (spark_conf / "spark-defaults.conf").write_text(_SPARK_DEFAULTS)
+    """Return an Airflow with its home and the tables in the folder, and with further environment variables."""
     settings = {
         "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps({"conn_type": "spark", "host": "local[2]"}),
         "HUDI_EXAMPLES_FOLDER": str(folder),
-        "SPARK_CONF_DIR": str(spark_conf),
         "SPARK_LOCAL_IP": "127.0.0.1",
+        **quick_start({}),
     }
     return AirflowStack(folder / "airflow", dags_folder, {**settings, **variables})
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pyspark
+from demo_support.quick_spark import quick_start
 
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.services.registry import read_result
@@ -22,9 +23,6 @@ IN_EVERY_PYTHON = Path(__file__).parent / "in_every_python"
 SPARK_HOME = Path(pyspark.__file__).parent
 SPARK_SUBMIT = SPARK_HOME / "bin" / "spark-submit"
 SPARK_CLASS = SPARK_HOME / "bin" / "spark-class"
-
-# In a short job, generated code and the second JIT compiler cost more time than they save.
-QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 LONGEST_JOB_S = 150.0
 
@@ -45,46 +43,39 @@ class Ended:
         return read_result(self.output[self.output.index("{") :])
 
 
-def spark_settings(folder: Path, **settings: str) -> Path:
-    """Write a Spark configuration: no web UI, bound to 127.0.0.1, scratch files below ``folder``. Return its folder.
+def spark_settings(folder: Path, **settings: str) -> dict[str, str]:
+    """Environment variables for Spark: no web UI, bound to 127.0.0.1, scratch files below ``folder``.
 
     Args:
         settings: further Spark settings, with ``__`` instead of dots.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    lines = {
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": QUICK_START,
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": "1g",
-        "spark.executor.extraJavaOptions": QUICK_START,
-        "spark.local.dir": str(folder / "local"),
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.ui.enabled": "false",
-        **{name.replace("__", "."): value for name, value in settings.items()},
-    }
-    text = "".join(f"{name} {value}\n" for name, value in lines.items())
-    (folder / "spark-defaults.conf").write_text(text, encoding="utf-8")
-    return folder
+    named = {name.replace("__", "."): value for name, value in settings.items()}
+    memory = named.pop("spark.driver.memory", "1g")
+    return quick_start(
+        {
+            "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "spark.local.dir": str(folder / "local"),
+            "spark.sql.warehouse.dir": str(folder / "warehouse"),
+            **named,
+        },
+        memory=memory,
+    )
 
 
-def environment(settings: Path, **variables: str) -> dict[str, str]:
+def environment(settings: Mapping[str, str], **variables: str) -> dict[str, str]:
     """The environment variables of this process, without Python paths and without settings of another Spark."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
     kept.pop("PYTHONPATH", None)
     return {
         **kept,
+        **settings,
         "PYSPARK_PYTHON": sys.executable,
-        "SPARK_CONF_DIR": str(settings),
         "SPARK_LOCAL_IP": "127.0.0.1",
         **variables,
     }
 
 
-def without_checkout(settings: Path) -> dict[str, str]:
+def without_checkout(settings: Mapping[str, str]) -> dict[str, str]:
     """Environment variables that hide the checkout's engine from a process, even if the checkout is installed."""
     return environment(settings, PYTHONPATH=str(IN_EVERY_PYTHON), E2E_HIDDEN_FOLDER=str(SOURCES))
 

@@ -101,7 +101,7 @@ class Case:
         assert isinstance(self.request, ExecuteClusteringRequest)
         return execute_clustering(spark, self.request, clock=clock)
 
-    def process(self, settings: Path, folder: Path) -> JobProcess:
+    def process(self, settings: dict[str, str], folder: Path) -> JobProcess:
         folder.mkdir()
         document = folder / "request.json"
         document.write_text(self.request.to_json(), encoding="utf-8")
@@ -194,7 +194,7 @@ def names_of_files(base_path: Path) -> list[str]:
     return [file.name for file in files_below(base_path)]
 
 
-def usual_moments(old: Case, folder: Path, settings: Path) -> Moments:
+def usual_moments(old: Case, folder: Path, settings: dict[str, str]) -> Moments:
     """Run the job without killing it, and return its moments."""
     table = old.copied_to(folder / f"usual {old.job}")
     process = table.process(settings, folder / f"usual run {old.job}")

@@ -53,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def settings(folder: Path) -> Path:
+def settings(folder: Path) -> dict[str, str]:
     return spark_settings(folder / "conf", spark__master="local[2,3]")
 
 
@@ -69,7 +69,7 @@ def lost_file(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def first(folder: Path, settings: Path, base_path: Path, lost_file: Path) -> Ended:
+def first(folder: Path, settings: dict[str, str], base_path: Path, lost_file: Path) -> Ended:
     """The first write to the table, during which a worker dies."""
     variables = environment(settings, PYTHONPATH=str(IN_EVERY_PYTHON), E2E_KILL_ONE_WORKER=str(lost_file))
     source = write_parquet(FIRST, folder / "landing" / "first.parquet")
@@ -91,7 +91,9 @@ def test_a_worker_that_dies_after_writing_its_file_leaves_no_duplicate_file(
 
 
 @pytest.mark.usefixtures("first")
-def test_a_retry_completes_a_write_that_was_killed(folder: Path, settings: Path, base_path: Path) -> None:
+def test_a_retry_completes_a_write_that_was_killed(
+    folder: Path, settings: dict[str, str], base_path: Path
+) -> None:
     committed = data_files(base_path)
     source = write_parquet(SECOND, folder / "landing" / "second.parquet")
     flags = table_flags(base_path, source_path=str(source), request_id="killed")
@@ -122,7 +124,7 @@ def test_a_retry_completes_a_write_that_was_killed(folder: Path, settings: Path,
 @pytest.mark.usefixtures("first")
 @pytest.mark.thorough
 def test_a_retry_completes_an_execution_of_a_clustering_that_was_killed(
-    folder: Path, settings: Path, base_path: Path
+    folder: Path, settings: dict[str, str], base_path: Path
 ) -> None:
     rows, variables = stored(base_path), environment(settings)
     option = "hoodie.clustering.plan.strategy.max.num.groups=100"

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from airflow.sdk import DAG
+from demo_support.quick_spark import SETTINGS, jvm_flags
 
 from airflow_hudi_provider.operators.clustering import (
     CancelClusteringOperator,
@@ -31,15 +32,7 @@ from hudi_table_services.storage.stores.local import LocalStorage
 from judges.hudi_rs import read_snapshot
 from judges.table_files import files_below
 
-QUICK = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.ui.enabled": "false",
-}
+QUICK = {**SETTINGS, "spark.driver.extraJavaOptions": jvm_flags()}
 
 
 def ids(base_path: Path) -> list[int]:

@@ -2,19 +2,14 @@
 
 import json
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from airflow_stack.stack import AirflowStack
+from demo_support.backfill import EXAMPLES, demo_stack
 
-REPOSITORY = Path(__file__).parents[3]
-sys.path.insert(0, str(REPOSITORY / "scripts"))
-
-from airflow_stack.stack import AirflowStack  # noqa: E402
-from demo_support.backfill import EXAMPLES, demo_stack  # noqa: E402
-
-from support.depth import number_from  # noqa: E402
+from support.depth import number_from
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
