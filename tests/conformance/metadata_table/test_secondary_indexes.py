@@ -256,13 +256,19 @@ def test_filters_read_only_the_files_that_the_index_names(hudi, engine: Engine, 
     for path in (table.base_path / "b").glob("*.parquet"):
         path.write_bytes(b"damaged" * 20)
     text = some_rows([10], 2, TYPES)[0]["text"]
-    statements = [
-        f"create table damaged using hudi location '{table.base_path}'",
-        f"select `key` from damaged where text = {literal(text)}",
-    ]
-    without_bounds = {"hoodie.metadata.index.column.stats.enable": "false"}
-    skipping = {**SETTINGS, **without_bounds, "hoodie.enable.data.skipping": "true"}
-    found = table.judge.sql(*statements, settings=skipping)
-    assert found == [{"key": a_key(10)}]
+
+    def select(name: str, data_skipping: str) -> list[dict[str, object]]:
+        # Each query uses a new table name, because the session caches tables with their settings by name.
+        return table.judge.sql(
+            f"create table {name} using hudi location '{table.base_path}'",
+            f"select `{KEY}` from {name} where text = {literal(text)}",
+            settings={
+                **SETTINGS,
+                "hoodie.metadata.index.column.stats.enable": "false",
+                "hoodie.enable.data.skipping": data_skipping,
+            },
+        )
+
+    assert select("damaged_1", "true") == [{KEY: a_key(10)}]
     with pytest.raises(HudiRefusedError):
-        table.judge.sql(statements[1], settings={**skipping, "hoodie.enable.data.skipping": "false"})
+        select("damaged_2", "false")
