@@ -70,6 +70,7 @@ class Table:
         assert_filters(self.judge, self.base_path, self.model, columns)
 
 
+@pytest.mark.thorough
 def test_hudi_and_the_engine_update_the_indexes_in_turns(hudi, engine: Engine, tmp_path: Path) -> None:
     table = Table(hudi, engine, tmp_path / "t", V9)
     rows = some_rows(range(20), 1, TYPES)
