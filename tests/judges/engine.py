@@ -22,6 +22,7 @@ from hudi_table_services.jobs.writing.upsert import upsert
 from hudi_table_services.storage.stores.storage import Storage
 from judges.oracle import partition_options
 from judges.rows import KEY, ORDERING, PARTITION
+from support.metadata_table.without_metadata_table import options_of_new_table
 
 _request_numbers = itertools.count(1)
 _file_numbers = itertools.count(1)
@@ -53,6 +54,7 @@ class Engine:
         options: Mapping[str, str] | None = None,
         request_id: str | None = None,
         storage: Storage | None = None,
+        has_default_metadata_table: bool = False,
     ) -> JobResult:
         """Write ``rows`` with one job.
 
@@ -63,7 +65,9 @@ class Engine:
             options: further ``hoodie.*`` options.
             request_id: request id; None for a new one.
             storage: storage of the table; None for the storage of the base path.
+            has_default_metadata_table: whether a new table gets a metadata table by default; otherwise it gets none.
         """
+        creation = {} if has_default_metadata_table else options_of_new_table(base_path)
         request = UpsertRequest(
             request_id=request_id or _new_request_id(),
             base_path=str(base_path),
@@ -75,6 +79,7 @@ class Engine:
             options={
                 "hoodie.write.table.version": str(version),
                 **_layout(is_partitioned),
+                **creation,
                 **(options or {}),
             },
         )

@@ -22,6 +22,10 @@ from hudi_table_services.commits.checks import (
     archived_during_the_write,
 )
 from hudi_table_services.commits.commit_point import complete, require_usable_metadata_table
+from hudi_table_services.commits.metadata_table_building.creation import (
+    create_after_write,
+    create_before_first_write,
+)
 from hudi_table_services.commits.table_change import TableChange, new_files
 from hudi_table_services.commits.table_now import Check, Conditions, read_table_now
 from hudi_table_services.commits.undo import rollback_instant
@@ -78,10 +82,16 @@ class CommitAttempt:
         self._is_completed = False
         self._requested_among = Timeline()
         self._changes_before: tuple[ConcurrentChange, ...] = ()
+        self._warnings: tuple[str, ...] = ()
 
     @property
     def instant_time(self) -> str:
         return self._pending.requested_time
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences for the result of the job: why the metadata table, or an index of it, was not created."""
+        return self._warnings
 
     @property
     def _pending(self) -> Instant:
@@ -92,6 +102,8 @@ class CommitAttempt:
         content = encode_requested_replace(None) if self._action is Action.REPLACE_COMMIT else b""
         try:
             with self._lock:
+                if not self._snapshot.timeline.completed_writes:
+                    self._warnings = create_before_first_write(self._table, self._lock)
                 require_usable_metadata_table(self._table)
                 self._note_changes()
                 requested_time = self._store.new_instant_time()
@@ -168,7 +180,6 @@ class CommitAttempt:
         counted = {stat.path for stat in metadata.write_stats}
         self._traces.delete_unlisted(keep=counted)
         completed = self._complete(metadata, comparison, facts)
-        self._is_completed = True
         _LOG.info("Completed %s %s", self._action.value, completed.requested_time)
         self._traces.stop_heartbeat()
         self._traces.remove_after_completion(keep=counted)
@@ -211,9 +222,12 @@ class CommitAttempt:
         now = read_table_now(
             self._table, self._snapshot, own_times={self.instant_time}, noted=self._changes_before
         )
-        return complete(
+        completed = complete(
             self._table, self._pending, change, lock=self._lock, conditions=Conditions(now, checks)
         )
+        self._is_completed = True
+        self._warnings = (*self._warnings, *create_after_write(self._table, self._lock))
+        return completed
 
     def _stop_heartbeat(self) -> None:
         if self._traces is not None:

@@ -4,8 +4,7 @@ from collections.abc import Callable, Collection
 
 from hudi_table_services.commits.metadata_table import maintenance
 from hudi_table_services.commits.metadata_table.listed_files import refuse_listed
-from hudi_table_services.commits.metadata_table_building.creation import create_if_wanted
-from hudi_table_services.commits.table_change import NewFiles, TableChange
+from hudi_table_services.commits.table_change import TableChange
 from hudi_table_services.commits.table_now import Conditions
 from hudi_table_services.execution.metadata_table.collected_facts import FactsToCollect
 from hudi_table_services.model.instant import Instant
@@ -56,8 +55,6 @@ def complete(
     completed = table.timeline_store.complete(pending, change.content)
     if is_in_metadata_table:
         maintenance.run_services_after(table, lock)
-    elif lock is not None and isinstance(change, NewFiles):
-        create_if_wanted(table, lock)
     return completed
 
 

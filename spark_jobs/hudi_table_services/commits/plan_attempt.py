@@ -23,6 +23,7 @@ from hudi_table_services.commits.checks import (
     refuse_taken_over,
 )
 from hudi_table_services.commits.commit_point import complete, require_usable_metadata_table
+from hudi_table_services.commits.metadata_table_building.creation import create_after_write
 from hudi_table_services.commits.table_change import new_files
 from hudi_table_services.commits.table_now import Check, Conditions, TableNow, read_table_now
 from hudi_table_services.commits.undo import roll_back_clustering, sweep_listed, sweep_pending
@@ -88,6 +89,7 @@ class ClusteringAttempt:
         self._expires_after_minutes = expires_after_minutes
         self._is_over = False
         self._is_dropping = False
+        self._warnings: tuple[str, ...] = ()
         self.attempt = f"{request_id}/{uuid.uuid4().hex}"
         """Id of this attempt, which its tasks compare with the content of the heartbeat."""
         self._traces = AttemptTraces(table.storage, instant.requested_time, self.attempt)
@@ -95,6 +97,11 @@ class ClusteringAttempt:
     @property
     def instant_time(self) -> str:
         return self._instant.requested_time
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences for the result of the job: why the metadata table, or an index of it, was not created."""
+        return self._warnings
 
     def __enter__(self) -> "ClusteringAttempt":
         deadline = time.monotonic() + self._wait_seconds
@@ -211,6 +218,7 @@ class ClusteringAttempt:
                 before=lambda: self._delete_unlisted(snapshot, kept),
             )
             self._is_over = True
+            self._warnings = create_after_write(self._table, self._lock)
             self._traces.stop_heartbeat()  # under the lock, before another attempt writes its heartbeat
         _LOG.info("Completed clustering %s", self.instant_time)
         self._traces.remove_after_completion(keep=kept)

@@ -1,16 +1,19 @@
 """Check settings, and compare them with the table if the table exists. Nothing is written."""
 
 import logging
+from collections.abc import Mapping
 
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.config_check import CheckConfigRequest, ConfigReport, Severity
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import (
+    MalformedMetadataError,
     ObjectNotFoundError,
     UnsafeConfigError,
     UnsupportedTableError,
 )
 from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.metadata_table import IndexDefinition
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.keys.writing import METADATA_ENABLE
@@ -25,7 +28,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_files import list_table
 from hudi_table_services.storage.table_store import find_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
-from hudi_table_services.tables.metadata_table import has_partitioned_record_index
+from hudi_table_services.tables.metadata_table import defines_partitioned_record_index, used_definitions
 from hudi_table_services.tables.secondary_indexes import refused_secondary_index
 from hudi_table_services.tables.table import check_name
 
@@ -103,13 +106,21 @@ def _facts(storage: Storage, config: TableConfig, request: CheckConfigRequest) -
         return TableFacts(properties=config.properties)
     timeline = store.load()
     planned = {i.requested_time: _planned_partitions(store, i) for i in timeline.pending}
+    definitions: Mapping[str, IndexDefinition] = {}
+    damage = cure = ""
+    try:
+        definitions = used_definitions(storage, config.metadata_partitions, config.table_version)
+    except MalformedMetadataError as error:
+        damage, cure = error.message, error.hint
     return TableFacts(
         properties=config.properties,
         active_commits=len(timeline.completed_writes),
         pending_plans={time: paths for time, paths in planned.items() if paths},
         partitions=_partitions(storage, config, timeline, request) if _chooses_partitions(request) else None,
-        has_partitioned_record_index=has_partitioned_record_index(storage, config),
-        refused_secondary_index=refused_secondary_index(storage, config),
+        has_partitioned_record_index=defines_partitioned_record_index(definitions),
+        definitions_damage=damage,
+        definitions_cure=cure,
+        refused_secondary_index="" if damage else refused_secondary_index(storage, config),
     )
 
 

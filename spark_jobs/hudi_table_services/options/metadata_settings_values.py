@@ -20,19 +20,46 @@ class ServiceSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IndexSettings:
+    """Settings of the indexes that a job builds.
+
+    Attributes:
+        columns: columns with statistics, besides three meta columns. Empty means the columns of the definition that the
+            table has; if it has none, the first columns of the table.
+        max_columns: number of columns with statistics if there is no list of columns; None if the request does not
+            contain the key.
+        column_stats_groups, partition_stats_groups, bloom_filter_groups: numbers of file groups.
+        min_groups, max_groups: bounds for the number of file groups of a record index.
+        growth_factor: expected growth of the number of keys of a record index.
+        max_group_bytes: greatest size of a file group of a record index.
+    """
+
+    columns: tuple[str, ...]
+    max_columns: int | None
+    column_stats_groups: int
+    partition_stats_groups: int
+    bloom_filter_groups: int
+    min_groups: int
+    max_groups: int
+    growth_factor: float
+    max_group_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewIndexes:
     """Indexes of a metadata table that a job creates, besides `files`.
 
     Attributes:
         column_stats: None means Hudi's default for the table version.
+        partition_stats: None means that there are statistics of partitions if there are statistics of columns.
+        settings: settings of these indexes.
     """
 
-    column_stats: bool | None = None
-    bloom_filters: bool = False
-    record_index: bool = False
-
-
-_DEFAULT_INDEXES = NewIndexes()
+    column_stats: bool | None
+    partition_stats: bool | None
+    bloom_filters: bool
+    record_index: bool
+    settings: IndexSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +67,14 @@ class MetadataTableSettings:
     """How a job treats the metadata table.
 
     Attributes:
-        enable: ``hoodie.metadata.enable``. False means that the first change of the table switches an active metadata
-            table off, and that files are listed from folders. Otherwise every change updates an active metadata table.
-            True means that a write creates a metadata table if the table has none.
+        enable: ``hoodie.metadata.enable``. False means that a new table gets no metadata table, that the first change
+            of the table switches an active metadata table off, and that files are listed from folders. Otherwise every
+            change updates an active metadata table, and the first write of a table creates it. True means that a write
+            also creates the metadata table of a table with commits.
         services: settings of the services of the metadata table.
         new_indexes: indexes of a metadata table that a job creates.
     """
 
     enable: bool | None
     services: ServiceSettings
-    new_indexes: NewIndexes = _DEFAULT_INDEXES
+    new_indexes: NewIndexes

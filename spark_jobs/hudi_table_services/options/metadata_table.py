@@ -4,16 +4,10 @@ from dataclasses import dataclass
 
 from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.options.keys.metadata_index import (
-    COLUMN_STATS_COLUMNS,
-    COLUMN_STATS_MAX_COLUMNS,
-    RECORD_INDEX_GROWTH,
-    RECORD_INDEX_MAX_GROUP_BYTES,
-    RECORD_INDEX_MAX_GROUPS,
-    RECORD_INDEX_MIN_GROUPS,
-)
 from hudi_table_services.options.keys.writing import METADATA_ENABLE, TABLE_NAME
 from hudi_table_services.options.locks import LockOptions
+from hudi_table_services.options.metadata_settings import index_settings
+from hudi_table_services.options.metadata_settings_values import IndexSettings
 from hudi_table_services.options.option import OptionGroup
 from hudi_table_services.options.reader import OptionReader
 from hudi_table_services.options.shared import known_options, with_fields
@@ -24,21 +18,11 @@ class MetadataTableOptions:
     """All options of a job that rebuilds the metadata table.
 
     Attributes:
-        columns: columns with statistics; empty means the columns of the index that the table has.
-        max_columns: number of columns with statistics if there is no list of columns; None if the request does not
-            contain the key.
-        min_groups, max_groups: bounds for the number of file groups of a record index.
-        growth_factor: expected growth of the number of keys of a record index.
-        max_group_bytes: greatest size of a file group of a record index.
+        indexes: settings of the indexes to build.
         warnings: one sentence for each key that has no effect.
     """
 
-    columns: tuple[str, ...]
-    max_columns: int | None
-    min_groups: int
-    max_groups: int
-    growth_factor: float
-    max_group_bytes: int
+    indexes: IndexSettings
     lock: LockOptions
     warnings: tuple[str, ...] = ()
 
@@ -57,19 +41,4 @@ def resolve_metadata_table_options(request: RebuildMetadataTableRequest) -> Meta
             f"{METADATA_ENABLE}=false contradicts the request, which builds the metadata table.",
             hint="Leave the key out.",
         )
-    has_number = COLUMN_STATS_MAX_COLUMNS in reader
-    options = MetadataTableOptions(
-        columns=reader[COLUMN_STATS_COLUMNS],
-        max_columns=reader[COLUMN_STATS_MAX_COLUMNS] if has_number else None,
-        min_groups=reader[RECORD_INDEX_MIN_GROUPS],
-        max_groups=reader[RECORD_INDEX_MAX_GROUPS],
-        growth_factor=reader[RECORD_INDEX_GROWTH],
-        max_group_bytes=reader[RECORD_INDEX_MAX_GROUP_BYTES],
-        lock=LockOptions.of(named),
-        warnings=warnings,
-    )
-    if options.min_groups > options.max_groups:
-        raise InvalidRequestError(
-            f"{RECORD_INDEX_MIN_GROUPS}={options.min_groups} is above {RECORD_INDEX_MAX_GROUPS}={options.max_groups}."
-        )
-    return options
+    return MetadataTableOptions(indexes=index_settings(reader), lock=LockOptions.of(named), warnings=warnings)

@@ -4,8 +4,10 @@ from collections.abc import Collection, Mapping
 
 from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
 from hudi_table_services.hudi_format.metadata_table import file_groups
+from hudi_table_services.hudi_format.metadata_table.index_definitions import PATH as DEFINITIONS
 from hudi_table_services.model.metadata_table import IndexDefinition
 from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.options.keys.writing import METADATA_ENABLE
 from hudi_table_services.planning.metadata_table.grouping import is_maintained
 from hudi_table_services.storage.metadata_table import completeness
@@ -19,21 +21,58 @@ _REBUILD = "rebuild_metadata_table.py"
 _SHOWN = 3
 
 
-def has_partitioned_record_index(storage: Storage, config: TableConfig) -> bool:
-    """Whether the record index has file groups for each partition of the table; no job can update such an index.
+def used_definitions(
+    storage: Storage, partitions: Collection[str], version: TableVersion
+) -> Mapping[str, IndexDefinition]:
+    """Definitions of the table's indexes; empty if jobs need no definition to update the metadata table.
+
+    Args:
+        partitions: partitions of the metadata table.
+        version: version of the table.
 
     Raises:
-        CorruptTableError: the definitions of the indexes cannot be read.
+        MalformedMetadataError: the file with the definitions is damaged.
     """
-    if file_groups.RECORD_INDEX not in config.metadata_partitions:
-        return False
-    return defines_partitioned_record_index(read_index_definitions(storage))
+    has_columns = _defines_columns(partitions, version)
+    if not has_columns and file_groups.RECORD_INDEX not in partitions:
+        return {}
+    return read_index_definitions(storage)
+
+
+def require_definitions(
+    storage: Storage, partitions: Collection[str], version: TableVersion
+) -> Mapping[str, IndexDefinition]:
+    """As `used_definitions`, but refuse definitions with which jobs cannot update the metadata table.
+
+    Raises:
+        MalformedMetadataError: the file with the definitions is damaged.
+        CorruptTableError: the table has column statistics, but no definition of them.
+        UnsupportedTableError: the record index has file groups for each partition of the table.
+    """
+    definitions = used_definitions(storage, partitions, version)
+    if _defines_columns(partitions, version) and file_groups.COLUMN_STATS not in definitions:
+        raise CorruptTableError(
+            f"The table has the index {file_groups.COLUMN_STATS}, but {DEFINITIONS} does not define it.",
+            path=DEFINITIONS,
+            hint=f"Drop and rebuild {file_groups.COLUMN_STATS} with {_REBUILD}.",
+        )
+    if defines_partitioned_record_index(definitions):
+        raise UnsupportedTableError(
+            "The metadata table has a record index for each partition, which this release cannot update.",
+            hint=f"Drop this index with {_REBUILD} --drop {file_groups.RECORD_INDEX}.",
+        )
+    return definitions
 
 
 def defines_partitioned_record_index(definitions: Mapping[str, IndexDefinition]) -> bool:
-    """As `has_partitioned_record_index`, for definitions that the caller has read."""
+    """Whether the record index has file groups for each partition of the table; no job can update such an index."""
     definition = definitions.get(file_groups.RECORD_INDEX)
     return definition is not None and definition.options.get(_IS_PARTITIONED) == "true"
+
+
+def _defines_columns(partitions: Collection[str], version: TableVersion) -> bool:
+    """Whether the index `column_stats` needs a definition: table version 6 has no definitions."""
+    return file_groups.COLUMN_STATS in partitions and version >= TableVersion.V8
 
 
 def unmaintained_indexes(config: TableConfig) -> tuple[str, ...]:

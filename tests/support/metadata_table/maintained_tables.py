@@ -3,7 +3,7 @@
 import io
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from functools import cache
 from uuid import uuid4
@@ -57,6 +57,7 @@ from hudi_table_services.tables.table import TableAccess
 from support.faulty_storage import Crash, FaultyStorage
 from support.fixed_clock import FixedClock
 from support.metadata_table.built_tables import build, records_in
+from support.metadata_table.without_metadata_table import NO_METADATA_TABLE
 from support.small_tables import SmallTable, base_file_name
 
 A, B, C = FileGroupId("a", "f1-0"), FileGroupId("b", "f2-0"), FileGroupId("c", "f3-0")
@@ -111,6 +112,7 @@ class Write:
     Attributes:
         replaces: partition path → ids of file groups that the write replaces.
         policy: which pending writes the job rolls back first.
+        warnings: the warnings of all runs.
     """
 
     groups: tuple[FileGroupId, ...]
@@ -119,6 +121,7 @@ class Write:
     replaces: Mapping[str, tuple[str, ...]] | None = None
     metadata: MetadataTableSettings = DEFAULT_METADATA_SETTINGS
     policy: FailedWritesPolicy = FailedWritesPolicy.EAGER
+    warnings: list[str] = field(default_factory=list, compare=False)
 
     def __call__(self, storage: Storage, clock: Clock) -> Instant:
         table, lock = access(storage, clock, self.metadata), FileSystemLock(storage, clock=clock)
@@ -140,7 +143,9 @@ class Write:
             attempt.start(content)
             for stat in content.write_stats:
                 write_file(storage, attempt.instant_time, stat.path, self.number)
-            return attempt.complete(content)
+            instant = attempt.complete(content)
+            self.warnings.extend(attempt.warnings)
+            return instant
 
     def _stat(self, group: FileGroupId, time: str, before: Mapping[FileGroupId, str]) -> WriteStat:
         data = rows(group.partition_path, self.number)
@@ -167,7 +172,7 @@ def maintained(version: TableVersion) -> Storage:
     for path in "abc":
         metafile = encode_partition_metadata("0", 1, table.clock.now())
         table.storage.write(f"{path}/{PARTITION_METAFILE}", metafile)
-    Write((A, B), "w1", 1)(table.storage, table.clock)
+    Write((A, B), "w1", 1, metadata=NO_METADATA_TABLE)(table.storage, table.clock)
     build(table.storage, *indexes(version), clock=table.clock)
     Write((A, B), "w2", 2)(table.storage, table.clock)
     return table.storage

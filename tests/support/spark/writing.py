@@ -29,6 +29,7 @@ from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from judges.hudi_rs import read_snapshot
 from judges.table_files import files_below
+from support.metadata_table.without_metadata_table import options_of_new_table
 
 Row = tuple[str, int, str, float | None]
 """Record key, ordering value, partition path and payload."""
@@ -39,13 +40,17 @@ _numbers = itertools.count(1)
 
 
 class TableUnderTest:
-    """One table of rows like `Row`, partitioned by `p` unless a test sets `is_partitioned` to False."""
+    """One table of rows like `Row`, partitioned by `p` unless a test sets `is_partitioned` to False.
+
+    The first write creates no metadata table unless a test sets `has_default_metadata_table` to True.
+    """
 
     def __init__(self, spark: SparkSession, base_path: Path, **options: str) -> None:
         self._spark = spark
         self.base_path = base_path
         self.options = {key.replace("__", "."): value for key, value in options.items()}
         self.is_partitioned = True
+        self.has_default_metadata_table = False
 
     def write(
         self,
@@ -68,11 +73,14 @@ class TableUnderTest:
             record_key=("k",),
             partition_by=("p",) if self.is_partitioned else (),
             ordering_field=ordering_field,
-            options={**self.options, **(options or {})},
+            options={**self._creation(), **self.options, **(options or {})},
             dry_run=dry_run,
         )
         frame = self._spark.createDataFrame(list(rows), schema)
         return upsert(self._spark, request, frame, storage=storage, clock=clock)
+
+    def _creation(self) -> Mapping[str, str]:
+        return {} if self.has_default_metadata_table else options_of_new_table(self.base_path)
 
     def schedule(self, **fields: object) -> JobResult:
         """Schedule a clustering. `fields` are fields of the request; `storage` and `clock` are for the job."""
@@ -120,6 +128,7 @@ class TableUnderTest:
         shutil.copytree(self.base_path, base_path)
         copy = TableUnderTest(self._spark, base_path)
         copy.options, copy.is_partitioned = self.options, self.is_partitioned
+        copy.has_default_metadata_table = self.has_default_metadata_table
         return copy
 
     def leftovers(self) -> set[str]:

@@ -1,5 +1,6 @@
 """Leftovers of finished writes: which files a job deletes, and which files it keeps."""
 
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
@@ -20,6 +21,7 @@ from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.tables.table import TableAccess
 from support.fixed_clock import FixedClock
+from support.metadata_table.without_metadata_table import NO_METADATA_TABLE
 from support.small_tables import SmallTable, base_file_name
 
 EMPTY = CommitMetadata(operation_type=WriteOperation.UPSERT, partition_to_write_stats={})
@@ -88,7 +90,8 @@ def test_expired_heartbeats_without_a_write_are_deleted(table: SmallTable) -> No
 
 def attempt_of(table: SmallTable, request_id: str = "me") -> CommitAttempt:
     lock = FileSystemLock(table.storage)
-    return CommitAttempt(access(table), load_snapshot(table.storage), Action.COMMIT, lock, request_id)
+    own = replace(access(table), metadata=NO_METADATA_TABLE)
+    return CommitAttempt(own, load_snapshot(table.storage), Action.COMMIT, lock, request_id)
 
 
 def test_files_written_after_another_writer_rolled_the_attempt_back_are_deleted(table: SmallTable) -> None:

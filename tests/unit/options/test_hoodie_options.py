@@ -373,8 +373,13 @@ def test_no_key_is_listed_twice() -> None:
 
 def test_the_stated_default_of_every_key_applies_if_the_key_is_missing() -> None:
     compared = [f.name for f in fields(WriteOptions) if f.name not in ("hoodie_options", "warnings")]
-    # If such a key is missing, the job uses the version of the table or the measured record size, not the default.
-    explicit = {"hoodie.write.table.version", "hoodie.copyonwrite.record.size.estimate"}
+    # If such a key is missing, the job uses the version of the table, the measured record size or the columns of the
+    # index that the table has, not the default.
+    explicit = {
+        "hoodie.write.table.version",
+        "hoodie.copyonwrite.record.size.estimate",
+        "hoodie.metadata.index.column.stats.max.columns.to.index",
+    }
     for option in ALL_OPTIONS:
         if option.default and option.key not in explicit:
             resolved = resolve({option.key: option.default})

@@ -4,21 +4,19 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
+from hudi_table_services.errors import CorruptTableError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
-from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS, RECORD_INDEX
-from hudi_table_services.hudi_format.metadata_table.index_definitions import PATH
+from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.metadata_table import IndexDefinition
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import SCHEMA_KEY, CommitMetadata
 from hudi_table_services.planning.metadata_table.indexed_columns import IndexedColumn, indexed_columns
-from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.paths import file_name
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.tables.metadata_table import defines_partitioned_record_index
+from hudi_table_services.tables.metadata_table import require_definitions
 from hudi_table_services.tables.table import TableAccess
 
 
@@ -52,37 +50,32 @@ class IndexedTable:
 
     @cached_property
     def definitions(self) -> Mapping[str, IndexDefinition]:
-        """Definitions of the indexes; empty in table version 6."""
-        return read_index_definitions(self.storage)
+        """Definitions of the indexes; empty if no index needs one.
+
+        Raises:
+            CorruptTableError: the definitions are damaged, or lack that of the column statistics.
+            UnsupportedTableError: the record index has file groups for each partition of the table.
+        """
+        return require_definitions(self.storage, self.partitions, self.version)
+
+    def require_definitions(self) -> None:
+        """Raise the errors of `definitions`."""
+        _ = self.definitions
 
     @cached_property
     def columns(self) -> tuple[IndexedColumn, ...]:
         """The columns with statistics; none if the table has no index `column_stats`.
 
         Raises:
-            CorruptTableError: the table has column statistics, but no schema or no definition of them.
+            CorruptTableError, UnsupportedTableError: see `definitions`; or no commit contains the schema of the table.
         """
         if COLUMN_STATS not in self.partitions:
             return ()
         definition = self.definitions.get(COLUMN_STATS)
-        if definition is None and self.version >= TableVersion.V8:
-            raise CorruptTableError(
-                f"The table has the index {COLUMN_STATS}, but {PATH} does not define it.",
-                path=PATH,
-                hint=f"Drop and rebuild {COLUMN_STATS} with rebuild_metadata_table.py.",
-            )
         schema = self.schema_json or load_snapshot(self.storage, ()).schema_json
         if not schema:
             raise CorruptTableError("The table has column statistics, but no commit contains its schema.")
         return indexed_columns(from_avro_json(schema), definition)
-
-    def refuse_partitioned_record_index(self) -> None:
-        """Raise UnsupportedTableError if the record index has file groups for each partition of the table."""
-        if defines_partitioned_record_index(self.definitions):
-            raise UnsupportedTableError(
-                "The metadata table has a record index for each partition, which this release cannot update.",
-                hint=f"Drop this index with rebuild_metadata_table.py --drop {RECORD_INDEX}.",
-            )
 
     @cached_property
     def column_names(self) -> tuple[str, ...]:

@@ -120,9 +120,9 @@ def facts_to_collect(table: TableAccess, schema_json: str, staging_folder: str) 
     require_maintainable(config)
     metadata = _opened(table, config)
     indexed = IndexedTable(table=table, metadata=metadata, schema_json=schema_json)
+    indexed.require_definitions()
     key_staging = None
     if RECORD_INDEX in metadata.partitions:
-        indexed.refuse_partitioned_record_index()
         key_staging = KeyStaging(staging_folder, len(partition_slices(metadata, RECORD_INDEX)))
     return FactsToCollect(
         statistics_columns=indexed.column_names,
@@ -140,7 +140,9 @@ def require_usable(table: TableAccess) -> None:
     config = read_table_config(table.storage)
     if _has_metadata_table(config) and table.metadata.enable is not False:
         require_maintainable(config)
-        require_current(_opened(table, config), ignore=())
+        metadata = _opened(table, config)
+        require_current(metadata, ignore=())
+        IndexedTable(table=table, metadata=metadata).require_definitions()
 
 
 def prepare_deletion(table: TableAccess, *, undoes: str | None) -> None:
@@ -160,6 +162,7 @@ def prepare_deletion(table: TableAccess, *, undoes: str | None) -> None:
         metadata = _to_be_updated(table)
         if metadata is not None:
             require_current(metadata, ignore=())
+            IndexedTable(table=table, metadata=metadata).require_definitions()
         return
     config = read_table_config(table.storage)
     if not _has_metadata_table(config):
@@ -268,7 +271,7 @@ def _key_changes(indexed: IndexedTable, pending: Instant, change: TableChange) -
     """Changes of the record index; None if the table has none, or if the change moves no key."""
     if RECORD_INDEX not in indexed.partitions or not isinstance(change, NewFiles):
         return None
-    indexed.refuse_partitioned_record_index()
+    indexed.require_definitions()
     time = pending.requested_time
     millis = instant_millis(time, zone_at(time, indexed.table.config))
     return key_changes_of(indexed.storage, change.facts, millis)

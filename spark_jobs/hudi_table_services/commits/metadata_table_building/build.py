@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from hudi_table_services.commits.metadata_table_building.leftovers import remove_leftovers
+from hudi_table_services.commits.metadata_table_building.lost_partitions import forget_lost, remember_dropped
 from hudi_table_services.commits.metadata_table_building.new_partition import NewPartition, write_partition
 from hudi_table_services.commits.metadata_table_building.pending_writes import refuse_pending_writes
 from hudi_table_services.errors import CommitConflictError
@@ -64,7 +65,8 @@ def build_partitions(
     """Build the partitions of a plan. Call this under the table lock.
 
     Partitions that exist are removed first. Readers use a partition as soon as it is complete. If the build dies, the
-    properties do not list the incomplete partitions; the next build deletes their files and instants.
+    properties do not list the incomplete partitions; the next build deletes their files and instants, and builds the
+    removed partitions again (`lost_partitions`).
 
     Args:
         known: timeline of the table that the records of the partitions describe.
@@ -97,12 +99,16 @@ def build_partitions(
             )
         )
         _LOG.info("Built partition %s of the metadata table: %d records.", name, built[-1].records)
+    forget_lost(table.storage, plan.partitions)
     return tuple(built)
 
 
 def _prepare(table: TableAccess, plan: BuildPlan) -> FileFormat:
     """Remove the partitions that exist, and create the metadata table if the whole table is built."""
     config = read_table_config(table.storage)
+    replaced = [name for name in config.metadata_partitions if plan.is_whole or name in plan.partitions]
+    if replaced:
+        remember_dropped(table.storage, replaced)
     if plan.is_whole:
         disable_metadata_table(table.storage, config, table.clock)
         properties = metadata_table_properties(config.table_name, config.table_version)

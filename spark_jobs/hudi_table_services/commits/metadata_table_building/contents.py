@@ -22,6 +22,7 @@ from hudi_table_services.hudi_format.metadata_table.keys import bloom_filter_key
 from hudi_table_services.model.metadata_table import FileStatistics, IndexDefinition, MetadataRecord
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import WriteStat
+from hudi_table_services.options.metadata_settings_values import IndexSettings
 from hudi_table_services.planning.metadata_table.bloom_records import bloom_filter_records
 from hudi_table_services.planning.metadata_table.build_plan import BuildPlan, RecordIndexSize, group_count
 from hudi_table_services.planning.metadata_table.column_stats import column_stat_records
@@ -46,11 +47,37 @@ class BuildSettings:
         max_columns: number of columns with statistics if neither a list nor a definition exists; None means Hudi's
             default. A number replaces the definition that the table has.
         record_index: settings for the number of file groups of a record index.
+        group_counts: partition of the metadata table → number of its file groups; for other partitions, Hudi's
+            defaults apply.
     """
 
     columns: tuple[str, ...] = ()
     max_columns: int | None = None
     record_index: RecordIndexSize = field(default_factory=RecordIndexSize)
+    group_counts: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, settings: IndexSettings) -> "BuildSettings":
+        """Settings of a request."""
+        return cls(
+            columns=settings.columns,
+            max_columns=settings.max_columns,
+            record_index=RecordIndexSize(
+                min_groups=settings.min_groups,
+                max_groups=settings.max_groups,
+                growth_factor=settings.growth_factor,
+                max_group_bytes=settings.max_group_bytes,
+            ),
+            group_counts={
+                COLUMN_STATS: settings.column_stats_groups,
+                PARTITION_STATS: settings.partition_stats_groups,
+                BLOOM_FILTERS: settings.bloom_filter_groups,
+            },
+        )
+
+    def group_count(self, partition: str) -> int:
+        """Number of file groups of a new partition, for all partitions but the record index."""
+        return self.group_counts.get(partition) or group_count(partition)
 
     def column_stats_definition(
         self, content: TableContent, version: TableVersion, stored: Mapping[str, IndexDefinition]

@@ -1,65 +1,121 @@
-"""Create the metadata table of a table that has none, after a write with ``hoodie.metadata.enable=true``."""
+"""Create the metadata table of a table that has none: before its first write, or after a write that asks for it."""
 
-import logging
+from dataclasses import replace
 
 from hudi_table_services.commits.metadata_table_building.contents import BuildSettings
 from hudi_table_services.commits.metadata_table_building.rebuild import build_metadata_table
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFileReader
-from hudi_table_services.hudi_format.metadata_table.file_groups import (
-    BLOOM_FILTERS,
-    COLUMN_STATS,
-    FILES,
-    PARTITION_STATS,
-)
+from hudi_table_services.hudi_format.avro_schema import from_avro_json
+from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS, RECORD_INDEX
+from hudi_table_services.model.schema import StructType, without_meta_columns
 from hudi_table_services.model.table_config import TableConfig
-from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.options.metadata_settings_values import NewIndexes
-from hudi_table_services.planning.metadata_table.build_plan import BUILD_ORDER, default_partitions
+from hudi_table_services.options.metadata_settings_values import MetadataTableSettings, NewIndexes
+from hudi_table_services.planning.metadata_table.index_choice import (
+    DEFAULT_MAX_COLUMNS,
+    column_stats_definition,
+)
+from hudi_table_services.planning.metadata_table.new_indexes import new_partitions
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.table import TableAccess
 
-_LOG = logging.getLogger(__name__)
 _REBUILD = "rebuild_metadata_table.py"
 
 
-def create_if_wanted(table: TableAccess, lock: TableLock) -> None:
-    """Create the metadata table if the request wants one and the table has none. Call this under the table lock.
+def require_creatable(config: TableConfig, metadata: MetadataTableSettings) -> None:
+    """Refuse settings with which the metadata table of a new table cannot be created, before the table is created.
 
-    Hudi creates the metadata table before the first write. Here the write is completed first, so a creation that fails
-    or dies does not matter for the write: the next write tries again. While other writes are pending, no metadata table
-    is created. The record index needs Spark, so it is not created.
+    Args:
+        config: properties of the new table.
+
+    Raises:
+        InvalidRequestError: the table does not have a column of the list of columns with statistics, or its version
+            cannot store the list.
+    """
+    indexes = metadata.new_indexes
+    if metadata.enable is False or COLUMN_STATS not in _wanted(config, indexes):
+        return
+    schema = config.create_schema_json
+    column_stats_definition(
+        without_meta_columns(from_avro_json(schema)) if schema else StructType(()),
+        config.table_version,
+        columns=indexes.settings.columns,
+        max_columns=indexes.settings.max_columns or DEFAULT_MAX_COLUMNS,
+    )
+
+
+def create_before_first_write(table: TableAccess, lock: TableLock) -> tuple[str, ...]:
+    """Create the metadata table of a table without commits, as Hudi does, unless the request switches it off.
+
+    Call this function under the table lock, before the first write is requested. The table has no data files, so the
+    creation takes as long as writing some small files. If an earlier creation died, its partitions are built again.
+
+    Returns:
+        Why the metadata table was not created, as a sentence for the result of the job. Empty if the metadata table was
+        created, or is not to be created.
+
+    Raises:
+        HudiTableServiceError: see `build_metadata_table`. Nothing was committed; the next write tries again.
+    """
+    if table.metadata.enable is False:
+        return ()
+    timeline = table.load_timeline()
+    if timeline.completed_writes:
+        return ()
+    config = read_table_config(table.storage)
+    wanted = _wanted(config, table.metadata.new_indexes)
+    # `require_maintainable` refuses a table in which another writer builds a partition.
+    if config.inflight_metadata_partitions or set(wanted) <= set(config.metadata_partitions):
+        return ()
+    if timeline.pending:
+        if config.metadata_partitions or table.metadata.enable:  # `create_after_write` tries again
+            return ()
+        pending = timeline.pending[0]
+        reason = f"{pending.action.value} {pending.requested_time} is {pending.state.value}"
+        return (_not_created(reason, f"Run {_REBUILD} to create it."),)
+    _build(table, wanted, lock)
+    return ()
+
+
+def create_after_write(table: TableAccess, lock: TableLock) -> tuple[str, ...]:
+    """Create the metadata table after a write, if the request wants one explicitly and the table has none.
+
+    Call this function under the table lock, after the write is completed: the creation reads the footer of every file,
+    so it can take long, and a creation that fails or dies does not matter for the write. While another write is
+    pending, no metadata table is created. The record index needs Spark, so it is not created.
+
+    Returns:
+        Sentences for the result of the job: what was not created, and why.
     """
     if table.metadata.enable is not True:
-        return
+        return ()
+    wanted: tuple[str, ...] = ()
     try:
         config = read_table_config(table.storage)
         if config.metadata_partitions or config.inflight_metadata_partitions:
-            return
-        wanted = new_partitions(config, table.metadata.new_indexes)
-        reader = DataFileReader(table.storage)
-        build_metadata_table(table, wanted, BuildSettings(), reader, lock)
+            return ()
+        wanted = _wanted(config, table.metadata.new_indexes)
+        _build(table, tuple(name for name in wanted if name != RECORD_INDEX), lock)
     except HudiTableServiceError as failure:
-        _LOG.warning("The metadata table was not created (%s); the next write tries again.", failure)
-        return
-    if table.metadata.new_indexes.record_index:
-        _LOG.warning(
-            "The metadata table was created without a record index. Run %s --partitions record_index.",
-            _REBUILD,
+        return (_not_created(str(failure), "The next write tries again."),)
+    if RECORD_INDEX in wanted:
+        return (
+            f"The metadata table was created without a record index. Run {_REBUILD} --partitions {RECORD_INDEX}.",
         )
+    return ()
 
 
-def new_partitions(config: TableConfig, indexes: NewIndexes) -> tuple[str, ...]:
-    """Partitions of a new metadata table, in the order in which they are built."""
-    is_partitioned = bool(config.partition_fields)
-    names = {FILES, *default_partitions(config.table_version, is_partitioned=is_partitioned)}
-    if indexes.column_stats is False:
-        names -= {COLUMN_STATS, PARTITION_STATS}
-    if indexes.column_stats:
-        names.add(COLUMN_STATS)
-        if is_partitioned and config.table_version >= TableVersion.V8:
-            names.add(PARTITION_STATS)
-    if indexes.bloom_filters:
-        names.add(BLOOM_FILTERS)
-    return tuple(name for name in BUILD_ORDER if name in names)
+def _wanted(config: TableConfig, indexes: NewIndexes) -> tuple[str, ...]:
+    return new_partitions(config.table_version, indexes, is_partitioned=bool(config.partition_fields))
+
+
+def _build(table: TableAccess, wanted: tuple[str, ...], lock: TableLock) -> None:
+    settings = BuildSettings.of(table.metadata.new_indexes.settings)
+    if COLUMN_STATS not in wanted:
+        settings = replace(settings, columns=())
+    build_metadata_table(table, wanted, settings, DataFileReader(table.storage), lock)
+
+
+def _not_created(reason: str, hint: str) -> str:
+    return f"The metadata table was not created ({reason.rstrip('.')}). {hint}"

@@ -3,7 +3,9 @@
 import logging
 from collections.abc import Collection
 
-from hudi_table_services.planning.metadata_table.build_plan import dropped_with
+from hudi_table_services.commits.metadata_table_building.lost_partitions import forget_lost
+from hudi_table_services.hudi_format.metadata_table.file_groups import FILES
+from hudi_table_services.planning.metadata_table.build_plan import BUILD_ORDER, dropped_with
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.table_store import (
@@ -41,6 +43,7 @@ def drop_partitions(table: TableAccess, names: Collection[str], lock: TableLock)
     kept = tuple(name for name in config.metadata_partitions if name not in dropped)
     being_built = tuple(name for name in config.inflight_metadata_partitions if name not in dropped)
     lock.verify()
+    forget_lost(table.storage, BUILD_ORDER if FILES in dropped else dropped)
     if not kept and not being_built:
         disable_metadata_table(table.storage, config, table.clock)
     else:

@@ -27,17 +27,19 @@ def new_record_index(
     """The record index of a table. Its keys are read when the partition is written.
 
     Raises:
-        InvalidRequestError: there is no Spark session.
+        InvalidRequestError: the table has rows, and there is no Spark session.
         UnsupportedTableError: the table has log files, or ids of file groups that the index cannot store.
     """
+    refuse_log_files(content)
+    files = live_base_files(content)
     spark = reader.spark
+    if not files:
+        return _empty_record_index(config, size)
     if spark is None:
         raise InvalidRequestError(
             f"A build of {RECORD_INDEX} needs Spark.",
             hint=f"Name {RECORD_INDEX} in the request, and run the script on Spark.",
         )
-    refuse_log_files(content)
-    files = live_base_files(content)
     indexed = tuple(_indexed(file, config) for file in files)
 
     def write(new: NewFiles) -> Sequence[WriteStat]:
@@ -52,6 +54,16 @@ def new_record_index(
         name=RECORD_INDEX,
         group_count=size.group_count(reader.row_count(files)),
         write_base_files=write,
+        definition=record_index_definition(config.table_version),
+    )
+
+
+def _empty_record_index(config: TableConfig, size: RecordIndexSize) -> NewPartition:
+    """The record index of a table without rows, with the smallest number of file groups."""
+    return NewPartition(
+        name=RECORD_INDEX,
+        group_count=size.group_count(0),
+        write_base_files=lambda _: (),
         definition=record_index_definition(config.table_version),
     )
 

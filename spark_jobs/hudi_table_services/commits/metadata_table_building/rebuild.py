@@ -9,6 +9,8 @@ from hudi_table_services.commits.metadata_table_building.contents import (
     read_contents,
 )
 from hudi_table_services.commits.metadata_table_building.first_instants import creates_partitions
+from hudi_table_services.commits.metadata_table_building.lost_partitions import lost_partitions
+from hudi_table_services.commits.metadata_table_building.new_partition import NewPartition
 from hudi_table_services.commits.metadata_table_building.new_record_index import new_record_index
 from hudi_table_services.commits.metadata_table_building.new_secondary_index import new_secondary_index
 from hudi_table_services.commits.metadata_table_building.pending_writes import refuse_pending_writes
@@ -87,7 +89,13 @@ def build_metadata_table(
         record_index=index,
     )
     contents = replace(contents, secondary=secondary)
-    built = build_partitions(table, plan, content.timeline, contents.partition, lock)
+
+    def partition(name: str) -> NewPartition:
+        new = contents.partition(name)
+        has_keys = name == RECORD_INDEX or is_secondary_index(name)
+        return new if has_keys else replace(new, group_count=settings.group_count(name))
+
+    built = build_partitions(table, plan, content.timeline, partition, lock)
     return BuildResult(
         partitions=built,
         is_whole=plan.is_whole,
@@ -105,6 +113,7 @@ def metadata_table_state(table: TableAccess, config: TableConfig) -> MetadataTab
         being_built=config.inflight_metadata_partitions,
         can_grow=_can_grow(table, config),
         defined=tuple(filter(is_secondary_index, read_index_definitions(table.storage))),
+        lost=lost_partitions(table.storage),
     )
 
 

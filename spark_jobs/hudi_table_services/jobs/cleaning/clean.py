@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+from hudi_table_services.commits.commit_point import require_usable_metadata_table
 from hudi_table_services.commits.instants import remove_without_plan, request_instant
 from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.pending_writes import clear_pending_writes
@@ -307,6 +308,7 @@ class _CleanJob:
             is_restored = any(i.action is Action.RESTORE for i in timeline.pending)
             if pinned != proposal.pinned or is_undone or is_restored:
                 return None
+            require_usable_metadata_table(self._table)
             instant = request_instant(self._table, Action.CLEAN, encode_clean_plan(plan), lock=lock)
         _LOG.info("Requested clean %s", instant.requested_time)
         return PendingClean(instant, plan)

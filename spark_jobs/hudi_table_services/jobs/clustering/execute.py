@@ -247,6 +247,7 @@ class _ExecuteJob:
                     lambda without: self._metadata(work, outcomes, without),
                     facts_of(outcomes, wanted),
                 )
+                self._report.warn_of(attempt.warnings)
         return ExecutedPlan(
             clustering,
             instant,

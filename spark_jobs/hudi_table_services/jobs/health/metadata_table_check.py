@@ -11,7 +11,7 @@ from hudi_table_services.errors import (
     TableNotFoundError,
     UnsupportedTableError,
 )
-from hudi_table_services.hudi_format.metadata_table.file_groups import FILES, RECORD_INDEX
+from hudi_table_services.hudi_format.metadata_table.file_groups import FILES
 from hudi_table_services.jobs.health.listing_differences import Differences, compare_listings
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.instant import Action
@@ -28,7 +28,11 @@ from hudi_table_services.storage.metadata_table.table_listing import ListingOutc
 from hudi_table_services.storage.metadata_table.unusable import Reason, UnusableMetadataTable
 from hudi_table_services.storage.stores.storage import StoredObject
 from hudi_table_services.storage.table_store import METADATA_TABLE
-from hudi_table_services.tables.metadata_table import has_partitioned_record_index, require_maintainable
+from hudi_table_services.tables.metadata_table import (
+    require_definitions,
+    require_maintainable,
+    used_definitions,
+)
 from hudi_table_services.tables.secondary_indexes import require_updatable_secondary_indexes
 from hudi_table_services.tables.table import TableAccess
 
@@ -100,12 +104,8 @@ def _state(table: TableAccess, outcome: ListingOutcome) -> MetadataTableHealth:
 def _refusal(table: TableAccess) -> str:
     try:
         require_maintainable(table.config)
+        require_definitions(table.storage, table.config.metadata_partitions, table.config.table_version)
         require_updatable_secondary_indexes(table.storage, table.config)
-        if has_partitioned_record_index(table.storage, table.config):
-            return (
-                "The metadata table has a record index for each partition, which this release cannot update. Drop this "
-                f"index with rebuild_metadata_table.py --drop {RECORD_INDEX}."
-            )
     except (UnsupportedTableError, CorruptTableError) as error:
         return f"{error.message} {error.hint}".strip()
     return ""
@@ -117,6 +117,7 @@ def _with_timeline(
     """Add what the timeline and the file slices of the metadata table show, as far as they can be read."""
     try:
         metadata = open_metadata_table(table.storage, table.config, table.clock, data_timeline=timeline)
+        used_definitions(table.storage, metadata.partitions, table.config.table_version)
     except _DAMAGE as error:
         return _with_problem(found, error)
     own = metadata.timeline

@@ -24,7 +24,6 @@ from hudi_table_services.planning.metadata_table.build_estimate import BuildFact
 from hudi_table_services.planning.metadata_table.build_plan import (
     BuildPlan,
     dropped_with,
-    group_count,
     plan_build,
 )
 from hudi_table_services.planning.metadata_table.indexed_columns import indexed_columns
@@ -61,6 +60,7 @@ def preview_report(
         state,
         listed=tuple(name for name in state.listed if name not in dropped),
         being_built=tuple(name for name in state.being_built if name not in dropped),
+        lost=tuple(name for name in state.lost if FILES not in names and name not in request.drop),
     )
     plan = plan_build(state, request.partitions)
     content = load_content(table)
@@ -116,7 +116,7 @@ def _expected(name: str, facts: BuildFacts, settings: BuildSettings) -> Metadata
     if _has_keys(name):
         groups = settings.record_index.group_count(int(facts.live_files * facts.rows_of_a_file))
     else:
-        groups = group_count(name)
+        groups = settings.group_count(name)
     estimate = estimate_partition(name, groups, facts)
     return MetadataPartitionReport(
         name=name, file_groups=groups, records=estimate.records, size_bytes=estimate.size_bytes

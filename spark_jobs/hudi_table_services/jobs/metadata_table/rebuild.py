@@ -19,9 +19,9 @@ from hudi_table_services.execution.metadata_table.data_file_facts import DataFil
 from hudi_table_services.hudi_format.metadata_table.file_groups import FILES
 from hudi_table_services.jobs.metadata_table.preview import preview_report
 from hudi_table_services.options.metadata_table import MetadataTableOptions, resolve_metadata_table_options
-from hudi_table_services.planning.metadata_table.build_plan import RecordIndexSize
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.locks.lock import TableLock
+from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
@@ -74,16 +74,7 @@ class _RebuildJob:
         self._table = table
         self._reader = reader
         self._watch = Stopwatch()
-        self._settings = BuildSettings(
-            columns=options.columns,
-            max_columns=options.max_columns,
-            record_index=RecordIndexSize(
-                min_groups=options.min_groups,
-                max_groups=options.max_groups,
-                growth_factor=options.growth_factor,
-                max_group_bytes=options.max_group_bytes,
-            ),
-        )
+        self._settings = BuildSettings.of(options.indexes)
 
     def run(self) -> JobResult:
         if self._request.preview:
@@ -103,6 +94,9 @@ class _RebuildJob:
     def _rebuild(self, lock: TableLock) -> MetadataTableReport:
         before = read_table_config(self._table.storage).metadata_partitions
         dropped: tuple[str, ...] = ()
+        if self._request.builds:
+            # Damaged definitions prevent the build, so nothing must be dropped before.
+            read_index_definitions(self._table.storage)
         if self._request.drop:
             with self._watch.phase("drop"):
                 names = (FILES,) if ALL in self._request.drop else self._request.drop

@@ -1,5 +1,6 @@
 """Derive the properties of the table that a first write creates."""
 
+from hudi_table_services.commits.metadata_table_building.creation import require_creatable
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.hudi_format.avro_schema import to_avro_json
@@ -18,7 +19,8 @@ def new_table_config(
     """Properties of the table that a write is about to create.
 
     Raises:
-        InvalidRequestError: the operation only deletes, or the request has no table name.
+        InvalidRequestError: the operation only deletes, the request has no table name, or the metadata table cannot be
+            created (`require_creatable`).
     """
     if options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION):
         raise InvalidRequestError(f"There is no table at {storage.uri}, so nothing can be deleted from it.")
@@ -37,4 +39,6 @@ def new_table_config(
         create_schema_json=to_avro_json(settings.writer_schema, request.table_name, with_meta_fields=False),
         database_name=options.database_name,
     )
-    return TableConfig(new_table_properties(table))
+    config = TableConfig(new_table_properties(table))
+    require_creatable(config, options.metadata)
+    return config

@@ -157,9 +157,8 @@ class _UpsertJob:
                     return done
             settings = self._settings(config, source)
         if config is None:
-            table = self._access(
-                new_table_config(self._storage, self._request, self._options, settings), exists=False
-            )
+            created = new_table_config(self._storage, self._request, self._options, settings)
+            table = self._access(created, exists=False)
         if self._options.operation is WriteOperation.DELETE_PARTITION:
             return self._with_retries(table, lambda table: self._delete_partitions(table, settings))
         if source is None:
@@ -251,8 +250,7 @@ class _UpsertJob:
             clear_pending_writes(table, self._lock(), self._request.request_id, policy)
 
     def _settings(self, config: TableConfig | None, source: "DataFrame | None") -> WriteSettings:
-        schema_json = load_snapshot(self._storage, ()).schema_json if config is not None else None
-        self._schema_json = schema_json
+        schema_json = self._schema_json = load_snapshot(self._storage, ()).schema_json if config else None
         batch_schema = schema_from_spark_json(source.schema.jsonValue()) if source is not None else _NO_ROWS
         key_generator = self._key_generator(config)
         return derive_settings(self._options, config, schema_json, key_generator, batch_schema)
@@ -351,6 +349,7 @@ class _UpsertJob:
             metadata = commit_metadata([w.stat for w in written], settings.operation, extra, replaced)
             with self._watch.phase("commit"):
                 instant = attempt.complete(metadata, check, facts)
+            self._report.warn(*attempt.warnings)
         return self._report.completed(placed, plan, written, instant, metadata)
 
     def _replaced(self, snapshot: TableSnapshot, plan: FileSizingPlan) -> dict[str, tuple[str, ...]]:
@@ -380,6 +379,7 @@ class _UpsertJob:
             gone = replaced_slices(snapshot, replaced)
             facts = collected_facts(self._spark, self._storage, wanted, settings, [], gone)
             instant = attempt.complete(metadata, facts=facts)
+            self._report.warn(*attempt.warnings)
         return self._report.partitions_deleted(snapshot, replaced, instant)
 
     def _attempt(self, table: TableAccess, snapshot: TableSnapshot, action: Action) -> CommitAttempt:
@@ -389,8 +389,8 @@ class _UpsertJob:
     def _extra_metadata(self, config: TableConfig, settings: WriteSettings) -> dict[str, str]:
         schema = to_avro_json(settings.writer_schema, config.table_name, with_meta_fields=False)
         replaced = {GAVE_WAY_KEY: ",".join(self._replaced_plans)} if self._replaced_plans else {}
-        id_ = self._request.request_id
-        return {**self._options.extra_metadata, **replaced, REQUEST_ID_KEY: id_, SCHEMA_KEY: schema}
+        own = {REQUEST_ID_KEY: self._request.request_id, SCHEMA_KEY: schema}
+        return {**self._options.extra_metadata, **replaced, **own}
 
     def _lock(self) -> TableLock:
         return measured_lock(self._storage, self._options.lock, self._clock, self._watch)

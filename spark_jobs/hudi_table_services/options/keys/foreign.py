@@ -116,8 +116,7 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.prewrite.cleaner.policy",
         ),
         *ignored(
-            "jobs update all indexes that the metadata table has, and create none; rebuild_metadata_table.py adds and "
-            "drops indexes",
+            "jobs update all indexes that the metadata table has; rebuild_metadata_table.py adds and drops indexes",
             "hoodie.metadata.index.*",
             "hoodie.metadata.record.index.*",
             "hoodie.metadata.record.level.index.*",

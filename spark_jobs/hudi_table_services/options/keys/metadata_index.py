@@ -1,9 +1,9 @@
-"""Keys of the indexes of the metadata table (HoodieMetadataConfig, Hudi 0.15 and 1.2)."""
+"""Keys of the indexes of a new metadata table (HoodieMetadataConfig, Hudi 0.15 and 1.2)."""
 
 from hudi_table_services.options.kinds import Names, Number, WholeNumber
-from hudi_table_services.options.option import AnyOption, OptionGroup, option
+from hudi_table_services.options.option import ALL_SERVICES, AnyOption, option
 
-_SERVICES = (OptionGroup.METADATA_TABLE,)
+_GROUPS_MEANING = "number of file groups of a new index `{}`"
 
 COLUMN_STATS_COLUMNS = option(
     "hoodie.metadata.index.column.stats.column.list",
@@ -12,14 +12,14 @@ COLUMN_STATS_COLUMNS = option(
     "rejects unknown columns, and any list for table version 6, which does not store the list; by default, the columns "
     "of the index that the table has]",
     Names(),
-    services=_SERVICES,
+    services=ALL_SERVICES,
 )
 COLUMN_STATS_MAX_COLUMNS = option(
     "hoodie.metadata.index.column.stats.max.columns.to.index",
     32,
     "number of columns with statistics if there is no list of columns: the first columns of the table",
     WholeNumber(least=1),
-    services=_SERVICES,
+    services=ALL_SERVICES,
 )
 RECORD_INDEX_MIN_GROUPS = option(
     "hoodie.metadata.global.record.level.index.min.filegroup.count",
@@ -27,7 +27,7 @@ RECORD_INDEX_MIN_GROUPS = option(
     "smallest number of file groups of a new record index",
     WholeNumber(least=1),
     "hoodie.metadata.record.index.min.filegroup.count",
-    services=_SERVICES,
+    services=ALL_SERVICES,
 )
 RECORD_INDEX_MAX_GROUPS = option(
     "hoodie.metadata.global.record.level.index.max.filegroup.count",
@@ -35,7 +35,7 @@ RECORD_INDEX_MAX_GROUPS = option(
     "greatest number of file groups of a new record index",
     WholeNumber(least=1),
     "hoodie.metadata.record.index.max.filegroup.count",
-    services=_SERVICES,
+    services=ALL_SERVICES,
 )
 RECORD_INDEX_MAX_GROUP_BYTES = option(
     "hoodie.metadata.record.index.max.filegroup.size",
@@ -43,20 +43,45 @@ RECORD_INDEX_MAX_GROUP_BYTES = option(
     "greatest size of a file group of a record index in bytes; together with the number of keys, it determines the "
     "number of file groups",
     WholeNumber(least=1),
-    services=_SERVICES,
+    services=ALL_SERVICES,
 )
 RECORD_INDEX_GROWTH = option(
     "hoodie.metadata.record.index.growth.factor",
     "2.0",
     "expected growth of the number of keys, which determines the number of file groups of a new record index",
     Number(above=0.0),
-    services=_SERVICES,
+    services=ALL_SERVICES,
+)
+
+COLUMN_STATS_GROUPS = option(
+    "hoodie.metadata.index.column.stats.file.group.count",
+    2,
+    _GROUPS_MEANING.format("column_stats"),
+    WholeNumber(least=1),
+    services=ALL_SERVICES,
+)
+PARTITION_STATS_GROUPS = option(
+    "hoodie.metadata.index.partition.stats.file.group.count",
+    1,
+    _GROUPS_MEANING.format("partition_stats"),
+    WholeNumber(least=1),
+    services=ALL_SERVICES,
+)
+BLOOM_FILTER_GROUPS = option(
+    "hoodie.metadata.index.bloom.filter.file.group.count",
+    4,
+    _GROUPS_MEANING.format("bloom_filters"),
+    WholeNumber(least=1),
+    services=ALL_SERVICES,
 )
 
 METADATA_INDEX_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
     "Indexes of the metadata table": (
         COLUMN_STATS_COLUMNS,
         COLUMN_STATS_MAX_COLUMNS,
+        COLUMN_STATS_GROUPS,
+        PARTITION_STATS_GROUPS,
+        BLOOM_FILTER_GROUPS,
         RECORD_INDEX_MIN_GROUPS,
         RECORD_INDEX_MAX_GROUPS,
         RECORD_INDEX_MAX_GROUP_BYTES,

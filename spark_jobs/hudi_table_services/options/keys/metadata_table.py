@@ -14,8 +14,17 @@ COMPACT_DELTA_COMMITS = option(
 CREATE_COLUMN_STATS = option(
     "hoodie.metadata.index.column.stats.enable",
     "",
-    "whether a metadata table that a job creates has `column_stats`, and `partition_stats` if the table is partitioned "
-    "and has version 8 or 9; by default from version 8 on [Hudi: also adds the index to an existing metadata table]",
+    "whether a metadata table that a job creates has `column_stats`; by default from table version 8 on [Hudi: also "
+    "adds the index to an existing metadata table]",
+    OrNone(Flag()),
+    services=ALL_SERVICES,
+)
+CREATE_PARTITION_STATS = option(
+    "hoodie.metadata.index.partition.stats.enable",
+    "",
+    "whether a metadata table that a job creates has `partition_stats`; only a partitioned table of version 8 or 9 "
+    "with `column_stats` can have this index, and has it by default [Hudi: also adds the index to an existing metadata "
+    "table]",
     OrNone(Flag()),
     services=ALL_SERVICES,
 )
@@ -30,8 +39,9 @@ CREATE_BLOOM_FILTERS = option(
 CREATE_RECORD_INDEX = option(
     "hoodie.metadata.global.record.level.index.enable",
     False,
-    "a job that creates a metadata table cannot create `record_index`, and names `rebuild_metadata_table.py` in a "
-    "warning [Hudi: creates the index]",
+    "whether the metadata table of a new table has `record_index`; if a job creates the metadata table of a table with "
+    "commits, a warning names `rebuild_metadata_table.py` instead [Hudi: also adds the index to an existing metadata "
+    "table]",
     Flag(),
     "hoodie.metadata.record.index.enable",
     services=ALL_SERVICES,
@@ -41,6 +51,7 @@ METADATA_TABLE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
     "Metadata table": (
         COMPACT_DELTA_COMMITS,
         CREATE_COLUMN_STATS,
+        CREATE_PARTITION_STATS,
         CREATE_BLOOM_FILTERS,
         CREATE_RECORD_INDEX,
     )

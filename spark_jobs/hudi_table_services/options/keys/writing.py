@@ -49,9 +49,9 @@ TABLE_VERSION = option(
 METADATA_ENABLE = option(
     "hoodie.metadata.enable",
     "",
-    "if `false`, the first change by a job deletes the metadata table with all of its indexes, and jobs list folders; "
-    "otherwise every change updates the metadata table of the table; if `true`, a write also creates a metadata table "
-    "if the table has none [Hudi: true]",
+    "if `false`, a new table gets no metadata table, the first change by a job deletes an existing metadata table with "
+    "all of its indexes, and jobs list folders; otherwise every change updates the metadata table, and the first write "
+    "of a table creates it; if `true`, a write also creates the metadata table of a table with commits [Hudi: true]",
     OrNone(Flag()),
     services=ALL_SERVICES,
 )

@@ -10,6 +10,7 @@ from hudi_table_services.options.keys.metadata_table import (
     COMPACT_DELTA_COMMITS,
     CREATE_BLOOM_FILTERS,
     CREATE_COLUMN_STATS,
+    CREATE_PARTITION_STATS,
     CREATE_RECORD_INDEX,
 )
 from hudi_table_services.options.keys.writing import INDEX_TYPE, METADATA_ENABLE
@@ -21,7 +22,7 @@ _PARTITIONS = "hoodie.table.metadata.partitions"
 _BEING_BUILT = f"{_PARTITIONS}.inflight"
 _RECORD_INDEX = "record_index"
 _COLUMN_STATS = CREATE_COLUMN_STATS.key
-_PARTITION_STATS = "hoodie.metadata.index.partition.stats.enable"
+_PARTITION_STATS = CREATE_PARTITION_STATS.key
 _NEEDS_METADATA_TABLE = (
     _COLUMN_STATS,
     _PARTITION_STATS,
@@ -76,6 +77,21 @@ def _metadata_table_stale(settings: Settings) -> Iterator[Problem]:
             properties=(_PARTITIONS,),
             reason=settings.table.refused_secondary_index,
             cure=f"Follow the advice, or run {_REBUILD} --drop with the name of the index.",
+        )
+
+
+@config_rule(
+    "index-definitions-damaged",
+    Severity.ERROR,
+    "the file with the definitions of the table's indexes cannot be read: every change of the table fails",
+    source=_DOCS,
+)
+def _index_definitions_damaged(settings: Settings) -> Iterator[Problem]:
+    if settings.table is not None and settings.table.definitions_damage and not settings.is_off(_METADATA):
+        yield Problem(
+            properties=(_PARTITIONS,),
+            reason=settings.table.definitions_damage,
+            cure=settings.table.definitions_cure,
         )
 
 
@@ -179,6 +195,7 @@ def _metadata_compaction_after_archival(settings: Settings) -> Iterator[Problem]
 
 METADATA_TABLE_RULES = (
     _metadata_table_stale,
+    _index_definitions_damaged,
     _metadata_table_deleted,
     _metadata_settings_differ,
     _metadata_index_without_table,

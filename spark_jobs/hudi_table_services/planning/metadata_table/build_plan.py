@@ -39,6 +39,7 @@ class MetadataTableState:
             instants as completed only if these instants are older than the first instant. So no partition can be added
             after the archival of the metadata table's first instants.
         defined: secondary indexes that the table defines, whether its metadata table contains them or not.
+        lost: partitions that a dead build has dropped and not built again.
     """
 
     version: TableVersion
@@ -47,6 +48,7 @@ class MetadataTableState:
     being_built: tuple[str, ...] = ()
     can_grow: bool = True
     defined: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,8 @@ def plan_build(state: MetadataTableState, wanted: Collection[str] = ()) -> Build
     """Decide which partitions a build writes.
 
     Args:
-        wanted: partitions to build. Empty means the default partitions of Hudi and the partitions that the table has.
+        wanted: partitions to build. Empty means the default partitions of Hudi and the partitions that the table has,
+            or had before a build died.
 
     Raises:
         InvalidRequestError: the table cannot have a wanted partition.
@@ -83,7 +86,7 @@ def plan_build(state: MetadataTableState, wanted: Collection[str] = ()) -> Build
     _refuse_partitions_being_built(state)
     _refuse_impossible(state, wanted)
     default = default_partitions(state.version, is_partitioned=state.is_partitioned)
-    names = set(wanted) if wanted else {*default, *state.listed}
+    names = set(wanted) if wanted else {*default, *state.listed, *state.lost}
     is_whole = FILES in names or FILES not in state.listed or not state.can_grow
     names |= {FILES, *state.listed} if is_whole else set()
     names |= _companions(names, state.listed)

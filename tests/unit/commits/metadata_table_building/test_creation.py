@@ -1,10 +1,23 @@
-"""A write with ``hoodie.metadata.enable=true`` creates the metadata table of a table that has none."""
+"""The first write of a table creates its metadata table; later writes need ``hoodie.metadata.enable=true`` for this."""
 
-import logging
-from dataclasses import replace
+from collections.abc import Mapping
+from contextlib import suppress
+from uuid import uuid4
 
 import pytest
 
+from hudi_table_services.commits.metadata_table_building.creation import (
+    create_before_first_write,
+    require_creatable,
+)
+from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
+from hudi_table_services.hudi_format.metadata_table.file_groups import (
+    BLOOM_FILTERS,
+    COLUMN_STATS,
+    FILES,
+    PARTITION_STATS,
+    RECORD_INDEX,
+)
 from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE, encode_partition_metadata
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_version import TableVersion
@@ -13,12 +26,20 @@ from hudi_table_services.options.metadata_settings_values import MetadataTableSe
 from hudi_table_services.options.option import OptionGroup
 from hudi_table_services.options.reader import OptionReader
 from hudi_table_services.options.shared import known_options
+from hudi_table_services.storage.locks.lock import FileSystemLock
+from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
+from hudi_table_services.storage.metadata_table.opened_table import open_metadata_table
+from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
 from hudi_table_services.storage.metadata_table.table_listing import ListedTable
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.storage.table_store import read_table_config
-from support.faulty_storage import Crash, FaultyStorage
+from hudi_table_services.storage.table_store import METADATA_TABLE, read_table_config, update_properties
+from support.depth import by_depth, cases
+from support.failing_calls import FailingCalls, OutageError
+from support.faulty_storage import Crash, FaultyStorage, crashes_everywhere
+from support.metadata_table.built_tables import records_in
 from support.metadata_table.maintained_tables import (
+    SCHEMA,
     A,
     B,
     C,
@@ -28,6 +49,8 @@ from support.metadata_table.maintained_tables import (
     files_in,
     listed_files,
     listing,
+    rebuilt_statistics,
+    statistics,
     ticking,
     visible_files,
 )
@@ -36,22 +59,58 @@ from support.small_tables import SmallTable
 VERSIONS = pytest.mark.parametrize(
     "version", [TableVersion.V6, TableVersion.V8, TableVersion.V9], ids=lambda v: v.name
 )
-STATS = ("column_stats", "files", "partition_stats")
-DEFAULTS = {TableVersion.V6: ("files",), TableVersion.V8: STATS, TableVersion.V9: STATS}
+EVERY_VERSION = (TableVersion.V6, TableVersion.V8, TableVersion.V9)
+DEFAULTS = {
+    TableVersion.V6: {FILES},
+    TableVersion.V8: {FILES, COLUMN_STATS, PARTITION_STATS},
+    TableVersion.V9: {FILES, COLUMN_STATS, PARTITION_STATS},
+}
 
 
-def settings(**keys: str) -> MetadataTableSettings:
-    given = {f"hoodie.metadata.{key.replace('__', '.')}": value for key, value in keys.items()}
+def settings(keys: Mapping[str, str]) -> MetadataTableSettings:
+    """Settings of a request with these keys, which are written here without ``hoodie.metadata.``."""
+    given = {f"hoodie.metadata.{key}": value for key, value in keys.items()}
     named, _ = known_options(given, OptionGroup.WRITES)
     return metadata_table_settings(OptionReader(named))
 
 
-def new_table(version: TableVersion, name: str = "") -> SmallTable:
-    storage = copied(MemoryStorage(f"empty-{name}"))
-    table = SmallTable(storage, version, ticking())
+OFF, ON = settings({"enable": "false"}), settings({"enable": "true"})
+
+
+def new_table(version: TableVersion, *, is_partitioned: bool = True) -> SmallTable:
+    table = SmallTable(MemoryStorage(uuid4().hex), version, ticking())
+    changes = {"hoodie.table.create.schema": SCHEMA}
+    if not is_partitioned:
+        changes["hoodie.table.partition.fields"] = ""
+    update_properties(table.storage, changes, table.clock)
     for path in "abc":
-        storage.write(f"{path}/{PARTITION_METAFILE}", encode_partition_metadata("0", 1, table.clock.now()))
+        table.storage.write(
+            f"{path}/{PARTITION_METAFILE}", encode_partition_metadata("0", 1, table.clock.now())
+        )
     return table
+
+
+def create(table: SmallTable, keys: Mapping[str, str]) -> None:
+    """What a first write does under the lock before it requests its instant."""
+    with FileSystemLock(table.storage, clock=table.clock) as lock:
+        assert create_before_first_write(access(table.storage, table.clock, settings(keys)), lock) == ()
+
+
+def partitions(storage: Storage) -> set[str]:
+    return set(read_table_config(storage).metadata_partitions)
+
+
+def first_instants(storage: Storage) -> list[str]:
+    """Times of the instants of the metadata table that no instant of the table has."""
+    config = read_table_config(storage)
+    own = open_metadata_table(storage, config, ticking()).timeline.completed
+    times = {i.requested_time for i in access(storage, ticking()).load_timeline()}
+    return [i.requested_time for i in own if i.requested_time not in times]
+
+
+def group_counts(storage: Storage) -> dict[str, int]:
+    table = open_metadata_table(storage, read_table_config(storage), ticking())
+    return {name: len(partition_slices(table, name)) for name in table.partitions}
 
 
 def assert_listed(storage: Storage) -> None:
@@ -60,75 +119,338 @@ def assert_listed(storage: Storage) -> None:
     assert files_in(listed_files(outcome)) == files_in(visible_files(storage))
 
 
+# ---- the first write
+
+
 @VERSIONS
-def test_the_first_write_creates_the_partitions_of_hudi(version: TableVersion) -> None:
+@pytest.mark.parametrize("keys", [{}, {"enable": "true"}], ids=["by default", "true"])
+def test_the_first_write_creates_the_partitions_of_hudi(version: TableVersion, keys: dict[str, str]) -> None:
     table = new_table(version)
-    Write((A, B), "w1", 1, metadata=settings(enable="true"))(table.storage, table.clock)
-    assert tuple(sorted(read_table_config(table.storage).metadata_partitions)) == DEFAULTS[version]
+    write = Write((A, B), "w1", 1, metadata=settings(keys))
+    write(table.storage, table.clock)
+    assert partitions(table.storage) == DEFAULTS[version]
+    assert write.warnings == []
+    start = 10 if version is TableVersion.V6 else 0
+    assert first_instants(table.storage) == [f"{start + n:017d}" for n in range(len(DEFAULTS[version]))]
     assert_listed(table.storage)
     Write((A, C), "w2", 2)(table.storage, table.clock)
     assert_listed(table.storage)
+    if COLUMN_STATS in DEFAULTS[version]:
+        found = statistics(table.storage)
+        assert found
+        assert found == rebuilt_statistics(table.storage)
 
 
 @VERSIONS
-@pytest.mark.parametrize("enable", [{}, {"enable": "false"}])
-def test_no_other_write_creates_one(version: TableVersion, enable: dict[str, str]) -> None:
+def test_the_metadata_table_exists_before_the_first_instant_of_the_table(version: TableVersion) -> None:
     table = new_table(version)
-    Write((A, B), "w1", 1, metadata=settings(**enable))(table.storage, table.clock)
-    assert read_table_config(table.storage).metadata_partitions == ()
+    storage = FaultyStorage(table.storage)
+    first = Write((A, B), "w1", 1)(storage, table.clock)
+    requested = next(n for n, change in enumerate(storage.log) if first.requested_time in change)
+    listed = [n for n, change in enumerate(storage.log) if change.endswith("hoodie.properties")]
+    assert listed
+    assert max(listed) < requested
 
 
 @VERSIONS
-def test_the_keys_of_hudi_choose_the_indexes(version: TableVersion, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_table_without_partition_fields_has_no_statistics_of_partitions(version: TableVersion) -> None:
+    table = new_table(version, is_partitioned=False)
+    Write((A,), "w1", 1)(table.storage, table.clock)
+    assert partitions(table.storage) == DEFAULTS[version] - {PARTITION_STATS}
+
+
+@VERSIONS
+def test_with_false_no_write_creates_a_metadata_table(version: TableVersion) -> None:
     table = new_table(version)
-    wanted = settings(
-        enable="true",
-        index__column__stats__enable=str(version < TableVersion.V8).lower(),
-        index__bloom__filter__enable="true",
-        record__index__enable="true",
+    for number in range(2):
+        Write((A, B), f"w{number}", 1, metadata=OFF)(table.storage, table.clock)
+    assert partitions(table.storage) == set()
+    assert not list(table.storage.list_files(METADATA_TABLE))
+
+
+KEYS: dict[str, tuple[dict[str, str], set[str], set[str]]] = {
+    "no columns": ({"index.column.stats.enable": "false"}, {FILES}, {FILES}),
+    "columns": (
+        {"index.column.stats.enable": "true"},
+        {FILES, COLUMN_STATS},
+        {FILES, COLUMN_STATS, PARTITION_STATS},
+    ),
+    "no partition statistics": (
+        {"index.column.stats.enable": "true", "index.partition.stats.enable": "false"},
+        {FILES, COLUMN_STATS},
+        {FILES, COLUMN_STATS},
+    ),
+    "partition statistics without columns": (
+        {"index.column.stats.enable": "false", "index.partition.stats.enable": "true"},
+        {FILES},
+        {FILES},
+    ),
+    "bloom filters": (
+        {"index.bloom.filter.enable": "true", "index.column.stats.enable": "false"},
+        {FILES, BLOOM_FILTERS},
+        {FILES, BLOOM_FILTERS},
+    ),
+    "record index": (
+        {"record.index.enable": "true", "index.column.stats.enable": "false"},
+        {FILES, RECORD_INDEX},
+        {FILES, RECORD_INDEX},
+    ),
+    "global record index": (
+        {"global.record.level.index.enable": "true", "index.column.stats.enable": "false"},
+        {FILES, RECORD_INDEX},
+        {FILES, RECORD_INDEX},
+    ),
+}
+
+
+@VERSIONS
+@pytest.mark.parametrize("case", KEYS)
+def test_the_keys_of_hudi_choose_the_indexes_of_a_new_table(version: TableVersion, case: str) -> None:
+    keys, in_version_6, later = KEYS[case]
+    table = new_table(version)
+    create(table, keys)
+    assert partitions(table.storage) == (in_version_6 if version is TableVersion.V6 else later)
+
+
+@VERSIONS
+def test_an_empty_record_index_has_the_smallest_number_of_file_groups(version: TableVersion) -> None:
+    table = new_table(version)
+    create(table, {"record.index.enable": "true"})
+    assert group_counts(table.storage)[RECORD_INDEX] == 10
+    assert records_in(table.storage, RECORD_INDEX) == {}
+    definition = read_index_definitions(table.storage).get(RECORD_INDEX)
+    assert (definition is not None) == (version is TableVersion.V9)
+
+
+@VERSIONS
+def test_the_keys_of_hudi_set_the_numbers_of_file_groups(version: TableVersion) -> None:
+    keys = {
+        "index.column.stats.enable": "true",
+        "index.bloom.filter.enable": "true",
+        "record.index.enable": "true",
+        "index.column.stats.file.group.count": "3",
+        "index.partition.stats.file.group.count": "5",
+        "index.bloom.filter.file.group.count": "2",
+        "record.index.min.filegroup.count": "4",
+    }
+    table = new_table(version)
+    create(table, keys)
+    expected = {FILES: 1, COLUMN_STATS: 3, PARTITION_STATS: 5, BLOOM_FILTERS: 2, RECORD_INDEX: 4}
+    assert group_counts(table.storage) == {name: expected[name] for name in partitions(table.storage)}
+    assert len(partitions(table.storage)) == (4 if version is TableVersion.V6 else 5)
+
+
+def test_statistics_in_several_file_groups_equal_those_of_a_build() -> None:
+    keys = {"index.column.stats.file.group.count": "3", "index.partition.stats.file.group.count": "5"}
+    table = new_table(TableVersion.V9)
+    Write((A, B), "w1", 1, metadata=settings(keys))(table.storage, table.clock)
+    Write((B, C), "w2", 2)(table.storage, table.clock)
+    assert statistics(table.storage) == rebuilt_statistics(table.storage)
+    assert group_counts(table.storage)[PARTITION_STATS] == 5
+    assert_listed(table.storage)
+
+
+def test_the_list_of_columns_chooses_the_columns_with_statistics() -> None:
+    table = new_table(TableVersion.V9)
+    keys = {"index.column.stats.column.list": "n"}
+    Write((A,), "w1", 1, metadata=settings(keys))(table.storage, table.clock)
+    definition = read_index_definitions(table.storage)[COLUMN_STATS]
+    meta = ("_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_record_key")
+    assert definition.source_fields == (*meta, "n")
+
+
+@pytest.mark.parametrize(
+    ("version", "keys", "message"),
+    [
+        (TableVersion.V9, {"index.column.stats.column.list": "typo"}, "typo"),
+        (
+            TableVersion.V6,
+            {"index.column.stats.column.list": "n", "index.column.stats.enable": "true"},
+            "do not store",
+        ),
+    ],
+    ids=["unknown column", "list in version 6"],
+)
+def test_settings_that_no_metadata_table_can_have_are_refused_before_the_table_is_created(
+    version: TableVersion, keys: dict[str, str], message: str
+) -> None:
+    config = read_table_config(new_table(version).storage)
+    with pytest.raises(InvalidRequestError, match=message):
+        require_creatable(config, settings(keys))
+    require_creatable(config, settings({**keys, "enable": "false"}))
+    require_creatable(config, settings({**keys, "index.column.stats.enable": "false"}))
+
+
+def test_a_contradiction_between_bounds_is_refused() -> None:
+    with pytest.raises(InvalidRequestError, match="is above"):
+        settings({"record.index.min.filegroup.count": "9", "record.index.max.filegroup.count": "8"})
+
+
+@VERSIONS
+@pytest.mark.parametrize("keys", [{}, {"enable": "true"}], ids=["by default", "true"])
+def test_while_another_first_write_is_pending_the_result_says_that_no_metadata_table_was_created(
+    version: TableVersion, keys: dict[str, str]
+) -> None:
+    table = new_table(version)
+    other = table.begin(Action.CLEAN)
+    write = Write((A,), "w1", 1, metadata=settings(keys))
+    write(table.storage, table.clock)
+    assert partitions(table.storage) == set()
+    (warning,) = write.warnings
+    assert other.requested_time in warning
+    assert ("The next write tries again" if keys else "rebuild_metadata_table.py") in warning
+
+
+@VERSIONS
+def test_a_failed_creation_prevents_the_write_and_the_next_write_creates_the_metadata_table(
+    version: TableVersion,
+) -> None:
+    failures, number, every = 0, 0, by_depth(7, 1)
+    while True:
+        number += every
+        table = new_table(version)
+        failing = FailingCalls(table.storage, fail_at=number)
+        with suppress(OutageError, HudiTableServiceError):
+            Write((A, B), "w1", 1)(failing, ticking())
+        if not failing.failed or partitions(table.storage) == DEFAULTS[version]:
+            break
+        failures += 1
+        assert access(table.storage, ticking()).load_timeline().completed_writes == ()
+        table.storage.delete(".hoodie/lock")
+        Write((A, C), "w2", 2)(table.storage, ticking(2))
+        assert partitions(table.storage) == DEFAULTS[version], failing.failed
+        assert_listed(table.storage)
+    assert failures > 20 // every
+
+
+@pytest.mark.parametrize("version", cases(EVERY_VERSION, [TableVersion.V9], lambda v: v.name))
+@pytest.mark.parametrize("next_write", ["by default", "false"])
+def test_the_next_write_completes_or_uses_what_a_dead_first_write_left(
+    version: TableVersion, next_write: str
+) -> None:
+    """The first write dies before each of its changes, and after its last one."""
+    start = new_table(version)
+    metadata = settings({} if next_write == "by default" else {"enable": "false"})
+    expected = copied(start.storage)
+    Write((A, B), "w1", 1)(expected, ticking())
+    expected_counts = group_counts(expected)
+    seen: set[frozenset[str]] = set()
+    places = crashes_everywhere(
+        lambda storage: Write((A, B), "w1", 1)(storage, ticking()), lambda: copied(start.storage)
     )
-    with caplog.at_level(logging.WARNING):
-        Write((A, B), "w1", 1, metadata=wanted)(table.storage, table.clock)
-    expected = {"files", "bloom_filters"} | ({"column_stats"} if version < TableVersion.V8 else set())
-    assert set(read_table_config(table.storage).metadata_partitions) == expected
-    assert "rebuild_metadata_table.py --partitions record_index" in caplog.text
+    for storage in places:
+        listed = frozenset(partitions(storage))
+        outcome = listing(storage)
+        assert isinstance(outcome, ListedTable) == (FILES in listed)
+        if isinstance(outcome, ListedTable):
+            assert_listed(storage)
+        write = Write((A, C), "w2", 2, metadata=metadata)
+        write(storage, ticking(2))
+        assert write.warnings == []
+        if next_write == "false":
+            assert partitions(storage) == set()
+            assert not list(storage.list_files(METADATA_TABLE))
+            continue
+        assert partitions(storage) == DEFAULTS[version]
+        assert group_counts(storage) == expected_counts
+        assert_listed(storage)
+        Write((B,), "w3", 3)(storage, ticking(4))
+        assert_listed(storage)
+        if COLUMN_STATS in DEFAULTS[version] and listed not in seen:
+            assert statistics(storage) == rebuilt_statistics(storage)
+        seen.add(listed)
+    assert next_write == "false" or len(seen) == len(DEFAULTS[version]) + 1
+
+
+@pytest.mark.parametrize("version", cases(EVERY_VERSION, [TableVersion.V6], lambda v: v.name))
+def test_a_retry_of_a_first_write_that_died_writes_the_rows_once(version: TableVersion) -> None:
+    start = new_table(version)
+    places = crashes_everywhere(
+        lambda storage: Write((A, B), "w1", 1)(storage, ticking()), lambda: copied(start.storage)
+    )
+    for storage in places:
+        Write((A, B), "w1", 1)(storage, ticking(2))
+        assert len(access(storage, ticking()).load_timeline().completed_writes) == 1
+        assert partitions(storage) == DEFAULTS[version]
+        assert_listed(storage)
+
+
+# ---- a table with commits
+
+
+def table_with_a_commit(version: TableVersion) -> SmallTable:
+    table = new_table(version)
+    Write((A, B), "w1", 1, metadata=OFF)(table.storage, table.clock)
+    return table
+
+
+@VERSIONS
+@pytest.mark.parametrize("keys", [{}, {"enable": "false"}], ids=["by default", "false"])
+def test_a_table_with_commits_gets_no_metadata_table(version: TableVersion, keys: dict[str, str]) -> None:
+    table = table_with_a_commit(version)
+    write = Write((A, C), "w2", 2, metadata=settings(keys))
+    write(table.storage, table.clock)
+    assert partitions(table.storage) == set()
+    assert write.warnings == []
+
+
+@VERSIONS
+def test_with_true_a_table_with_commits_gets_one_after_the_commit(version: TableVersion) -> None:
+    table = table_with_a_commit(version)
+    storage = FaultyStorage(table.storage)
+    second = Write((A, C), "w2", 2, metadata=ON)(storage, table.clock)
+    completed = storage.log.index(f"create {access(storage, ticking()).timeline_store.path_of(second)}")
+    listed = [n for n, change in enumerate(storage.log) if change.endswith("hoodie.properties")]
+    assert min(listed) > completed
+    assert partitions(table.storage) == DEFAULTS[version]
     assert_listed(table.storage)
 
 
 @VERSIONS
-def test_another_pending_write_postpones_the_creation(
-    version: TableVersion, caplog: pytest.LogCaptureFixture
-) -> None:
-    table = new_table(version)
+def test_a_table_with_commits_gets_no_record_index_and_the_result_says_so(version: TableVersion) -> None:
+    table = table_with_a_commit(version)
+    keys = {"enable": "true", "index.bloom.filter.enable": "true", "record.index.enable": "true"}
+    write = Write((A, B), "w2", 2, metadata=settings(keys))
+    write(table.storage, table.clock)
+    assert partitions(table.storage) == DEFAULTS[version] | {BLOOM_FILTERS}
+    (warning,) = write.warnings
+    assert "rebuild_metadata_table.py --partitions record_index" in warning
+    assert_listed(table.storage)
+
+
+@VERSIONS
+def test_another_pending_write_postpones_the_creation_and_the_result_says_so(version: TableVersion) -> None:
+    table = table_with_a_commit(version)
     other = table.begin(Action.CLEAN)
-    Write((A,), "w1", 1, metadata=settings(enable="true"))(table.storage, table.clock)
-    assert read_table_config(table.storage).metadata_partitions == ()
-    assert other.requested_time in caplog.text
+    write = Write((A,), "w2", 1, metadata=ON)
+    write(table.storage, table.clock)
+    assert partitions(table.storage) == set()
+    (warning,) = write.warnings
+    assert other.requested_time in warning
     table.timeline_store.remove(other)
-    Write((A,), "w2", 2, metadata=settings(enable="true"))(table.storage, table.clock)
-    assert read_table_config(table.storage).metadata_partitions != ()
+    Write((A,), "w3", 2, metadata=ON)(table.storage, table.clock)
+    assert partitions(table.storage) == DEFAULTS[version]
     assert_listed(table.storage)
 
 
 @VERSIONS
 def test_a_creation_that_dies_leaves_the_write_and_no_wrong_list(version: TableVersion) -> None:
-    start = new_table(version)
-    Write((A, B), "w1", 1)(start.storage, start.clock)
+    start = table_with_a_commit(version)
     created = 0
-    wanted = settings(enable="true")
     for fail_at in range(1, 1000, 3):
         storage = copied(start.storage)
         try:
-            Write((A, C), "w2", 2, metadata=wanted)(FaultyStorage(storage, fail_at), ticking(2))
+            Write((A, C), "w2", 2, metadata=ON)(FaultyStorage(storage, fail_at), ticking(2))
         except Crash:
             outcome = listing(storage)
             if isinstance(outcome, ListedTable):
                 created += 1
                 assert_listed(storage)
-            Write((A, C), "w2", 2, metadata=wanted)(storage, ticking(4))
-            Write((B,), "w3", 3, metadata=wanted)(storage, ticking(6))
+            Write((A, C), "w2", 2, metadata=ON)(storage, ticking(4))
+            Write((B,), "w3", 3, metadata=ON)(storage, ticking(6))
             assert_listed(storage)
         else:
             break
     assert fail_at > 20
-    assert access(storage, replace(start.clock)).load_timeline().completed
+    assert created or version is TableVersion.V6
+    assert len(access(storage, ticking()).load_timeline().completed_writes) == 2

@@ -18,6 +18,8 @@ from hudi_table_services.model.metadata_table import Listing
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.services.metadata_table import REBUILD_METADATA_TABLE
 from hudi_table_services.services.registry import read_result
+from hudi_table_services.storage.metadata_table.opened_table import open_metadata_table
+from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE, read_table_config, update_properties
@@ -221,3 +223,24 @@ def test_a_table_without_partitions_has_one_list_of_files(version: TableVersion)
     assert {file: each.size_bytes for file, each in listing.files.items()} == {f"f1_0-1-0_{name}.parquet": 4}
     with pytest.raises(InvalidRequestError, match=r"no partition fields|version 6 have no"):
         run(table.storage, partitions=(PARTITION_STATS,))
+
+
+@EACH
+def test_the_keys_of_hudi_set_the_numbers_of_file_groups(version: TableVersion) -> None:
+    storage = table_with_statistics(version)
+    keys = {
+        "hoodie.metadata.index.column.stats.file.group.count": "3",
+        "hoodie.metadata.index.partition.stats.file.group.count": "5",
+        "hoodie.metadata.index.bloom.filter.file.group.count": "2",
+    }
+    names = (*DEFAULT[version], *(() if version is TableVersion.V9 else (COLUMN_STATS,)), BLOOM_FILTERS)
+    planned = report(run(storage, partitions=names, options=keys, preview=True))
+    built = report(run(storage, partitions=names, options=keys))
+    expected = {FILES: 1, COLUMN_STATS: 3, PARTITION_STATS: 5, BLOOM_FILTERS: 2}
+    for found in (planned, built):
+        assert {each.name: each.file_groups for each in found.built} == {n: expected[n] for n in names}
+    table = open_metadata_table(storage, read_table_config(storage), FixedClock())
+    assert {name: len(partition_slices(table, name)) for name in names} == {n: expected[n] for n in names}
+    assert len(records_in(storage, COLUMN_STATS)) == next(
+        each.records for each in built.built if each.name == COLUMN_STATS
+    )

@@ -5,6 +5,11 @@ from support.config_cases import HUDI, METADATA, V6, V9, WRITE, Case, Cases, fou
 LISTED = "hoodie.table.metadata.partitions"
 SECONDARY = {**V9, LISTED: "column_stats,files,secondary_index_city"}
 RECORDS = {**V9, LISTED: "files,record_index"}
+STATISTICS = {**V9, LISTED: "column_stats,files"}
+DAMAGE = {
+    "definitions_damage": "index.json: not a document",
+    "definitions_cure": "Restore the file from a backup.",
+}
 OFF = {"hoodie.metadata.enable": "false"}
 INDEX = "hoodie.metadata.index."
 CUSTOM = {
@@ -87,6 +92,21 @@ METADATA_CASES: Cases = {
             Case(table=table(SECONDARY)),
             Case(table=table(SECONDARY, refused_secondary_index="no"), options=OFF),
             Case(table=table(SECONDARY, refused_secondary_index="no"), facts=HUDI),
+        ],
+    ),
+    "index-definitions-damaged": (
+        [
+            found(
+                "error",
+                "index.json: not a document",
+                f"table: {LISTED}",
+                table=table(STATISTICS, **DAMAGE),
+            )
+        ],
+        [
+            Case(table=table(STATISTICS)),
+            Case(table=table(STATISTICS, **DAMAGE), options=OFF),
+            Case(),
         ],
     ),
     "metadata-table-deleted": (
