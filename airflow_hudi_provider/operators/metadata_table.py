@@ -24,14 +24,14 @@ class RebuildMetadataTableOperator(UpkeepOperator):
     :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param partitions: partitions of the metadata table to build: ``files``, ``column_stats``, ``partition_stats``,
-        ``bloom_filters`` and ``record_index``; empty: those that Hudi builds by default, and those that the table has.
-        (templated)
+        ``bloom_filters``, ``record_index``, and secondary indexes that the table defines (``secondary_index_<name>``);
+        empty: those that Hudi builds by default, and those that the table has. (templated)
     :param drop: partitions to drop first, or ``all``. If only this argument is given, the job builds nothing.
         (templated)
     :param preview: report what would be dropped and built, and write nothing.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
     :param run_on: where the job runs: ``worker`` (in the task's process; needs pyarrow), or ``spark`` (submitted to
-        Spark), for a record index and for tables with thousands of files.
+        Spark), for a record index, for secondary indexes and for tables with thousands of files.
     :param on_nothing: what the task does if there is nothing to drop: ``skip``, ``succeed`` or ``fail``.
     :param table_name: expected name of the table; the task fails if the table has another name. (templated)
     """

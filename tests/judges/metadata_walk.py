@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.recovery import RollbackRequest
@@ -39,6 +41,7 @@ class Walk:
         seed: determines the actions.
         settings: options of the writes and procedures of Hudi, such as its indexes. The engine gets the options about
             compaction of the metadata table.
+        schema: columns of the table.
     """
 
     def __init__(
@@ -50,7 +53,9 @@ class Walk:
         *,
         seed: int,
         settings: Mapping[str, str] | None = None,
+        schema: pa.Schema = PLAIN,
     ) -> None:
+        self._schema = schema
         self._engine, self.judge = engine, judge
         self.base_path, self.oracle = base_path, oracle
         self._settings = settings or {}
@@ -65,7 +70,7 @@ class Walk:
 
     def begin(self) -> None:
         """Let Hudi create the table, so that it has a metadata table by Hudi's own settings."""
-        rows = some_rows(range(_MOST_ROWS), 0, PLAIN, PARTITIONS)
+        rows = some_rows(range(_MOST_ROWS), 0, self._schema, PARTITIONS)
         self._hudi_writes(rows)
         self.model = merged({}, rows)
 
@@ -123,7 +128,7 @@ class Walk:
     def we_insert(self) -> None:
         self._version += 1
         first = 1000 + 20 * self._version
-        rows = some_rows(range(first, first + 4), self._version, PLAIN, PARTITIONS)
+        rows = some_rows(range(first, first + 4), self._version, self._schema, PARTITIONS)
         self._we_write(rows, "insert")
         self._wrote(merged(self.model, rows))
 
@@ -175,7 +180,7 @@ class Walk:
         """Rows with new and stored keys; the key determines the partition."""
         self._version += 1
         numbers = sorted(self._random.sample(range(_MOST_ROWS), self._random.randint(3, 20)))
-        return some_rows(numbers, self._version, PLAIN, PARTITIONS)
+        return some_rows(numbers, self._version, self._schema, PARTITIONS)
 
     def _stored_rows(self) -> list[Row]:
         keys = sorted(self.model)
@@ -197,7 +202,7 @@ class Walk:
             **hudi_options(self.oracle, datasource__write__operation=operation),
             **self._settings,
         }
-        self._with_retry(lambda: self.judge.write(self.base_path, as_table(rows, PLAIN), options))
+        self._with_retry(lambda: self.judge.write(self.base_path, as_table(rows, self._schema), options))
 
     def _call(self, procedure: str, arguments: str) -> None:
         settings = {**hudi_options(self.oracle), **self._settings}
@@ -214,7 +219,7 @@ class Walk:
     def _we_write(self, rows: list[Row], operation: str, options: Mapping[str, str] | None = None) -> None:
         self._engine.write(
             self.base_path,
-            as_table(rows, PLAIN),
+            as_table(rows, self._schema),
             version=self.oracle.table_version,
             operation=operation,
             options={**self._compaction, **(options or {})},

@@ -20,7 +20,12 @@ from hudi_table_services.execution.base_file_writer import (
     BloomSettings,
     new_record_columns,
 )
-from hudi_table_services.execution.metadata_table.staged_keys import KeyStager, KeyStaging, StagedKeys
+from hudi_table_services.execution.metadata_table.row_changes import (
+    RowChangeStager,
+    SecondaryStaging,
+    StagedSecondaryKeys,
+)
+from hudi_table_services.execution.metadata_table.staged_keys import KeyStaging, StagedKeys
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.execution.running_commit import require_running
 from hudi_table_services.execution.staging import (
@@ -56,6 +61,7 @@ class WriteJob:
         ordering_fields: columns that a merge compares if event time decides; empty if incoming rows always win.
         statistics_columns: columns whose statistics the tasks collect; a dotted path for a member of a struct.
         key_staging: where the tasks stage the keys that they insert and delete; None if these keys are not wanted.
+        secondary: where the tasks stage keys of secondary indexes.
     """
 
     storage: Storage
@@ -67,6 +73,7 @@ class WriteJob:
     ordering_fields: tuple[str, ...] = ()
     statistics_columns: tuple[str, ...] = ()
     key_staging: KeyStaging | None = None
+    secondary: tuple[SecondaryStaging, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +112,7 @@ class WrittenFileGroup:
         statistics: None if the job names no columns.
         keys: keys that the file group did not have before, and keys that it no longer has; None if there are none, or
             if the job does not want them.
+        secondary: changed entries of the secondary indexes that the job names.
     """
 
     stat: WriteStat
@@ -112,6 +120,7 @@ class WrittenFileGroup:
     data_size_bytes: int
     statistics: FileStatistics | None = None
     keys: StagedKeys | None = None
+    secondary: tuple[StagedSecondaryKeys, ...] = ()
 
 
 def new_file_id() -> str:
@@ -133,7 +142,7 @@ def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
     group_id = FileGroupId(task.partition_path, task.file_id)
     with (
         _open_current(job.storage, task.current) as current,
-        KeyStager(job.storage, job.key_staging, group_id) as stager,
+        RowChangeStager(job.storage, job.key_staging, job.secondary, group_id) as stager,
     ):
         spec = BaseFileSpec(
             base_file=base_file,
@@ -148,11 +157,18 @@ def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
             require_running(job.storage, spec)
             counts = _merge(job, current, changes, writer, stager)
             _append_inserts(job, task, 0 if changes is None else changes.num_rows, writer, stager)
-        keys = stager.close()
+        staged = stager.close()
         require_running(job.storage, spec)
     elapsed_ms = int((time.monotonic() - started) * 1000)
     stat = _stat(job, task, spec, writer, counts, elapsed_ms)
-    return WrittenFileGroup(stat, counts.kept_older_incoming, writer.data_size_bytes, writer.statistics, keys)
+    return WrittenFileGroup(
+        stat=stat,
+        older_incoming_count=counts.kept_older_incoming,
+        data_size_bytes=writer.data_size_bytes,
+        statistics=writer.statistics,
+        keys=staged.keys,
+        secondary=staged.secondary,
+    )
 
 
 def _open_current(
@@ -170,26 +186,26 @@ def _merge(
     current: pq.ParquetFile | None,
     changes: pa.Table | None,
     writer: BaseFileWriter,
-    stager: KeyStager,
+    stager: RowChangeStager,
 ) -> MergeCounts:
     if current is None:
         return MergeCounts()
     merger = None
     if changes is not None:
-        merger = Merger(changes, job.ordering_fields, stager.add_deleted, stager.add_new)
+        merger = Merger(changes, job.ordering_fields, stager)
     for rows in rows_of(current, job.data_schema):
         writer.write(rows if merger is None else merger.apply(rows))
     return merger.counts if merger is not None else MergeCounts()
 
 
 def _append_inserts(
-    job: WriteJob, task: WriteTask, first_sequence: int, writer: BaseFileWriter, stager: KeyStager
+    job: WriteJob, task: WriteTask, first_sequence: int, writer: BaseFileWriter, stager: RowChangeStager
 ) -> None:
     reader = StagedReader(job.storage)
     sequence = first_sequence
     for batch in reader.iter_rows(task.inserts):
         rows = _as_records(job, task, pa.Table.from_batches([batch]), sequence)
-        stager.add_new(rows[RECORD_KEY])
+        stager.inserted(rows)
         writer.write(rows)
         sequence += batch.num_rows
     reader.close()

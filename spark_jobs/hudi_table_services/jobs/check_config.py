@@ -31,6 +31,7 @@ from hudi_table_services.storage.table_files import list_table
 from hudi_table_services.storage.table_store import find_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.metadata_table import used_definitions
+from hudi_table_services.tables.secondary_indexes import refused_secondary_index
 from hudi_table_services.tables.table import check_name
 
 _LOG = logging.getLogger(__name__)
@@ -123,6 +124,7 @@ def _facts(storage: Storage, config: TableConfig, request: CheckConfigRequest) -
         ),
         definitions_damage=damage,
         definitions_cure=cure,
+        refused_secondary_index="" if damage else refused_secondary_index(storage, config),
     )
 
 

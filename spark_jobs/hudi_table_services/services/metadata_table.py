@@ -7,6 +7,7 @@ from hudi_table_services.contract.metadata_table import MetadataTableReport, Reb
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.hudi_format.metadata_table.file_groups import RECORD_INDEX
 from hudi_table_services.options.metadata_table import resolve_metadata_table_options
+from hudi_table_services.planning.metadata_table.secondary_indexes import is_secondary_index
 from hudi_table_services.services.flags import add_preview, names_in, table_group
 from hudi_table_services.services.service import OptionalSparkScript, Service
 
@@ -23,6 +24,8 @@ examples:
     rebuild_metadata_table.py --base-path /data/flights
   Add a record index, which needs Spark:
     rebuild_metadata_table.py --base-path /data/flights --partitions record_index
+  Build a secondary index that the table defines, which needs Spark:
+    rebuild_metadata_table.py --base-path /data/flights --partitions secondary_index_city
   Drop an index, or the whole metadata table:
     rebuild_metadata_table.py --base-path /data/flights --drop column_stats
     rebuild_metadata_table.py --base-path /data/flights --drop all
@@ -35,7 +38,8 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "--partitions",
         type=names_in,
         metavar="NAMES",
-        help="partitions to build: files, column_stats, partition_stats, bloom_filters, record_index; default: those "
+        help="partitions to build: files, column_stats, partition_stats, bloom_filters, record_index, and "
+        "secondary indexes that the table defines (secondary_index_<name>); default: those "
         "that Hudi builds by default, and those that the table has",
     )
     group.add_argument(
@@ -56,14 +60,15 @@ def _rebuild(
 
 
 def _wants_spark(request: RebuildMetadataTableRequest) -> bool:
-    return RECORD_INDEX in request.partitions and not request.preview
+    needs_spark = any(name == RECORD_INDEX or is_secondary_index(name) for name in request.partitions)
+    return needs_spark and not request.preview
 
 
 REBUILD_METADATA_TABLE = OptionalSparkScript(
     file_name="rebuild_metadata_table.py",
     request_type=RebuildMetadataTableRequest,
     description="Build the metadata table of a Hudi table from the files of the table, or drop it. Only the record "
-    "index needs Spark.",
+    "index and secondary indexes need Spark.",
     examples=_EXAMPLES,
     add_flags=_add_flags,
     check_options=resolve_metadata_table_options,

@@ -9,7 +9,7 @@ from hudi_table_services.model.metadata_table import IndexDefinition
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.options.keys.writing import METADATA_ENABLE
-from hudi_table_services.planning.metadata_table.grouping import MAINTAINED
+from hudi_table_services.planning.metadata_table.grouping import is_maintained
 from hudi_table_services.storage.metadata_table import completeness
 from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
@@ -64,7 +64,7 @@ def _defines_columns(partitions: Collection[str], version: TableVersion) -> bool
 
 def unmaintained_indexes(config: TableConfig) -> tuple[str, ...]:
     """The indexes in the properties of a table that this release cannot update because of their kind."""
-    return tuple(name for name in config.metadata_partitions if name not in MAINTAINED)
+    return tuple(name for name in config.metadata_partitions if not is_maintained(name))
 
 
 def require_maintainable(config: TableConfig) -> None:

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_table_services.commits.metadata_table_building.new_partition import NewFiles
-from hudi_table_services.commits.metadata_table_building.new_record_index import _write_group
+from hudi_table_services.commits.metadata_table_building.new_record_index import write_group
 from hudi_table_services.contract.metadata_table import MetadataTableReport, RebuildMetadataTableRequest
 from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
 from hudi_table_services.hudi_format.metadata_table import index_definitions
@@ -132,9 +132,9 @@ def test_a_repeated_task_replaces_the_file_of_its_first_attempt() -> None:
     new = NewFiles(storage=storage, groups=(group,), instant_time=time, form=new_file_format(TableVersion.V9))
     location = RecordLocation(partition_path="a", file_id="f", instant_millis=1, is_plain_text=True)
     records = [MetadataRecord(key="k", record_type=RecordType.RECORD_INDEX, payload=location)]
-    first = _write_group(new, 0, records)
+    first = write_group(new, 0, records)
     path = f"{RECORD_INDEX}/record-index-0000-0_0-1-0_{time}.hfile"
     content = storage.read(path)
     storage.write(path, b"half")
-    assert _write_group(new, 0, records) == first
+    assert write_group(new, 0, records) == first
     assert storage.read(path) == content

@@ -9,12 +9,8 @@ import pyarrow as pa
 from hudi_table_services.commits.metadata_table.maintenance import facts_to_collect
 from hudi_table_services.execution.base_file_reader import keys_of, open_base_file
 from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts
-from hudi_table_services.execution.metadata_table.staged_keys import (
-    KeyStager,
-    KeyStaging,
-    StagedKeys,
-    stage_replaced_keys,
-)
+from hudi_table_services.execution.metadata_table.row_changes import stage_replaced_rows
+from hudi_table_services.execution.metadata_table.staged_keys import KeyStager, KeyStaging, StagedKeys
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_stat import CommitMetadata, WriteStat
@@ -55,7 +51,8 @@ def _staged(
         yield _staged_changes(storage, staging, stat, path)
     for path, ids in (content.partition_to_replace_file_ids or {}).items():
         for file_id in ids:
-            yield stage_replaced_keys(storage, staging, before[FileGroupId(path, file_id)])
+            replaced = before[FileGroupId(path, file_id)]
+            yield stage_replaced_rows(storage, staging, (), pa.schema([]), replaced).keys
 
 
 def _staged_changes(

@@ -8,6 +8,7 @@ from functools import partial
 from hudi_table_services.commits.metadata_table.key_logs import KeyChangesOfGroups
 from hudi_table_services.commits.metadata_table.new_file_groups import create_file_groups
 from hudi_table_services.commits.metadata_table.partitioned_key_logs import PartitionedKeyChanges
+from hudi_table_services.commits.metadata_table.secondary_logs import SecondaryKeyChanges
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import UnsupportedTableError
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
@@ -29,6 +30,7 @@ from hudi_table_services.storage.metadata_table.partition_slices import partitio
 from hudi_table_services.storage.parallel import map_in_parallel
 
 _LOG = logging.getLogger(__name__)
+_NO_CHANGES: Mapping[str, SecondaryKeyChanges] = {}
 
 ChangesByPartition = Mapping[str, Sequence[MetadataChange]]
 """Maps a partition of the metadata table to the changes of one instant."""
@@ -56,18 +58,20 @@ def prepare_delta_commit(
     instant_time: str,
     changes: ChangesByPartition,
     key_changes: KeyChangesOfGroups | PartitionedKeyChanges | None = None,
+    secondary: Mapping[str, SecondaryKeyChanges] = _NO_CHANGES,
 ) -> DeltaCommit:
     """Assign changes to the file groups that the metadata table has now.
 
     Args:
-        changes: changes of all partitions except the record index.
+        changes: changes of all partitions except the record index and secondary indexes.
         key_changes: changes of the record index; None if the metadata table has no record index.
+        secondary: maps the name of each changed secondary index to its changes.
 
     Raises:
         CorruptTableError: file groups of a partition are missing, or have ids of another kind of index.
         UnsupportedTableError: a partition has no file group.
     """
-    partitions = sorted({*changes, FILES, *([RECORD_INDEX] if key_changes is not None else [])})
+    partitions = sorted({*changes, *secondary, FILES, *([RECORD_INDEX] if key_changes is not None else [])})
     found = map_in_parallel(lambda partition: partition_slices(table, partition), partitions)
     slices = dict(zip(partitions, found, strict=True))
     grouped = [
@@ -83,6 +87,8 @@ def prepare_delta_commit(
         new = (FileSlice(file_group_id=group, base_instant_time=instant_time) for group in created)
         slices[RECORD_INDEX] = (*slices[RECORD_INDEX], *new)
         logs += key_changes.logs(form, slices[RECORD_INDEX])
+    for name, found_changes in secondary.items():
+        logs += found_changes.logs(form, len(slices[name]))
     return DeltaCommit(
         instant_time=instant_time, form=form, slices=slices, logs=tuple(logs), new_groups=created
     )

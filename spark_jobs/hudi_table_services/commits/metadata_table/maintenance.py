@@ -5,7 +5,7 @@ the first change that would make it stale.
 """
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from hudi_table_services.commits.metadata_table.delta_commit import (
@@ -20,6 +20,11 @@ from hudi_table_services.commits.metadata_table.partitioned_key_logs import (
     partitioned_key_staging,
 )
 from hudi_table_services.commits.metadata_table.records import changes_of_clean, changes_of_write
+from hudi_table_services.commits.metadata_table.secondary_logs import (
+    SecondaryKeyChanges,
+    secondary_key_changes,
+    secondary_stagings,
+)
 from hudi_table_services.commits.metadata_table.undo import (
     base_files_contain,
     find_delta_commit,
@@ -81,7 +86,9 @@ def write_change(table: TableAccess, pending: Instant, change: TableChange, lock
     if _make_room(metadata, pending, change):
         indexed = _indexed(table, metadata, change)
         keys = _key_changes(indexed, pending, change)
-        commit = prepare_delta_commit(metadata, pending.requested_time, _changes(indexed, change), keys)
+        secondary = _secondary_changes(indexed, change)
+        changes = _changes(indexed, change)
+        commit = prepare_delta_commit(metadata, pending.requested_time, changes, keys, secondary)
         write_delta_commit(metadata, commit)
     return True
 
@@ -121,7 +128,11 @@ def facts_to_collect(table: TableAccess, schema_json: str, staging_folder: str) 
     key_staging = None
     if RECORD_INDEX in metadata.partitions:
         key_staging = _key_staging(indexed, staging_folder)
-    return FactsToCollect(statistics_columns=indexed.column_names, key_staging=key_staging)
+    return FactsToCollect(
+        statistics_columns=indexed.column_names,
+        key_staging=key_staging,
+        secondary=secondary_stagings(indexed, schema_json, staging_folder),
+    )
 
 
 def require_usable(table: TableAccess) -> None:
@@ -285,6 +296,13 @@ def _key_changes(
         new_partition_groups=indexed.table.metadata.new_partition_groups,
         instant_millis=millis,
     )
+
+
+def _secondary_changes(indexed: IndexedTable, change: TableChange) -> Mapping[str, SecondaryKeyChanges]:
+    """Changes of secondary indexes by name; none for a clean."""
+    if not isinstance(change, NewFiles):
+        return {}
+    return secondary_key_changes(indexed, change.facts, change.metadata)
 
 
 def _changes(indexed: IndexedTable, change: TableChange) -> ChangesByPartition:

@@ -128,13 +128,14 @@ class BuildSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """Everything that a build without a record index writes.
+    """Everything that a build writes.
 
     Attributes:
         definition: definition of the index `column_stats`.
         statistics: of all base files, or of the live base files if only `partition_stats` is built.
         has_partition_stats: whether the table has the index `partition_stats` after the build.
         record_index: the record index, if the plan has one.
+        secondary: maps the names of the secondary indexes of the plan to the new indexes.
     """
 
     content: TableContent
@@ -144,12 +145,15 @@ class Contents:
     statistics: tuple[FileStatistics, ...] = ()
     has_partition_stats: bool = False
     record_index: NewPartition | None = None
+    secondary: Mapping[str, NewPartition] = field(default_factory=dict)
 
     def partition(self, name: str) -> NewPartition:
         """A partition to build, with its records. The number of file groups of a record index follows from its keys."""
         if name == RECORD_INDEX:
             assert self.record_index is not None  # noqa: S101 - `read_contents`
             return self.record_index
+        if name in self.secondary:
+            return self.secondary[name]
         writers = {
             FILES: records_writer(lambda: first_records(self.content.files)),
             COLUMN_STATS: records_writer(self._column_stats),

@@ -98,7 +98,7 @@ def _writer(
             storage=reader.storage,
             files=indexed,
             group_count=len(new.groups),
-            write_group=partial(_write_group, new),
+            write_group=partial(write_group, new),
             groups_of_partition=groups,
         ).write(spark)
 
@@ -125,13 +125,13 @@ def _empty_record_index(config: TableConfig, size: RecordIndexSize) -> NewPartit
     )
 
 
-def _write_group(new: NewFiles, number: int, records: Sequence[MetadataRecord]) -> WriteStat:
+def write_group(new: NewFiles, number: int, records: Sequence[MetadataRecord]) -> WriteStat:
     """Write the base file of a file group, in a task of Spark that Spark may repeat."""
     try:
         return _written(new, number, records)
     except ObjectExistsError:
         # An earlier attempt of the task wrote the same content; no other writer has the instant.
-        for stored in new.storage.list_folder(RECORD_INDEX).files:
+        for stored in new.storage.list_folder(new.groups[number].partition_path).files:
             if stored.name.startswith(f"{new.groups[number].file_id}_"):
                 new.storage.delete(stored.path)
         return _written(new, number, records)

@@ -15,12 +15,14 @@ from hudi_table_services.commits.metadata_table_building.new_record_index import
     new_partitioned_record_index,
     new_record_index,
 )
+from hudi_table_services.commits.metadata_table_building.new_secondary_index import new_secondary_index
 from hudi_table_services.commits.metadata_table_building.pending_writes import refuse_pending_writes
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFileReader
 from hudi_table_services.hudi_format.metadata_table.file_groups import PARTITION_STATS, RECORD_INDEX
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TimelineLayout
 from hudi_table_services.planning.metadata_table.build_plan import BuildPlan, MetadataTableState, plan_build
+from hudi_table_services.planning.metadata_table.secondary_indexes import is_secondary_index
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
 from hudi_table_services.storage.metadata_table.opened_table import open_metadata_table
@@ -78,6 +80,13 @@ def build_metadata_table(
         if settings.record_index_is_partitioned(definitions):
             build, size = new_partitioned_record_index, settings.partitioned_index
         index = build(content, config, reader, size)
+    secondary = {
+        name: new_secondary_index(
+            name, content, definitions, config.table_version, reader, settings.record_index
+        )
+        for name in plan.partitions
+        if is_secondary_index(name)
+    }
     contents = read_contents(
         content,
         reader,
@@ -86,10 +95,12 @@ def build_metadata_table(
         has_partition_stats=_has_partition_stats(config, plan),
         record_index=index,
     )
+    contents = replace(contents, secondary=secondary)
 
     def partition(name: str) -> NewPartition:
         new = contents.partition(name)
-        return new if name == RECORD_INDEX else replace(new, group_count=settings.group_count(name))
+        has_keys = name == RECORD_INDEX or is_secondary_index(name)
+        return new if has_keys else replace(new, group_count=settings.group_count(name))
 
     built = build_partitions(table, plan, content.timeline, partition, lock)
     return BuildResult(
@@ -108,6 +119,7 @@ def metadata_table_state(table: TableAccess, config: TableConfig) -> MetadataTab
         listed=config.metadata_partitions,
         being_built=config.inflight_metadata_partitions,
         can_grow=_can_grow(table, config),
+        defined=tuple(filter(is_secondary_index, read_index_definitions(table.storage))),
         lost=lost_partitions(table.storage),
     )
 

@@ -3,9 +3,13 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from hudi_table_services.execution.metadata_table.row_changes import (
+    SecondaryStaging,
+    StagedSecondaryKeys,
+)
 from hudi_table_services.execution.metadata_table.staged_keys import KeyStaging, StagedKeys
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.model.metadata_table import FileStatistics
+from hudi_table_services.model.metadata_table import FileStatistics, SecondaryIndex
 from hudi_table_services.storage.stores.paths import join_path
 
 
@@ -16,10 +20,12 @@ class FactsToCollect:
     Attributes:
         statistics_columns: columns whose statistics the tasks collect; a dotted path for a member of a struct.
         key_staging: where the tasks stage new and deleted keys; None if the table has no record index.
+        secondary: where the tasks stage changed entries of secondary indexes.
     """
 
     statistics_columns: tuple[str, ...] = ()
     key_staging: KeyStaging | None = None
+    secondary: tuple[SecondaryStaging, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +35,14 @@ class CollectedFacts:
     Attributes:
         statistics: path of a file → its statistics. Statistics of other files are read from their footers.
         keys: new and deleted keys of the file groups that have any; None if the tasks collected no keys.
+        secondary: changed entries of secondary indexes. A clustering changes none.
+        collected_indexes: the secondary indexes whose changes the tasks collected.
     """
 
     statistics: Mapping[str, FileStatistics] = field(default_factory=dict)
     keys: tuple[StagedKeys, ...] | None = None
+    secondary: tuple[StagedSecondaryKeys, ...] = ()
+    collected_indexes: tuple[SecondaryIndex, ...] = ()
 
     @classmethod
     def of(
@@ -40,6 +50,7 @@ class CollectedFacts:
         wanted: FactsToCollect,
         statistics: Iterable[FileStatistics | None],
         keys: Iterable[StagedKeys | None],
+        secondary: Iterable[StagedSecondaryKeys] = (),
     ) -> "CollectedFacts":
         """The facts in the results of tasks.
 
@@ -50,6 +61,8 @@ class CollectedFacts:
         return cls(
             statistics={join_path(each.partition_path, each.file_name): each for each in found},
             keys=None if wanted.key_staging is None else tuple(each for each in keys if each is not None),
+            secondary=tuple(secondary),
+            collected_indexes=tuple(each.index for each in wanted.secondary),
         )
 
     def only(self, file_groups: Collection[FileGroupId]) -> "CollectedFacts":

@@ -10,7 +10,7 @@ The job deletes the staging folder with all files at its end; `KeyStager` delete
 """
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -21,10 +21,10 @@ import pyarrow as pa
 from pyarrow import ipc
 
 from hudi_table_services.errors import HudiTableServiceError
-from hudi_table_services.execution.base_file_reader import keys_of, open_base_file
 from hudi_table_services.execution.base_file_writer import RECORD_KEY, utf8_buffers
+from hudi_table_services.execution.numpy_types import Integers
 from hudi_table_services.hudi_format.metadata_table.key_groups import file_groups_of
-from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.storage.stores.storage import Storage
 
 DELETED_COLUMN = "deleted"
@@ -33,23 +33,30 @@ _COMPRESSION = "lz4"
 _BUFFERED_BYTES = 16 << 20
 
 
+def groups_of_keys(keys: pa.StringArray, group_count: int) -> Integers:
+    """Number of the file group of the record index for each key."""
+    return file_groups_of(*utf8_buffers(keys), group_count)
+
+
 @dataclass(frozen=True, slots=True)
 class KeyStaging:
-    """How the tasks of a commit stage record keys.
+    """How the tasks of a commit stage keys of an index.
 
     Attributes:
         folder: staging folder of the job, which must exist until the commit is complete.
-        group_count: number of file groups of the record index, at least 1. In a partitioned record index: number of
-            file groups of most partitions of the table.
+        group_count: number of file groups of the index, at least 1. In a partitioned record index: number of file
+            groups of most partitions of the table.
         other_counts: in a partitioned record index, the partitions of the table with another number of file groups.
+        groups: the rule that assigns keys to file groups. Tasks receive this picklable function.
     """
 
     folder: str
     group_count: int
     other_counts: Mapping[str, int] = field(default_factory=dict)
+    groups: Callable[[pa.StringArray, int], Integers] = groups_of_keys
 
     def group_count_of(self, partition_path: str) -> int:
-        """Number of file groups of the record index among which the keys of a partition of the table are divided."""
+        """Number of file groups of the index among which the keys of a partition of the table are divided."""
         return self.other_counts.get(partition_path, self.group_count)
 
 
@@ -163,7 +170,7 @@ class KeyStager:
         self._pending, self._pending_bytes = [], 0
         writer = self._writer or self._open(self._staging)
         for batch in rows:
-            for group, part in _divided(batch, self._group_count):
+            for group, part in _divided(batch, self._staging.groups, self._group_count):
                 writer.write_batch(part)
                 self._batch_groups.append(group)
 
@@ -175,26 +182,11 @@ class KeyStager:
         return self._writer
 
 
-def stage_replaced_keys(storage: Storage, staging: KeyStaging, replaced: FileSlice) -> StagedKeys | None:
-    """Stage all keys of the base file of a replaced file group as deleted, on an executor.
-
-    `KeyChanges` leaves out the deletions of keys that the same commit writes again.
-    """
-    path = replaced.base_file_path
-    if replaced.base_file is None or path is None:
-        return None
-    with (
-        open_base_file(storage, path, replaced.base_file.size_bytes) as file,
-        KeyStager(storage, staging, replaced.file_group_id) as stager,
-    ):
-        for keys in keys_of(file):
-            stager.add_deleted(keys)
-        return stager.close()
-
-
-def _divided(batch: pa.RecordBatch, group_count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield the keys of each file group of the record index, in their order."""
-    groups = file_groups_of(*utf8_buffers(batch.column(0)), group_count)
+def _divided(
+    batch: pa.RecordBatch, groups_of: Callable[[pa.StringArray, int], Integers], group_count: int
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield the keys of each file group of the index, in their order."""
+    groups = groups_of(batch.column(0), group_count)
     order = np.argsort(groups, kind="stable")
     rows, groups = batch.take(pa.array(order)), groups[order]
     starts = np.flatnonzero(np.diff(groups, prepend=-1))

@@ -4,16 +4,16 @@ The peak memory consists of the incoming rows of one file group and a bounded nu
 file's size. As in HoodieMergeHandle (Hudi 1.2), unchanged rows keep their commit time and sequence number.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_table_services.execution.numpy_types import Flags, Integers
-from hudi_table_services.execution.staging import BASE_ROW_COLUMN, CHANGE_COLUMN, KEY_COLUMN
+from hudi_table_services.execution.staging import BASE_ROW_COLUMN, CHANGE_COLUMN
 
 
 class Change(IntEnum):
@@ -45,6 +45,21 @@ class MergeCounts:
     """Incoming rows that were dropped because the base row has a larger ordering value."""
 
 
+class RowWatcher(Protocol):
+    """Learns which stored rows a merge changes. Tables have the columns `columns`."""
+
+    columns: tuple[str, ...]
+
+    def inserted(self, rows: pa.Table) -> None:
+        """Called with rows that stay in this file group, but have the flag `DELETED_ELSEWHERE`."""
+
+    def deleted(self, rows: pa.Table) -> None:
+        """Called with the stored rows that the merge deletes."""
+
+    def updated(self, before: pa.Table, after: pa.Table) -> None:
+        """Called with the stored rows that the merge replaces, and with the new rows in the same order."""
+
+
 class Merger:
     """Applies the changes of one file group to the batches of its base file.
 
@@ -52,16 +67,14 @@ class Merger:
         changes: incoming rows with `BASE_ROW_COLUMN` (row number in the base file), `CHANGE_COLUMN`, the user's
             columns and the three meta columns, sorted by base row.
         ordering_fields: columns to compare, first to last, if event time decides; empty if incoming rows always win.
-        deleted: called with the keys of the rows of each batch that the merge deletes.
-        kept: called with the keys that stay in this file group, but have the flag `DELETED_ELSEWHERE`.
+        watcher: called with the rows of each batch that the merge changes.
     """
 
     def __init__(
         self,
         changes: pa.Table,
         ordering_fields: tuple[str, ...],
-        deleted: Callable[[pa.ChunkedArray], None] | None = None,
-        kept: Callable[[pa.ChunkedArray], None] | None = None,
+        watcher: RowWatcher | None = None,
     ) -> None:
         self._rows = changes.drop_columns([BASE_ROW_COLUMN, CHANGE_COLUMN])
         self._base_rows = changes[BASE_ROW_COLUMN].to_numpy()
@@ -69,8 +82,7 @@ class Merger:
         self._kinds = without_flag(flagged)
         self._is_deleted_elsewhere = flagged != self._kinds
         self._ordering_fields = ordering_fields
-        self._deleted = deleted
-        self._kept = kept
+        self._watcher = watcher
         self._position = 0
         self.counts = MergeCounts()
 
@@ -89,9 +101,9 @@ class Merger:
         deletes = wins & (kinds != Change.UPDATE)
         self.counts.updated += int(updates.sum())
         self.counts.deleted += int(deletes.sum())
-        keys = base[KEY_COLUMN]
-        _report(self._deleted, keys, hit_rows[deletes])
-        _report(self._kept, keys, hit_rows[self._is_deleted_elsewhere[low:high] & ~deletes])
+        if self._watcher is not None:
+            kept = self._is_deleted_elsewhere[low:high] & ~deletes
+            _Hits(base, incoming, hit_rows, self._watcher).report(updates, deletes, kept)
         return _replaced(base, incoming, hit_rows, updates, deletes)
 
     def _wins(self, base: pa.Table, hit_rows: Integers, incoming: pa.Table) -> Flags:
@@ -108,9 +120,34 @@ class Merger:
         return ~loses
 
 
-def _report(receive: Callable[[pa.ChunkedArray], None] | None, keys: pa.ChunkedArray, rows: Integers) -> None:
-    if receive is not None and len(rows):
-        receive(keys.take(pa.array(rows)))
+@dataclass(frozen=True, slots=True)
+class _Hits:
+    """Stored rows of a batch and the incoming rows with the same keys.
+
+    Attributes:
+        hit_rows: for each incoming row, the number of the stored row in the batch.
+    """
+
+    base: pa.Table
+    incoming: pa.Table
+    hit_rows: Integers
+    watcher: RowWatcher
+
+    def report(self, updates: Flags, deletes: Flags, kept: Flags) -> None:
+        """Tell the watcher about the rows that these masks of the incoming rows select."""
+        if deletes.any():
+            self.watcher.deleted(self._stored(deletes))
+        if updates.any():
+            self.watcher.updated(self._stored(updates), self._new(updates))
+        if kept.any():
+            self.watcher.inserted(self._stored(kept & ~updates))
+            self.watcher.inserted(self._new(kept & updates))
+
+    def _stored(self, mask: Flags) -> pa.Table:
+        return self.base.select(self.watcher.columns).take(pa.array(self.hit_rows[mask]))
+
+    def _new(self, mask: Flags) -> pa.Table:
+        return self.incoming.select(self.watcher.columns).filter(pa.array(mask))
 
 
 def compare_ordering(incoming: pa.ChunkedArray, stored: pa.ChunkedArray) -> tuple[Flags, Flags]:

@@ -33,6 +33,7 @@ from hudi_table_services.tables.metadata_table import (
     require_maintainable,
     used_definitions,
 )
+from hudi_table_services.tables.secondary_indexes import require_updatable_secondary_indexes
 from hudi_table_services.tables.table import TableAccess
 
 _EXAMPLES = 20
@@ -104,6 +105,7 @@ def _refusal(table: TableAccess) -> str:
     try:
         require_maintainable(table.config)
         require_definitions(table.storage, table.config.metadata_partitions, table.config.table_version)
+        require_updatable_secondary_indexes(table.storage, table.config)
     except (UnsupportedTableError, CorruptTableError) as error:
         return f"{error.message} {error.hint}".strip()
     return ""

@@ -27,6 +27,7 @@ from hudi_table_services.planning.metadata_table.build_plan import (
     plan_build,
 )
 from hudi_table_services.planning.metadata_table.indexed_columns import indexed_columns
+from hudi_table_services.planning.metadata_table.secondary_indexes import is_secondary_index
 from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.metadata_content import TableContent, load_content
@@ -95,9 +96,13 @@ def _facts(
         live_files=sum(len(slices) for slices in content.live_slices.values()),
         data_partitions=len(content.files),
         indexed_columns=columns,
-        rows_of_a_file=_mean_rows(reader, sample) if RECORD_INDEX in plan.partitions else 0.0,
+        rows_of_a_file=_mean_rows(reader, sample) if any(map(_has_keys, plan.partitions)) else 0.0,
         bloom_bytes_of_a_file=_mean_bloom(reader, sample) if BLOOM_FILTERS in plan.partitions else 0.0,
     )
+
+
+def _has_keys(name: str) -> bool:
+    return name == RECORD_INDEX or is_secondary_index(name)
 
 
 def _mean_rows(reader: DataFileReader, sample: Sequence[DataFile]) -> float:
@@ -115,7 +120,7 @@ def _expected(
     if name == RECORD_INDEX and is_partitioned:
         rows_of_a_partition = int(rows / max(1, facts.data_partitions))
         groups = facts.data_partitions * settings.partitioned_index.group_count(rows_of_a_partition)
-    elif name == RECORD_INDEX:
+    elif _has_keys(name):
         groups = settings.record_index.group_count(int(rows))
     else:
         groups = settings.group_count(name)

@@ -12,7 +12,7 @@ from hudi_table_services.execution.file_groups import (
     write_file_group,
 )
 from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts, FactsToCollect
-from hudi_table_services.execution.metadata_table.staged_keys import StagedKeys, stage_replaced_keys
+from hudi_table_services.execution.metadata_table.row_changes import StagedRowChanges, stage_replaced_rows
 from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
 from hudi_table_services.execution.writing.task_assignment import assign_tasks
@@ -48,6 +48,7 @@ def write_job(
         ordering_fields=settings.merge_fields,
         statistics_columns=wanted.statistics_columns,
         key_staging=wanted.key_staging,
+        secondary=wanted.secondary,
     )
 
 
@@ -74,30 +75,37 @@ def collected_facts(
     spark: "SparkSession",
     storage: Storage,
     wanted: FactsToCollect,
+    settings: WriteSettings,
     written: Sequence[WrittenFileGroup],
     replaced: Sequence[FileSlice],
 ) -> CollectedFacts:
     """Facts about the files of a write for the metadata table.
 
     Args:
-        replaced: newest slices of the file groups that the write replaces. The record index forgets their keys, except
-            those that the write adds again.
+        replaced: newest slices of the file groups that the write replaces. The record index and secondary indexes lose
+            their keys, except those that the write adds again.
 
     Raises:
         HudiTableServiceError: see `run_tasks`.
     """
-    staged = [each.keys for each in written]
-    staging = wanted.key_staging
-    if staging is not None and replaced:
+    staged = [StagedRowChanges(each.keys, each.secondary) for each in written]
+    staging, secondary = wanted.key_staging, wanted.secondary
+    if (staging is not None or secondary) and replaced:
+        data_schema = arrow_schema(settings.writer_schema, with_meta_fields=False)
         staged += run_tasks(
             spark,
             replaced,
-            lambda file_slice: stage_replaced_keys(storage, staging, file_slice),
+            lambda file_slice: stage_replaced_rows(storage, staging, secondary, data_schema, file_slice),
             description=f"Read the keys of {counted(len(replaced), 'replaced file group')}",
             weights=[file_slice.size_bytes + BYTES_OF_A_FILE for file_slice in replaced],
             measure=_key_counts,
         )
-    return CollectedFacts.of(wanted, [each.statistics for each in written], staged)
+    return CollectedFacts.of(
+        wanted,
+        [each.statistics for each in written],
+        [each.keys for each in staged],
+        [entry for each in staged for entry in each.secondary],
+    )
 
 
 def replaced_slices(
@@ -116,5 +124,5 @@ def replaced_slices(
     )
 
 
-def _key_counts(staged: StagedKeys | None) -> tuple[int, int]:
-    return (staged.deleted_count, staged.size_bytes) if staged is not None else (0, 0)
+def _key_counts(staged: StagedRowChanges) -> tuple[int, int]:
+    return staged.deleted_count, staged.size_bytes

@@ -345,7 +345,7 @@ class _UpsertJob:
                 job = write_job(self._storage, attempt.instant_time, table.config, settings, wanted)
                 written = write_batch(self._spark, job, placed, plan, table.config.table_name)
                 gone = replaced_slices(placed.snapshot, replaced)
-                facts = collected_facts(self._spark, self._storage, wanted, written, gone)
+                facts = collected_facts(self._spark, self._storage, wanted, settings, written, gone)
             metadata = commit_metadata([w.stat for w in written], settings.operation, extra, replaced)
             with self._watch.phase("commit"):
                 instant = attempt.complete(metadata, check, facts)
@@ -377,7 +377,7 @@ class _UpsertJob:
             attempt.start(metadata)
             wanted = facts_to_collect(table, extra[SCHEMA_KEY], staging.folder)
             gone = replaced_slices(snapshot, replaced)
-            facts = collected_facts(self._spark, self._storage, wanted, [], gone)
+            facts = collected_facts(self._spark, self._storage, wanted, settings, [], gone)
             instant = attempt.complete(metadata, facts=facts)
             self._report.warn(*attempt.warnings)
         return self._report.partitions_deleted(snapshot, replaced, instant)

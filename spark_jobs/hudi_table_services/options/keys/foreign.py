@@ -122,6 +122,7 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.metadata.record.level.index.*",
             "hoodie.metadata.global.record.level.index.*",
             "hoodie.metadata.bloom.filter.*",
+            "hoodie.metadata.secondary.index.*",
         ),
         *ignored(
             "jobs write, compact, clean and archive the metadata table as Hudi does by default",

@@ -16,7 +16,7 @@ from hudi_table_services.options.keys.metadata_table import (
 )
 from hudi_table_services.options.keys.writing import INDEX_TYPE, METADATA_ENABLE
 from hudi_table_services.planning.config_check.settings import Problem, Settings, config_rule
-from hudi_table_services.planning.metadata_table.grouping import MAINTAINED
+from hudi_table_services.planning.metadata_table.grouping import is_maintained
 
 _METADATA, _COMPACT, _MAX = METADATA_ENABLE.key, COMPACT_DELTA_COMMITS.key, MAX_COMMITS.key
 _PARTITIONS = "hoodie.table.metadata.partitions"
@@ -62,7 +62,7 @@ def _metadata_table_stale(settings: Settings) -> Iterator[Problem]:
             cure=f"Wait until the index is built. If its writer is dead, run {_REBUILD} --drop {name}.",
         )
     for name in _indexes(settings):
-        if name not in MAINTAINED:
+        if not is_maintained(name):
             yield Problem(
                 properties=(_PARTITIONS,),
                 reason=f"Jobs cannot update the index {name}, which is in the metadata table, so they reject the "
@@ -70,6 +70,12 @@ def _metadata_table_stale(settings: Settings) -> Iterator[Problem]:
                 cure=f"Run {_REBUILD} --drop {name} once, and switch the index off in Hudi's writers; otherwise the "
                 "next write of Hudi builds the index again.",
             )
+    if settings.table.refused_secondary_index:
+        yield Problem(
+            properties=(_PARTITIONS,),
+            reason=settings.table.refused_secondary_index,
+            cure=f"Follow the advice, or run {_REBUILD} --drop with the name of the index.",
+        )
 
 
 @config_rule(

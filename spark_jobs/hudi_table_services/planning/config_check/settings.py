@@ -19,6 +19,7 @@ class TableFacts:
             files.
         partitions: partition paths; None if unknown.
         has_partitioned_record_index: whether the record index has file groups for each partition of the table.
+        refused_secondary_index: why jobs cannot update a secondary index; empty if they can update all.
         definitions_damage: why the definitions of the indexes cannot be read, with the name of the file; empty if they
             can be read, or if jobs do not need them.
         definitions_cure: what to do about the damage.
@@ -29,6 +30,7 @@ class TableFacts:
     pending_plans: Mapping[str, frozenset[str]] = field(default_factory=dict)
     partitions: tuple[str, ...] | None = None
     has_partitioned_record_index: bool = False
+    refused_secondary_index: str = ""
     definitions_damage: str = ""
     definitions_cure: str = ""
 

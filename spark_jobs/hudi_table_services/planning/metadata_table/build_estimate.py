@@ -7,14 +7,13 @@ from hudi_table_services.hudi_format.metadata_table.file_groups import (
     COLUMN_STATS,
     FILES,
     PARTITION_STATS,
-    RECORD_INDEX,
 )
 
 # Measured on tables of real Hudi: schema, trailer and bloom filter of a base file, and records after compression.
 _BYTES_OF_A_BASE_FILE = 7_000
 _BYTES_OF_A_LISTED_FILE = 25
 _BYTES_OF_STATISTICS = 60
-_BYTES_OF_A_KEY = 25
+_BYTES_OF_A_KEY = 25  # of a record index; entries of a secondary index have about the same size
 # The text of a bloom filter is base64, of which compression removes a quarter.
 _COMPRESSED_BLOOM = 0.75
 
@@ -50,7 +49,7 @@ def estimate_partition(name: str, file_groups: int, facts: BuildFacts) -> Estima
     """Estimate one partition of a new metadata table.
 
     Args:
-        name: a partition of `build_plan.BUILD_ORDER`.
+        name: a partition of `build_plan.BUILD_ORDER`, or a secondary index.
     """
     match name:
         case _ if name == FILES:
@@ -65,7 +64,6 @@ def estimate_partition(name: str, file_groups: int, facts: BuildFacts) -> Estima
             records = facts.base_files
             content = int(records * facts.bloom_bytes_of_a_file * _COMPRESSED_BLOOM)
         case _:
-            assert name == RECORD_INDEX  # noqa: S101 - the only other partition
             records = int(facts.live_files * facts.rows_of_a_file)
             content = records * _BYTES_OF_A_KEY
     return Estimate(records, content + file_groups * _BYTES_OF_A_BASE_FILE)

@@ -16,9 +16,10 @@ from hudi_table_services.hudi_format.metadata_table.file_groups import (
     RECORD_INDEX,
 )
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.planning.metadata_table.secondary_indexes import is_secondary_index
 
 BUILD_ORDER = (FILES, COLUMN_STATS, PARTITION_STATS, BLOOM_FILTERS, RECORD_INDEX)
-"""The partitions that this project builds, in the order in which it builds them."""
+"""The partitions that this project builds, in the order in which it builds them. Secondary indexes follow them."""
 
 _GROUP_COUNTS = {FILES: 1, COLUMN_STATS: 2, PARTITION_STATS: 1, BLOOM_FILTERS: 4}
 _RECORD_INDEX_ENTRY_BYTES = 48
@@ -37,6 +38,7 @@ class MetadataTableState:
             partition is the first instant of the timeline of the metadata table. Readers treat the files of archived
             instants as completed only if these instants are older than the first instant. So no partition can be added
             after the archival of the metadata table's first instants.
+        defined: secondary indexes that the table defines, whether its metadata table contains them or not.
         lost: partitions that a dead build has dropped and not built again.
     """
 
@@ -45,6 +47,7 @@ class MetadataTableState:
     listed: tuple[str, ...] = ()
     being_built: tuple[str, ...] = ()
     can_grow: bool = True
+    defined: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
 
 
@@ -87,25 +90,28 @@ def plan_build(state: MetadataTableState, wanted: Collection[str] = ()) -> Build
     is_whole = FILES in names or FILES not in state.listed or not state.can_grow
     names |= {FILES, *state.listed} if is_whole else set()
     names |= _companions(names, state.listed)
-    _refuse_unsupported(names)
-    return BuildPlan(tuple(name for name in BUILD_ORDER if name in names), is_whole)
+    _refuse_unsupported(names, state.defined)
+    return BuildPlan(_in_build_order(names), is_whole)
 
 
 def dropped_with(names: Iterable[str], listed: Collection[str]) -> tuple[str, ...]:
     """The partitions that are dropped together: without `column_stats`, `partition_stats` cannot be kept up to date.
 
-    Without `files`, Hudi builds the whole metadata table again.
+    Without `files`, Hudi builds the whole metadata table again. Without `record_index`, a query cannot use secondary
+    indexes.
     """
     dropped = set(names)
     if FILES in dropped:
         dropped |= set(listed)
     if COLUMN_STATS in dropped and PARTITION_STATS in listed:
         dropped.add(PARTITION_STATS)
+    if RECORD_INDEX in dropped:
+        dropped |= set(filter(is_secondary_index, listed))
     return tuple(sorted(dropped))
 
 
 def group_count(partition: str) -> int:
-    """Number of file groups of a new partition, for all partitions but the record index."""
+    """Number of file groups of a new partition, for all partitions but the record index and secondary indexes."""
     return _GROUP_COUNTS[partition]
 
 
@@ -151,7 +157,14 @@ def _companions(names: Collection[str], listed: Collection[str]) -> set[str]:
         found.add(PARTITION_STATS)
     if PARTITION_STATS in names and COLUMN_STATS not in listed:
         found.add(COLUMN_STATS)
+    if RECORD_INDEX not in listed and any(map(is_secondary_index, names)):
+        found.add(RECORD_INDEX)
     return found
+
+
+def _in_build_order(names: Collection[str]) -> tuple[str, ...]:
+    fixed = tuple(name for name in BUILD_ORDER if name in names)
+    return (*fixed, *sorted(filter(is_secondary_index, names)))
 
 
 def _refuse_partitions_being_built(state: MetadataTableState) -> None:
@@ -164,11 +177,17 @@ def _refuse_partitions_being_built(state: MetadataTableState) -> None:
 
 
 def _refuse_impossible(state: MetadataTableState, wanted: Collection[str]) -> None:
-    unknown = sorted(set(wanted) - set(BUILD_ORDER))
+    undefined = sorted(name for name in wanted if is_secondary_index(name) and name not in state.defined)
+    if undefined:
+        raise InvalidRequestError(
+            f"The table does not define the index {undefined[0]!r}.",
+            hint="Define it with Hudi: CREATE INDEX <name> ON <table> (<column>).",
+        )
+    unknown = sorted(set(wanted) - {*BUILD_ORDER, *state.defined})
     if unknown:
         raise InvalidRequestError(
             f"This release cannot build {unknown[0]!r} of the metadata table.",
-            hint=f"Partitions that can be built: {', '.join(BUILD_ORDER)}.",
+            hint=f"Partitions that can be built: {', '.join((*BUILD_ORDER, *state.defined))}.",
         )
     if PARTITION_STATS not in wanted:
         return
@@ -178,8 +197,8 @@ def _refuse_impossible(state: MetadataTableState, wanted: Collection[str]) -> No
         raise InvalidRequestError(f"The table has no partition fields, so it has no {PARTITION_STATS}.")
 
 
-def _refuse_unsupported(names: Collection[str]) -> None:
-    unsupported = sorted(set(names) - set(BUILD_ORDER))
+def _refuse_unsupported(names: Collection[str], defined: Collection[str]) -> None:
+    unsupported = sorted(set(names) - {*BUILD_ORDER, *defined})
     if unsupported:
         raise UnsupportedTableError(
             f"The metadata table has the partition {unsupported[0]!r}. This build has to delete the whole metadata "

@@ -7,6 +7,7 @@ from hudi_table_services.hudi_format.metadata_table import file_groups
 from hudi_table_services.hudi_format.metadata_table.keys import file_group_of
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.metadata_table import DeletedKey, GroupChange, MetadataChange, MetadataRecord
+from hudi_table_services.planning.metadata_table.secondary_indexes import is_secondary_index
 
 MAINTAINED = frozenset(
     {
@@ -17,7 +18,12 @@ MAINTAINED = frozenset(
         file_groups.RECORD_INDEX,
     }
 )
-"""The partitions of the metadata table that this project can keep up to date."""
+"""The partitions of the metadata table that this project can keep up to date, besides secondary indexes."""
+
+
+def is_maintained(partition: str) -> bool:
+    """Whether this project can keep a partition of the metadata table up to date, because of its kind."""
+    return partition in MAINTAINED or is_secondary_index(partition)
 
 
 def group_number(change: MetadataChange, group_count: int) -> int:

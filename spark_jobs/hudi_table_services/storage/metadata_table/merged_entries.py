@@ -1,11 +1,11 @@
 """Entries of the base file that replaces a file slice of a metadata table."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 
 from hudi_table_services.hudi_format.hfile.cells import Entry
-from hudi_table_services.hudi_format.metadata_table.file_groups import RECORD_INDEX
+from hudi_table_services.hudi_format.metadata_table.file_groups import RECORD_INDEX, SECONDARY_INDEX_PREFIX
 from hudi_table_services.hudi_format.metadata_table.raw_records import (
     begins_with_meta_fields,
     meta_fields,
@@ -20,6 +20,7 @@ from hudi_table_services.storage.metadata_table.group_files import named
 from hudi_table_services.storage.metadata_table.log_changes import LogChanges
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
+from hudi_table_services.storage.metadata_table.record_merging import without_deletions
 
 
 def merged_entries(
@@ -27,8 +28,8 @@ def merged_entries(
 ) -> Iterator[Entry]:
     """Yield the merged entries of a slice in the order of their keys.
 
-    The records of a record index, which can be millions, are copied without being decoded: they contain no mark of a
-    deletion, and the newest record of a key replaces all earlier ones.
+    The records of a record index or a secondary index, which can be millions, are copied without being decoded: in base
+    files they contain no mark of a deletion, and the newest record of a key replaces all earlier ones.
 
     Args:
         reader: reader of the partition of the slice.
@@ -41,7 +42,9 @@ def merged_entries(
     """
     changes = reader.changes_of(file_slice)
     codec = RecordFormat(schema)
-    if file_slice.file_group_id.partition_path == RECORD_INDEX and begins_with_meta_fields(schema):
+    partition = file_slice.file_group_id.partition_path
+    has_whole_records = partition == RECORD_INDEX or partition.startswith(SECONDARY_INDEX_PREFIX)
+    if has_whole_records and begins_with_meta_fields(schema):
         with _base_entries(table, file_slice, schema) as entries:
             if entries is not None:
                 yield from _copied(entries, changes, codec, file_name)
@@ -72,14 +75,18 @@ def _copied(
     start = meta_fields(file_name)
     changed = iter(sorted(changes.by_key))
     following = next(changed, None)
+    is_live = _liveness(codec)
 
     def new(key: bytes) -> Iterator[Entry]:
         change = changes.by_key[key]
         if change.updates and change.updates[-1][0].record_format.schema == codec.schema:
-            yield key, with_meta_fields(change.updates[-1][1], start)
+            value = change.updates[-1][1]
+            if is_live((key, value)):
+                yield key, with_meta_fields(value, start)
             return
         record = change.applied(key, None)
-        yield from _encoded(() if record is None else (record,), codec, file_name)
+        live = None if record is None else without_deletions(record)
+        yield from _encoded(() if live is None else (live,), codec, file_name)
 
     for key, value in base:
         while following is not None and following < key:
@@ -92,3 +99,20 @@ def _copied(
             yield key, with_meta_fields(value, start)
     for key in chain(() if following is None else (following,), changed):
         yield from new(key)
+
+
+def _liveness(codec: RecordFormat) -> Callable[[Entry], bool]:
+    """Return a function that tells whether an entry is not marked as deleted. Equal values are decoded once.
+
+    Records do not contain their keys, so few values occur.
+    """
+    live: set[bytes] = set()
+
+    def is_live(entry: Entry) -> bool:
+        if entry[1] not in live:
+            if without_deletions(codec.decode(entry)) is None:
+                return False
+            live.add(entry[1])
+        return True
+
+    return is_live

@@ -9,21 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_table_services.errors import ObjectNotFoundError
-from hudi_table_services.execution.base_file_reader import KEPT_META_COLUMNS
-from hudi_table_services.execution.base_file_writer import BaseFileSpec, BaseFileWriter, BloomSettings
 from hudi_table_services.execution.metadata_table import staged_keys
 from hudi_table_services.execution.metadata_table.key_changes import KeyChanges, StagedKeysReader
 from hudi_table_services.execution.metadata_table.staged_keys import (
     KeyStager,
     KeyStaging,
     StagedKeys,
-    stage_replaced_keys,
 )
-from hudi_table_services.execution.parquet_format import ParquetFormat
-from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.metadata_table.keys import file_group_of
-from hudi_table_services.model.data_file import BaseFile
-from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 
@@ -144,33 +138,6 @@ def test_only_files_within_the_limit_are_kept_in_memory(storage: Storage) -> Non
     assert joined(kept, 1) == ({"a": "f"}, set())
     with pytest.raises(ObjectNotFoundError):
         not_kept.changes(0, 1)
-
-
-def test_all_keys_of_a_replaced_file_group_are_deleted_but_those_that_were_written_again(
-    storage: Storage,
-) -> None:
-    keys = ["a", "b", "c"]
-    base_file = BaseFile(file_id="old", write_token="0-0-0", instant_time="20260101000000000")
-    spec = BaseFileSpec(
-        base_file=base_file,
-        partition_path="p",
-        expected_rows=3,
-        data_schema=pa.schema([]),
-        avro_schema_json="{}",
-        marker_kind=MarkerKind.CREATE,
-    )
-    with BaseFileWriter(storage, spec, ParquetFormat(), BloomSettings()) as writer:
-        writer.write(pa.table(dict.fromkeys(KEPT_META_COLUMNS, keys)))
-    replaced = FileSlice(
-        file_group_id=group_id("old"), base_instant_time=base_file.instant_time, base_file=base_file
-    )
-    staged = stage_replaced_keys(storage, KeyStaging(FOLDER, 3), replaced)
-    assert staged is not None
-    assert (staged.new_count, staged.deleted_count) == (0, 3)
-    again = stage(storage, "new", [["b"]], [])
-    assert joined(StagedKeysReader(storage, [staged, *again]), 3) == ({"b": "new"}, {"a", "c"})
-    without_file = FileSlice(file_group_id=group_id("old"), base_instant_time=base_file.instant_time)
-    assert stage_replaced_keys(storage, KeyStaging(FOLDER, 3), without_file) is None
 
 
 def test_many_keys_are_written_in_batches_of_bounded_size_and_travel_as_a_few_bytes(

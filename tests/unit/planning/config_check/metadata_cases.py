@@ -64,7 +64,14 @@ METADATA_CASES: Cases = {
     ),
     "metadata-table-stale": (
         [
-            found("error", "--drop secondary_index_city", f"table: {LISTED}", table=table(SECONDARY)),
+            found(
+                "error",
+                "no definition of secondary_index_city",
+                f"table: {LISTED}",
+                table=table(
+                    SECONDARY, refused_secondary_index="The table has no definition of secondary_index_city."
+                ),
+            ),
             found(
                 "error", "--drop expr_index_day", table=table({**METADATA, LISTED: "files,expr_index_day"})
             ),
@@ -79,8 +86,9 @@ METADATA_CASES: Cases = {
                 table=table({**V9, LISTED: "bloom_filters,column_stats,files,partition_stats"}),
                 options={"hoodie.metadata.enable": "true"},
             ),
-            Case(table=table(SECONDARY), options=OFF),
-            Case(table=table(SECONDARY), facts=HUDI),
+            Case(table=table(SECONDARY)),
+            Case(table=table(SECONDARY, refused_secondary_index="no"), options=OFF),
+            Case(table=table(SECONDARY, refused_secondary_index="no"), facts=HUDI),
         ],
     ),
     "index-definitions-damaged": (

@@ -1,5 +1,7 @@
 """What a build of a metadata table writes: partitions, columns with statistics, numbers of file groups."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,6 +87,43 @@ def test_a_plan_has_all_that_the_metadata_table_needs(
         assert PARTITION_STATS in names or PARTITION_STATS not in listed
     if not wanted:
         assert names >= set(default_partitions(version, is_partitioned=is_partitioned))
+
+
+CITY, NAMES_INDEX = "secondary_index_city", "secondary_index_names"
+
+
+def with_definitions(*listed: str, **fields: bool) -> MetadataTableState:
+    return replace(state_of(*listed, **fields), defined=(CITY, NAMES_INDEX))
+
+
+def test_a_secondary_index_is_built_after_the_record_index_that_it_needs() -> None:
+    plan = plan_build(with_definitions(FILES), [CITY])
+    assert (plan.partitions, plan.is_whole) == ((RECORD_INDEX, CITY), False)
+    plan = plan_build(with_definitions(FILES, RECORD_INDEX), [NAMES_INDEX, CITY])
+    assert plan.partitions == (CITY, NAMES_INDEX)
+
+
+def test_a_build_of_the_whole_table_builds_its_secondary_indexes() -> None:
+    listed = (FILES, RECORD_INDEX, CITY)
+    for plan in (
+        plan_build(with_definitions(*listed)),
+        plan_build(with_definitions(*listed, can_grow=False), [COLUMN_STATS]),
+    ):
+        assert plan.is_whole
+        assert plan.partitions[-2:] == (RECORD_INDEX, CITY)
+
+
+def test_an_index_without_a_definition_cannot_be_built() -> None:
+    with pytest.raises(InvalidRequestError, match="does not define the index 'secondary_index_x'"):
+        plan_build(with_definitions(FILES), ["secondary_index_x"])
+    with pytest.raises(UnsupportedTableError, match="'secondary_index_x'"):
+        plan_build(with_definitions(FILES, RECORD_INDEX, "secondary_index_x"))
+
+
+def test_secondary_indexes_are_dropped_with_the_record_index() -> None:
+    listed = (FILES, RECORD_INDEX, CITY, NAMES_INDEX)
+    assert dropped_with([RECORD_INDEX], listed) == (RECORD_INDEX, CITY, NAMES_INDEX)
+    assert dropped_with([CITY], listed) == (CITY,)
 
 
 def test_the_defaults_are_those_of_hudi() -> None:

@@ -16,7 +16,7 @@ from hudi_table_services.model.metadata_table import (
     RecordLocation,
     RecordType,
 )
-from hudi_table_services.planning.metadata_table.grouping import MAINTAINED, group_changes
+from hudi_table_services.planning.metadata_table.grouping import MAINTAINED, group_changes, is_maintained
 
 keys = st.text(max_size=8)
 
@@ -73,9 +73,13 @@ def test_changes_are_read_once() -> None:
 
 @pytest.mark.parametrize("partition", ["secondary_index_names", "expr_index_x", "unknown"])
 def test_an_index_that_cannot_be_kept_up_to_date_is_refused(partition: str) -> None:
-    assert partition not in MAINTAINED
     with pytest.raises(UnsupportedTableError, match=partition):
         group_changes(partition, [located("k")], 1)
+
+
+def test_kinds_of_indexes_that_are_kept_up_to_date() -> None:
+    assert all(is_maintained(name) for name in (*MAINTAINED, "secondary_index_names"))
+    assert not any(is_maintained(name) for name in ("expr_index_x", "unknown"))
 
 
 def test_a_partition_without_file_groups_is_refused() -> None:

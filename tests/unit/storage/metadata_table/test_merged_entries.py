@@ -6,6 +6,7 @@ from hudi_table_services.errors import CorruptTableError
 from hudi_table_services.hudi_format.metadata_table.file_groups import FILES, RECORD_INDEX
 from hudi_table_services.hudi_format.metadata_table.record_schema import record_schema
 from hudi_table_services.hudi_format.metadata_table.records import RecordFormat
+from hudi_table_services.model.metadata_table import MetadataRecord, RecordType, SecondaryIndexEntry
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.metadata_table.file_format import read_file_format
 from hudi_table_services.storage.metadata_table.group_files import named
@@ -51,6 +52,28 @@ def test_copied_entries_are_those_of_the_merged_records(version: TableVersion) -
         for key, text in (("a", "new"), ("b", "new"), ("f", "new"), ("h", "old"), ("i", "new"))
     ]
     assert merged(table, RECORD_INDEX, schema) == expected
+
+
+def secondary(key: str, *, is_deleted: bool = False) -> MetadataRecord:
+    return MetadataRecord(
+        key=key, record_type=RecordType.SECONDARY_INDEX, payload=SecondaryIndexEntry(is_deleted)
+    )
+
+
+@pytest.mark.parametrize("version", [TableVersion.V8, TableVersion.V9], ids=str)
+def test_entries_of_a_secondary_index_are_copied_without_marks_of_deletions(version: TableVersion) -> None:
+    name = "secondary_index_x"
+    table = SmallMetadataTable(version, f"{FILES},{name}")
+    table.own(FIRST, files=[table.base(FIRST, [all_partitions()])])
+    table.base(FIRST, [secondary(key) for key in ("b$1", "b$2", "c$3")], name)
+    time = moment(5)
+    changed = [secondary("a$1"), secondary("b$2", is_deleted=True), secondary("d$4", is_deleted=True)]
+    table.log(time, table.records(time, *changed), table.deletes(time, "b$1", partition=name), partition=name)
+    table.own(time)
+    table.data(time)
+    codec = RecordFormat(record_schema(version))
+    expected = [codec.encode(named(secondary(key), NAME)) for key in ("a$1", "c$3")]
+    assert merged(table, name, codec.schema) == expected
 
 
 def test_entries_with_another_schema_are_encoded_anew() -> None:

@@ -1,0 +1,177 @@
+"""Stage what the indexes of the metadata table need to know about the rows that a task changes in one file group.
+
+The record index needs the keys of new and deleted rows. A secondary index also needs the old and the new value of the
+indexed column in every changed row (SecondaryIndexStreamingTracker, Hudi 1.2).
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from types import TracebackType
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_table_services.execution.base_file_reader import columns_of, open_base_file
+from hudi_table_services.execution.base_file_writer import RECORD_KEY
+from hudi_table_services.execution.metadata_table.secondary_keys import (
+    SecondaryKeyGroups,
+    all_secondary_keys,
+    secondary_keys,
+)
+from hudi_table_services.execution.metadata_table.staged_keys import (
+    KeyStager,
+    KeyStaging,
+    StagedKeys,
+)
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.metadata_table import SecondaryIndex
+from hudi_table_services.storage.stores.storage import Storage
+
+
+@dataclass(frozen=True, slots=True)
+class SecondaryStaging:
+    """How the tasks of a commit stage the keys of a secondary index.
+
+    Attributes:
+        index: the index as it was when the commit began.
+        staging: staging folder and number of file groups of the index.
+    """
+
+    index: SecondaryIndex
+    staging: KeyStaging
+
+
+@dataclass(frozen=True, slots=True)
+class StagedSecondaryKeys:
+    """Keys of a secondary index that one task staged; None if the rows of the task change no entry of the index."""
+
+    index: SecondaryIndex
+    keys: StagedKeys
+
+
+@dataclass(frozen=True, slots=True)
+class StagedRowChanges:
+    """What one task staged: for the record index, and for each secondary index whose entries change."""
+
+    keys: StagedKeys | None = None
+    secondary: tuple[StagedSecondaryKeys, ...] = ()
+
+    @property
+    def deleted_count(self) -> int:
+        return self.keys.deleted_count if self.keys is not None else 0
+
+    @property
+    def size_bytes(self) -> int:
+        found = [each.keys for each in self.secondary]
+        return sum(each.size_bytes for each in [*found, *([self.keys] if self.keys is not None else [])])
+
+
+class RowChangeStager:
+    """Stages the changes of the rows of one file group. An error in the `with` block deletes the staged files.
+
+    Tables of rows need only the columns `columns`.
+
+    Args:
+        key_staging: None if the table has no record index.
+        secondary: the secondary indexes of the table.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        key_staging: KeyStaging | None,
+        secondary: Sequence[SecondaryStaging],
+        file_group_id: FileGroupId,
+    ) -> None:
+        self._keys = KeyStager(storage, key_staging, file_group_id)
+        self._secondary = [
+            (each.index, KeyStager(storage, each.staging, file_group_id)) for each in secondary
+        ]
+        self._files = ExitStack()
+        self.columns = (RECORD_KEY, *_top_level_columns(secondary))
+        """The columns that the methods read."""
+
+    def __enter__(self) -> "RowChangeStager":
+        for stager in (self._keys, *(stager for _, stager in self._secondary)):
+            self._files.enter_context(stager)
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._files.__exit__(error_type, error, traceback)
+
+    def inserted(self, rows: pa.Table) -> None:
+        """The file group gets these rows, or keeps them while the commit deletes rows with the same keys elsewhere."""
+        self._keys.add_new(rows[RECORD_KEY])
+        self._each(rows, KeyStager.add_new)
+
+    def deleted(self, rows: pa.Table) -> None:
+        """The file group loses these stored rows."""
+        self._keys.add_deleted(rows[RECORD_KEY])
+        self._each(rows, KeyStager.add_deleted)
+
+    def updated(self, before: pa.Table, after: pa.Table) -> None:
+        """The rows of `after` replace the stored rows of `before`, which have the same keys, row by row."""
+        for index, stager in self._secondary:
+            is_changed = pc.not_equal(secondary_keys(index, before), secondary_keys(index, after))
+            stager.add_deleted(all_secondary_keys(index, before.filter(is_changed)))
+            stager.add_new(all_secondary_keys(index, after.filter(is_changed)))
+
+    def close(self) -> StagedRowChanges:
+        """Complete the staged files."""
+        found = [(index, stager.close()) for index, stager in self._secondary]
+        secondary = [StagedSecondaryKeys(index, keys) for index, keys in found if keys is not None]
+        return StagedRowChanges(self._keys.close(), tuple(secondary))
+
+    def _each(self, rows: pa.Table, add: Callable[[KeyStager, pa.ChunkedArray], None]) -> None:
+        if rows.num_rows:
+            for index, stager in self._secondary:
+                add(stager, all_secondary_keys(index, rows))
+
+
+def secondary_staging(folder: str, index: SecondaryIndex, group_count: int) -> SecondaryStaging:
+    """How the tasks stage the keys of a secondary index.
+
+    Args:
+        folder: staging folder of the job, which must exist until the commit is complete.
+        group_count: number of file groups of the index, at least 1.
+    """
+    groups = SecondaryKeyGroups(index.is_grouped_by_value).of
+    return SecondaryStaging(index, KeyStaging(folder, group_count, groups=groups))
+
+
+def stage_replaced_rows(
+    storage: Storage,
+    key_staging: KeyStaging | None,
+    secondary: Sequence[SecondaryStaging],
+    data_schema: pa.Schema,
+    replaced: FileSlice,
+) -> StagedRowChanges:
+    """Stage all rows of the base file of a replaced file group as deleted, on an executor.
+
+    `KeyChanges` leaves out the deletions of keys that the same commit writes again.
+
+    Args:
+        data_schema: columns of the table.
+    """
+    path = replaced.base_file_path
+    if replaced.base_file is None or path is None:
+        return StagedRowChanges()
+    with (
+        open_base_file(storage, path, replaced.base_file.size_bytes) as file,
+        RowChangeStager(storage, key_staging, secondary, replaced.file_group_id) as stager,
+    ):
+        schema = pa.schema([pa.field(RECORD_KEY, pa.string()), *data_schema])
+        for rows in columns_of(file, pa.schema([schema.field(name) for name in stager.columns])):
+            stager.deleted(rows)
+        return stager.close()
+
+
+def _top_level_columns(secondary: Sequence[SecondaryStaging]) -> tuple[str, ...]:
+    names = (each.index.column.partition(".")[0] for each in secondary)
+    return tuple(dict.fromkeys(name for name in names if name != RECORD_KEY))

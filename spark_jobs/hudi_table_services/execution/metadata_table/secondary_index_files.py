@@ -1,0 +1,108 @@
+"""Write the base files of a new secondary index on Spark: one shuffle brings the keys of each file group together."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_table_services.execution.arrow_schema import arrow_schema
+from hudi_table_services.execution.base_file_reader import columns_of, open_base_file
+from hudi_table_services.execution.base_file_writer import RECORD_KEY
+from hudi_table_services.execution.metadata_table.secondary_keys import SecondaryKeyGroups, all_secondary_keys
+from hudi_table_services.execution.spark_tasks import map_batches
+from hudi_table_services.model.metadata_table import (
+    MetadataRecord,
+    RecordType,
+    SecondaryIndex,
+    SecondaryIndexEntry,
+)
+from hudi_table_services.model.schema import StructType
+from hudi_table_services.model.write_stat import WriteStat
+from hudi_table_services.storage.stores.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_KEYS = pa.schema([("file_group", pa.int32()), ("key", pa.binary())])
+_SPARK_KEYS = "file_group int, key binary"
+
+WriteGroup = Callable[[int, Sequence[MetadataRecord]], WriteStat]
+"""Writes the base file of a file group, given by its number. Executors call this picklable function, perhaps twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A live base file of the table."""
+
+    path: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondaryIndexFiles:
+    """The base files of a secondary index that are written.
+
+    Attributes:
+        storage: the table.
+        files: the live base files of the table.
+        schema: columns of the table. A file without the indexed column has nulls.
+        group_count: number of file groups of the index.
+    """
+
+    storage: Storage
+    index: SecondaryIndex
+    files: tuple[SourceFile, ...]
+    schema: StructType
+    group_count: int
+    write_group: WriteGroup
+
+    def write(self, spark: "SparkSession") -> list[WriteStat]:
+        """Write a base file for each file group that has keys; return their stats by name.
+
+        Raises:
+            ExecutionFailedError: a file is missing, or the Spark job failed.
+        """
+        if not self.files:
+            return []
+        numbers = spark.range(0, len(self.files), 1, len(self.files))
+        keys = numbers.mapInArrow(self._keys, _SPARK_KEYS)
+        ordered = keys.repartition(self.group_count, "file_group").sortWithinPartitions("file_group", "key")
+        description = f"Write {self.index.name} of {len(self.files)} base files"
+        found = map_batches(ordered, self._write_groups, description=description)
+        return sorted((stat for stats in found for stat in stats), key=lambda stat: stat.file_id)
+
+    def _keys(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the keys of the files whose numbers are in the batches."""
+        for batch in batches:
+            for place in batch.column(0).to_pylist():
+                yield from self._keys_of(self.files[place])
+
+    def _keys_of(self, file: SourceFile) -> Iterator[pa.RecordBatch]:
+        groups = SecondaryKeyGroups(self.index.is_grouped_by_value)
+        column = arrow_schema(self.schema, with_meta_fields=False).field(self.index.column.partition(".")[0])
+        wanted = pa.schema([pa.field(RECORD_KEY, pa.string()), column])
+        with open_base_file(self.storage, file.path, file.size_bytes) as opened:
+            for rows in columns_of(opened, wanted):
+                for keys in all_secondary_keys(self.index, rows).chunks:
+                    numbers = pa.array(groups.of(keys, self.group_count), pa.int32())
+                    yield pa.record_batch([numbers, keys.cast(pa.binary())], schema=_KEYS)
+
+    def _write_groups(self, batches: Iterator[pa.RecordBatch]) -> list[WriteStat]:
+        """Write one base file after the other. The rows are sorted by file group and key."""
+        rows = (row for batch in batches for row in zip(*(c.to_pylist() for c in batch.columns), strict=True))
+        return [
+            self.write_group(number, _records(key for _, key in group))
+            for number, group in groupby(rows, key=lambda row: row[0])
+        ]
+
+
+def _records(keys: Iterable[bytes]) -> list[MetadataRecord]:
+    """One record for each key. A key occurs twice only if a record key is twice in the table, with the same value."""
+    return [
+        MetadataRecord(
+            key=key.decode(), record_type=RecordType.SECONDARY_INDEX, payload=SecondaryIndexEntry()
+        )
+        for key, _ in groupby(keys)
+    ]
