@@ -27,7 +27,7 @@ from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
 from hudi_table_services.storage.metadata_table.opened_table import open_metadata_table
 from hudi_table_services.storage.table_store import METADATA_TABLE, PROPERTIES, read_table_config
-from hudi_table_services.tables.metadata_content import load_content
+from hudi_table_services.tables.metadata_content import TableContent, load_content
 from hudi_table_services.tables.table import TableAccess
 
 
@@ -73,13 +73,7 @@ def build_metadata_table(
     content = load_content(table)
     definitions = read_index_definitions(table.storage)
     definition = settings.column_stats_definition(content, config.table_version, definitions)
-    index = None
-    if RECORD_INDEX in plan.partitions:
-        build = new_record_index
-        size = settings.record_index
-        if settings.record_index_is_partitioned(definitions):
-            build, size = new_partitioned_record_index, settings.partitioned_index
-        index = build(content, config, reader, size)
+    index = _record_index(content, config, settings, reader) if RECORD_INDEX in plan.partitions else None
     secondary = {
         name: new_secondary_index(
             name, content, definitions, config.table_version, reader, settings.record_index
@@ -109,6 +103,14 @@ def build_metadata_table(
         data_files=sum(len(sizes) for sizes in content.files.values()),
         data_partitions=len(content.files),
     )
+
+
+def _record_index(
+    content: TableContent, config: TableConfig, settings: BuildSettings, reader: DataFileReader
+) -> NewPartition:
+    if settings.record_index_is_partitioned(read_index_definitions(reader.storage)):
+        return new_partitioned_record_index(content, config, reader, settings.partitioned_index)
+    return new_record_index(content, config, reader, settings.record_index)
 
 
 def metadata_table_state(table: TableAccess, config: TableConfig) -> MetadataTableState:
