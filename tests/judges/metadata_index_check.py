@@ -13,6 +13,7 @@ from hudi_table_services.hudi_format.metadata_table.file_groups import (
     FILES,
     RECORD_INDEX,
     file_group_number,
+    partition_of_record_index_id,
 )
 from hudi_table_services.hudi_format.metadata_table.keys import bloom_filter_key, file_group_of
 from hudi_table_services.model.file_group import FileSlice
@@ -23,6 +24,7 @@ from hudi_table_services.model.metadata_table import (
     StatValue,
     ValueTypeId,
 )
+from hudi_table_services.planning.metadata_table.secondary_indexes import is_secondary_index
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
 from judges.table_files import BLOOM_FILTER, footer
@@ -31,24 +33,27 @@ _ONE_GROUP = (FILES, "partition_stats")
 
 
 def assert_locations(base_path: Path, table: MetadataTable, live: Iterable[FileSlice]) -> None:
-    """The record index has exactly the keys of the live base files, each with the file group that contains the key."""
+    """The record index has exactly the keys of the live base files, each with the file group that contains the key.
+
+    In a partitioned record index, a key may be in several partitions of the table.
+    """
     partition = MetadataPartition(table, RECORD_INDEX)
-    found = {
-        record.key: (record.payload.partition_path, record.payload.file_id)
+    found = Counter(
+        (record.key, record.payload.partition_path, record.payload.file_id)
         for record in partition.records()
         if isinstance(record.payload, RecordLocation)
-    }
-    places: dict[str, tuple[str, str]] = {}
+    )
+    places: Counter[tuple[str, str, str]] = Counter()
     for each in live:
         column = pq.read_table(
             base_path / str(each.base_file_path), columns=["_hoodie_record_key"], partitioning=None
         )
         group = each.file_group_id
-        places |= dict.fromkeys(column[0].to_pylist(), (group.partition_path, group.file_id))
-    assert found.keys() - places.keys() == set(), "the record index has keys that no live file contains"
-    assert places.keys() - found.keys() == set(), "the record index lacks keys"
-    wrong = {key: (found[key], place) for key, place in places.items() if found[key] != place}
-    assert not wrong, f"the record index has wrong locations: {dict(list(wrong.items())[:3])}"
+        places.update((key, group.partition_path, group.file_id) for key in column[0].to_pylist())
+    assert list((found - places).items())[:3] == [], (
+        "the record index has keys or locations that no live file contains"
+    )
+    assert list((places - found).items())[:3] == [], "the record index lacks keys or locations"
 
 
 def assert_bloom_filters(base_path: Path, table: MetadataTable, live: Iterable[FileSlice]) -> None:
@@ -70,13 +75,20 @@ def assert_bloom_filters(base_path: Path, table: MetadataTable, live: Iterable[F
 
 
 def assert_groups_of_keys(table: MetadataTable, partition: str) -> None:
-    """Each key is in the file group that the hash of the key determines, and occurs once in it."""
+    """Each key is in the file group that the hash of the key determines, and occurs once in it.
+
+    `judges.secondary_indexes` checks secondary indexes, whose keys have other hashes.
+    """
+    if is_secondary_index(partition):
+        return
     reader = MetadataPartition(table, partition)
-    count = len(reader.slices)
-    assert count == 1 or partition not in _ONE_GROUP
+    # The keys of each partition of the table are divided among the file groups of this partition.
+    counts = Counter(partition_of_record_index_id(each.file_group_id.file_id) for each in reader.slices)
+    assert counts.total() == 1 or partition not in _ONE_GROUP
     for each in reader.slices:
         keys = [record.key for record in reader.records_of(each, reader.changes_of(each))]
-        number = file_group_number(each.file_group_id.file_id)
+        file_id = each.file_group_id.file_id
+        number, count = file_group_number(file_id), counts[partition_of_record_index_id(file_id)]
         wrong = [key for key in keys if file_group_of(key, count) != number]
         assert not wrong, f"{partition}: keys in the wrong file group {number}: {wrong[:3]}"
         assert max(Counter(keys).values(), default=1) == 1, partition

@@ -166,9 +166,14 @@ def aged_table(folder: Path) -> None:
 
 
 def indexed_table(folder: Path) -> None:
-    """A table with a metadata table of Hudi 1.2.0, which does not list a copy of a file."""
+    """A table with a metadata table of Hudi 1.2.0, which does not list a copy of a file, and an expression index."""
     table = whole_table(TableVersion.V9, "copy_on_write", LocalStorage(str(folder)))
     table.put_data_files()
+    properties = folder / ".hoodie" / "hoodie.properties"
+    text = properties.read_text()
+    listed = ",files,"
+    assert listed in text
+    properties.write_text(text.replace(listed, f"{listed}expr_index_city,"))
     path, sizes = next(iter(table.files.items()))
     table.storage.write(f"{path}/copy-{max(sizes)}", b"rows")
 
