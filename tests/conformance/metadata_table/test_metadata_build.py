@@ -31,7 +31,7 @@ from hudi_table_services.storage.metadata_table.table_listing import ListedTable
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import read_table_config
 from judges.hudi_rs import read_snapshot
-from judges.oracle import EDGES, V9, Oracle
+from judges.oracle import EDGES, Oracle
 from judges.rows import ALL_TYPES, Model, as_table, assert_rows_equal, merged, some_rows
 from judges.table_files import properties
 from support.depth import cases
@@ -39,7 +39,7 @@ from support.metadata_table.built_tables import access, opened, records_in
 
 TYPES = pa.schema([field for field in ALL_TYPES if field.name != "wide_decimal"])
 """Hudi 0.15.0 fails to write statistics of decimals with more than 15 digits before the point."""
-EACH = pytest.mark.parametrize("oracle", cases(EDGES, [V9]))
+EACH = pytest.mark.parametrize("oracle", cases(EDGES, []))
 INDEXES = {
     6: (FILES, COLUMN_STATS, BLOOM_FILTERS, RECORD_INDEX),
     9: (FILES, COLUMN_STATS, PARTITION_STATS, BLOOM_FILTERS, RECORD_INDEX),

@@ -1,7 +1,7 @@
 """A job on a table with a metadata table fails or dies at any call of storage: no listing is wrong, the next run ends.
 
 Some tables have only statistics, others have all indexes. ``TEST_DEPTH=all`` lets each call fail, and every fifth call
-for tables with all indexes. By default each test lets every 75th or 150th call fail (``FAIL_EVERY``).
+for tables with all indexes. By default each test lets every 150th call fail (``FAIL_EVERY``).
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ VERSIONS = pytest.mark.parametrize(
     ),
 )
 EVERY = {
-    "statistics": int(number_from("FAIL_EVERY", 75, 1)),
+    "statistics": int(number_from("FAIL_EVERY", 150, 1)),
     "all indexes": int(number_from("FAIL_EVERY", 150, 5)),
 }
 KINDS = pytest.mark.parametrize("kind", EVERY)
