@@ -25,7 +25,7 @@ from support.failing_calls import FailingCalls
 from support.spark.leftovers import later, settled_leftovers
 from support.spark.writing import Row, TableUnderTest
 
-EVERY = int(number_from("FAIL_EVERY", 60, 1))
+EVERY = int(number_from("FAIL_EVERY", 45, 1))
 OLD: list[Row] = [(f"k{i}", 1, "ab"[i % 2], 1.0) for i in range(8)]
 BATCH: list[Row] = [(f"k{i}", 2, "ab"[i % 2], 2.0) for i in range(4, 12)]
 OVERWRITING: list[Row] = [(f"n{i}", 2, "a", 2.0) for i in range(3)]
