@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import uuid
+from collections.abc import Collection
 from types import TracebackType
 
 from hudi_table_services.errors import StorageError
@@ -30,9 +31,7 @@ class StagingArea:
         self._clock = clock
         self._parent = parent.strip("/")
         self._is_first_write = is_first_write
-        self._own_prefix = (
-            f"{self._parent}/{hashlib.sha256(owner.encode()).hexdigest()[:16]}-" if owner else ""
-        )
+        self._own_prefix = _prefix(self._parent, owner) if owner else ""
         self.folder = f"{self._own_prefix or f'{self._parent}/'}{uuid.uuid4().hex}"
 
     def __enter__(self) -> "StagingArea":
@@ -71,3 +70,24 @@ class StagingArea:
             if is_own or now_ms - modified_ms > _ABANDONED_AFTER_MS:
                 _LOG.info("Removing rows staged by an abandoned job: %s", folder)
                 self._storage.delete_folder(folder)
+
+
+def remove_staged_by(storage: Storage, parent: str, owners: Collection[str]) -> None:
+    """Delete the staging folders of these owners, all of whose attempts have ended.
+
+    Args:
+        parent: as in `StagingArea`.
+        owners: values of `owner` in `StagingArea`.
+    """
+    parent = parent.strip("/")
+    stored = list(storage.list_files(parent))
+    prefixes = tuple(_prefix(parent, owner) for owner in owners) if stored else ()
+    depth = parent.count("/") + 2
+    for folder in {"/".join(each.path.split("/")[:depth]) for each in stored}:
+        if folder.startswith(prefixes):
+            _LOG.info("Removing rows staged by an attempt that has ended: %s", folder)
+            storage.delete_folder(folder)
+
+
+def _prefix(parent: str, owner: str) -> str:
+    return f"{parent}/{hashlib.sha256(owner.encode()).hexdigest()[:16]}-"

@@ -13,7 +13,7 @@ from hudi_table_services.commits.commit_point import facts_to_collect
 from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.plan_attempt import ClusteringAttempt
-from hudi_table_services.commits.staging_area import StagingArea
+from hudi_table_services.commits.staging_area import StagingArea, remove_staged_by
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.clustering import (
     ClusteringReport,
@@ -22,7 +22,12 @@ from hudi_table_services.contract.clustering import (
 )
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.text import counted
-from hudi_table_services.errors import FileGroupConflictError, HudiTableServiceError, InvalidRequestError
+from hudi_table_services.errors import (
+    FileGroupConflictError,
+    HudiTableServiceError,
+    InvalidRequestError,
+    StorageError,
+)
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.clustering.file_layouts import footer_of
 from hudi_table_services.execution.clustering.rewrite import GroupOutcome, GroupTask, RewriteJob
@@ -186,10 +191,20 @@ class _ExecuteJob:
         dropped = [plan for plan in ended if isinstance(plan, DroppedPlan)]
         if failed:
             raise _one_error(failed, executed, dropped, self._report.partly_failed(failed, executed, dropped))
-        remove_traces_of_finished_writes(self._table)
+        self._remove_leftovers()
         if not executed:
             return self._report.nothing_executed(list(missing.values()), dropped)
         return self._report.executed(executed, list(missing.values()), dropped)
+
+    def _remove_leftovers(self) -> None:
+        """Delete the leftovers of attempts that completed their plans and then died."""
+        remove_traces_of_finished_writes(self._table)
+        completed = self._table.load_timeline().completed_writes
+        try:
+            owners = {_staging_owner(instant.requested_time) for instant in completed}
+            remove_staged_by(self._storage, self._options.staging_path, owners)
+        except StorageError as failure:
+            _LOG.warning("Staged files of an earlier attempt were not deleted: %s", failure)
 
     def _execute(self, clustering: Clustering) -> ExecutedPlan | DroppedPlan:
         if clustering.instant.is_completed:
@@ -233,7 +248,7 @@ class _ExecuteJob:
         with self._watch.phase("load table"):
             work = self._prepare(clustering)
         staging = StagingArea(
-            self._storage, self._options.staging_path, self._clock, owner=f"clustering-{attempt.instant_time}"
+            self._storage, self._options.staging_path, self._clock, owner=_staging_owner(attempt.instant_time)
         )
         with staging:
             with self._watch.phase("rewrite groups"):
@@ -338,6 +353,10 @@ class _ExecuteJob:
 
     def _lock(self) -> TableLock:
         return measured_lock(self._storage, self._options.lock, self._clock, self._watch)
+
+
+def _staging_owner(instant_time: str) -> str:
+    return f"clustering-{instant_time}"
 
 
 def _dropped(clustering: Clustering) -> DroppedPlan:
