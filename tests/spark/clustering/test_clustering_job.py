@@ -112,8 +112,7 @@ def test_the_footer_gives_the_layout_of_a_file_whose_clustering_is_archived(tabl
     ]
     for path in archived:
         path.unlink()
-    # Without this option, the write would create a metadata table without the files of the deleted instants.
-    table.write([("last", 9, "c", 1.0)], "insert", options={"hoodie.metadata.enable": "false"})
+    table.write([("last", 9, "c", 1.0)], "insert")
     planned = only_plan(table.schedule(sort_columns=("v",), preview=True))
     assert [group.partition_path for group in planned.groups] == ["c"]
     others = only_plan(table.schedule(sort_columns=("k",), preview=True))

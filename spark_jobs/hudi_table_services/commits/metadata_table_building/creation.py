@@ -8,6 +8,7 @@ from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFileReader
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS, RECORD_INDEX
+from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE
 from hudi_table_services.model.schema import StructType, without_meta_columns
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.options.keys.metadata_table import (
@@ -21,7 +22,9 @@ from hudi_table_services.planning.metadata_table.index_choice import (
     column_stats_definition,
 )
 from hudi_table_services.planning.metadata_table.new_indexes import new_partitions
+from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.locks.lock import TableLock
+from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.table import TableAccess
 
@@ -80,6 +83,10 @@ def create_before_first_write(table: TableAccess, lock: TableLock) -> tuple[str,
         pending = timeline.pending[0]
         reason = f"{pending.action.value} {pending.requested_time} is {pending.state.value}"
         return (_not_created(reason, f"Run {_REBUILD} to create it."),)
+    # Once the write is completed, readers of folders see files that are older than all instants: archived writes wrote
+    # them. A list of files that is made before the write does not contain such files, so it would hide their rows.
+    if _has_data_files(table.storage):
+        return (_not_created("the table has data files, but no commits", f"Run {_REBUILD} to create it."),)
     _build(table, missing, lock)
     return _without_partitioned_index(table)
 
@@ -132,6 +139,11 @@ def _without_record_index(key: AnyOption) -> str:
         f"The metadata table was created without a record index. Run {_REBUILD} --partitions {RECORD_INDEX} with "
         f"{key}=true."
     )
+
+
+def _has_data_files(storage: Storage) -> bool:
+    listed = list_partitions(storage)
+    return any(not file.name.startswith(PARTITION_METAFILE) for files in listed.values() for file in files)
 
 
 def _not_created(reason: str, hint: str) -> str:

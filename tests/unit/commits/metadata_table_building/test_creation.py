@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from uuid import uuid4
 
 import pytest
 
@@ -18,86 +17,46 @@ from hudi_table_services.hudi_format.metadata_table.file_groups import (
     PARTITION_STATS,
     RECORD_INDEX,
 )
-from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE, encode_partition_metadata
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.options.metadata_settings import metadata_table_settings
-from hudi_table_services.options.metadata_settings_values import MetadataTableSettings
-from hudi_table_services.options.option import OptionGroup
-from hudi_table_services.options.reader import OptionReader
-from hudi_table_services.options.shared import known_options
 from hudi_table_services.storage.locks.lock import FileSystemLock
 from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
 from hudi_table_services.storage.metadata_table.opened_table import open_metadata_table
 from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
 from hudi_table_services.storage.metadata_table.table_listing import ListedTable
-from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.storage.table_store import METADATA_TABLE, read_table_config, update_properties
+from hudi_table_services.storage.table_store import METADATA_TABLE, read_table_config
 from support.depth import by_depth, cases
 from support.failing_calls import FailingCalls, OutageError
-from support.faulty_storage import Crash, FaultyStorage, crashes_everywhere
-from support.metadata_table.built_tables import records_in
+from support.faulty_storage import FaultyStorage, crashes_everywhere
+from support.metadata_table.built_tables import build, records_in
 from support.metadata_table.maintained_tables import (
-    SCHEMA,
     A,
     B,
     C,
     Write,
     access,
     copied,
-    files_in,
-    listed_files,
     listing,
     rebuilt_statistics,
+    rows,
     statistics,
     ticking,
-    visible_files,
+    write_file,
 )
-from support.small_tables import SmallTable
+from support.metadata_table.new_tables import DEFAULTS, OFF, assert_listed, new_table, partitions, settings
+from support.small_tables import SmallTable, base_file_name
 
 VERSIONS = pytest.mark.parametrize(
     "version", [TableVersion.V6, TableVersion.V8, TableVersion.V9], ids=lambda v: v.name
 )
 EVERY_VERSION = (TableVersion.V6, TableVersion.V8, TableVersion.V9)
-DEFAULTS = {
-    TableVersion.V6: {FILES},
-    TableVersion.V8: {FILES, COLUMN_STATS, PARTITION_STATS},
-    TableVersion.V9: {FILES, COLUMN_STATS, PARTITION_STATS},
-}
-
-
-def settings(keys: Mapping[str, str]) -> MetadataTableSettings:
-    """Settings of a request with these keys, which are written here without ``hoodie.metadata.``."""
-    given = {f"hoodie.metadata.{key}": value for key, value in keys.items()}
-    named, _ = known_options(given, OptionGroup.WRITES)
-    return metadata_table_settings(OptionReader(named))
-
-
-OFF, ON = settings({"enable": "false"}), settings({"enable": "true"})
-
-
-def new_table(version: TableVersion, *, is_partitioned: bool = True) -> SmallTable:
-    table = SmallTable(MemoryStorage(uuid4().hex), version, ticking())
-    changes = {"hoodie.table.create.schema": SCHEMA}
-    if not is_partitioned:
-        changes["hoodie.table.partition.fields"] = ""
-    update_properties(table.storage, changes, table.clock)
-    for path in "abc":
-        table.storage.write(
-            f"{path}/{PARTITION_METAFILE}", encode_partition_metadata("0", 1, table.clock.now())
-        )
-    return table
 
 
 def create(table: SmallTable, keys: Mapping[str, str]) -> None:
     """What a first write does under the lock before it requests its instant."""
     with FileSystemLock(table.storage, clock=table.clock) as lock:
         assert create_before_first_write(access(table.storage, table.clock, settings(keys)), lock) == ()
-
-
-def partitions(storage: Storage) -> set[str]:
-    return set(read_table_config(storage).metadata_partitions)
 
 
 def first_instants(storage: Storage) -> list[str]:
@@ -111,15 +70,6 @@ def first_instants(storage: Storage) -> list[str]:
 def group_counts(storage: Storage) -> dict[str, int]:
     table = open_metadata_table(storage, read_table_config(storage), ticking())
     return {name: len(partition_slices(table, name)) for name in table.partitions}
-
-
-def assert_listed(storage: Storage) -> None:
-    outcome = listing(storage)
-    assert isinstance(outcome, ListedTable), outcome
-    assert files_in(listed_files(outcome)) == files_in(visible_files(storage))
-
-
-# ---- the first write
 
 
 @VERSIONS
@@ -302,6 +252,24 @@ def test_while_another_first_write_is_pending_the_result_says_that_no_metadata_t
 
 
 @VERSIONS
+@pytest.mark.parametrize("keys", [{}, {"enable": "true"}], ids=["by default", "true"])
+def test_a_table_with_data_files_but_without_commits_gets_no_metadata_table_that_would_hide_their_rows(
+    version: TableVersion, keys: dict[str, str]
+) -> None:
+    table = new_table(version)
+    path = f"b/{base_file_name(B.file_id, '20200101000000000')}"
+    write_file(table.storage, "20200101000000000", path, rows("b", 1))
+    with FileSystemLock(table.storage, clock=table.clock) as lock:
+        warnings = create_before_first_write(access(table.storage, table.clock, settings(keys)), lock)
+    (warning,) = warnings
+    assert "data files, but no commits" in warning
+    assert partitions(table.storage) == set()
+    Write((A,), "w1", 1, metadata=OFF)(table.storage, table.clock)
+    build(table.storage, FILES, clock=table.clock)
+    assert_listed(table.storage)
+
+
+@VERSIONS
 def test_a_failed_creation_prevents_the_write_and_the_next_write_creates_the_metadata_table(
     version: TableVersion,
 ) -> None:
@@ -373,84 +341,3 @@ def test_a_retry_of_a_first_write_that_died_writes_the_rows_once(version: TableV
         assert len(access(storage, ticking()).load_timeline().completed_writes) == 1
         assert partitions(storage) == DEFAULTS[version]
         assert_listed(storage)
-
-
-# ---- a table with commits
-
-
-def table_with_a_commit(version: TableVersion) -> SmallTable:
-    table = new_table(version)
-    Write((A, B), "w1", 1, metadata=OFF)(table.storage, table.clock)
-    return table
-
-
-@VERSIONS
-@pytest.mark.parametrize("keys", [{}, {"enable": "false"}], ids=["by default", "false"])
-def test_a_table_with_commits_gets_no_metadata_table(version: TableVersion, keys: dict[str, str]) -> None:
-    table = table_with_a_commit(version)
-    write = Write((A, C), "w2", 2, metadata=settings(keys))
-    write(table.storage, table.clock)
-    assert partitions(table.storage) == set()
-    assert write.warnings == []
-
-
-@VERSIONS
-def test_with_true_a_table_with_commits_gets_one_after_the_commit(version: TableVersion) -> None:
-    table = table_with_a_commit(version)
-    storage = FaultyStorage(table.storage)
-    second = Write((A, C), "w2", 2, metadata=ON)(storage, table.clock)
-    completed = storage.log.index(f"create {access(storage, ticking()).timeline_store.path_of(second)}")
-    listed = [n for n, change in enumerate(storage.log) if change.endswith("hoodie.properties")]
-    assert min(listed) > completed
-    assert partitions(table.storage) == DEFAULTS[version]
-    assert_listed(table.storage)
-
-
-@VERSIONS
-def test_a_table_with_commits_gets_no_record_index_and_the_result_says_so(version: TableVersion) -> None:
-    table = table_with_a_commit(version)
-    keys = {"enable": "true", "index.bloom.filter.enable": "true", "record.index.enable": "true"}
-    write = Write((A, B), "w2", 2, metadata=settings(keys))
-    write(table.storage, table.clock)
-    assert partitions(table.storage) == DEFAULTS[version] | {BLOOM_FILTERS}
-    (warning,) = write.warnings
-    assert "rebuild_metadata_table.py --partitions record_index" in warning
-    assert_listed(table.storage)
-
-
-@VERSIONS
-def test_another_pending_write_postpones_the_creation_and_the_result_says_so(version: TableVersion) -> None:
-    table = table_with_a_commit(version)
-    other = table.begin(Action.CLEAN)
-    write = Write((A,), "w2", 1, metadata=ON)
-    write(table.storage, table.clock)
-    assert partitions(table.storage) == set()
-    (warning,) = write.warnings
-    assert other.requested_time in warning
-    table.timeline_store.remove(other)
-    Write((A,), "w3", 2, metadata=ON)(table.storage, table.clock)
-    assert partitions(table.storage) == DEFAULTS[version]
-    assert_listed(table.storage)
-
-
-@VERSIONS
-def test_a_creation_that_dies_leaves_the_write_and_no_wrong_list(version: TableVersion) -> None:
-    start = table_with_a_commit(version)
-    created = 0
-    for fail_at in range(1, 1000, 3):
-        storage = copied(start.storage)
-        try:
-            Write((A, C), "w2", 2, metadata=ON)(FaultyStorage(storage, fail_at), ticking(2))
-        except Crash:
-            outcome = listing(storage)
-            if isinstance(outcome, ListedTable):
-                created += 1
-                assert_listed(storage)
-            Write((A, C), "w2", 2, metadata=ON)(storage, ticking(4))
-            Write((B,), "w3", 3, metadata=ON)(storage, ticking(6))
-            assert_listed(storage)
-        else:
-            break
-    assert fail_at > 20
-    assert created or version is TableVersion.V6
-    assert len(access(storage, ticking()).load_timeline().completed_writes) == 2
