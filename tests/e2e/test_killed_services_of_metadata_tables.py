@@ -23,7 +23,8 @@ from support.depth import cases, number_from
 from support.fail_points import tried
 from support.metadata_table.all_indexes import with_all_indexes
 from support.metadata_table.checked_tables import check_end, check_readers
-from support.metadata_table.maintained_tables import JOBS, RunJob, copied, ticking
+from support.metadata_table.maintained_table_jobs import JOBS, RunJob
+from support.metadata_table.maintained_tables import copied, ticking
 
 KILLS = int(number_from("KILLS", 1, 20))
 VERSIONS = pytest.mark.parametrize(

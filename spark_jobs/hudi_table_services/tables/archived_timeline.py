@@ -48,7 +48,7 @@ class ArchivedTimeline:
         """Whether any instant was ever archived."""
         if self.config.table_version.layout is TimelineLayout.V1:
             return bool(ArchiveLogStore(self.storage, self.config).files())
-        return bool(HistoryManifestStore(self.storage, self.config).files())
+        return HistoryManifestStore(self.storage, self.config).exists()
 
     def may_have_newer(self, before: Timeline, after: Timeline) -> bool:
         """Whether the archive may contain writes that were not complete in `before`; see `newer_may_be_archived`."""

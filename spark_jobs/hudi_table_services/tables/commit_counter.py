@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from hudi_table_services.errors import ObjectNotFoundError
 from hudi_table_services.model.archival import ArchivedWrite
 from hudi_table_services.model.clustering import CommitCount
-from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.planning.commit_count import COUNTED_OPERATIONS, count_commits
@@ -22,6 +22,7 @@ def count_commits_of(
     history: ClusteringHistory | None = None,
     archived: Callable[[], Sequence[ArchivedWrite]] = tuple,
     parity: bool = False,
+    row_writes: Collection[str] = (),
 ) -> CommitCount:
     """Count completed writes since the newest clustering, completed or pending, of any writer.
 
@@ -30,6 +31,8 @@ def count_commits_of(
         history: clusterings of the timeline, if they are already loaded.
         archived: returns the archived writes. It is called only if the active timeline has no clustering.
         parity: whether to count every completed write, as Hudi does.
+        row_writes: requested times of commits that are known to have changed rows. Their metadata is read only if
+            `operations` are given.
     """
     clusterings = (history or ClusteringHistory.load(store, timeline)).requested_times
     before = archived() if not clusterings and not parity else ()
@@ -44,9 +47,16 @@ def count_commits_of(
     later = [i for i in timeline.completed_writes if i.requested_time > newest]
     wanted: Collection[WriteOperation] = operations or COUNTED_OPERATIONS
     known = {write.identity: write.metadata.operation_type for write in before}
-    found = {} if parity else _operations(store, [i for i in later if i.identity not in known])
+    # A commit of an unknown operation counts if all operations count.
+    skipped = frozenset() if operations else frozenset(row_writes)
+    read = [i for i in later if i.identity not in known and not _is_known(i, skipped)]
+    found = {} if parity else _operations(store, read)
     found.update({time: operation for (time, _), operation in known.items()})
     return count_commits(timeline, clusterings, found, wanted, parity=parity)
+
+
+def _is_known(instant: Instant, row_writes: Collection[str]) -> bool:
+    return instant.action is Action.COMMIT and instant.requested_time in row_writes
 
 
 def _operations(store: TimelineStore, instants: Sequence[Instant]) -> dict[str, WriteOperation]:

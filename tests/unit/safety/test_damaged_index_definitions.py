@@ -30,6 +30,7 @@ from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from support.fixed_clock import FixedClock
+from support.metadata_table.maintained_table_jobs import to_cluster
 from support.metadata_table.maintained_tables import (
     A,
     B,
@@ -42,7 +43,6 @@ from support.metadata_table.maintained_tables import (
     rebuilt_statistics,
     statistics,
     ticking,
-    to_cluster,
 )
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V8, TableVersion.V9], ids=lambda v: v.name)

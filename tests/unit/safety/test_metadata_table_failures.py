@@ -18,13 +18,8 @@ from support.failing_calls import FailingCalls
 from support.faulty_storage import Crash, FaultyStorage
 from support.metadata_table.all_indexes import with_all_indexes
 from support.metadata_table.checked_tables import check_end, check_readers
-from support.metadata_table.maintained_tables import (
-    JOBS,
-    RunJob,
-    copied,
-    maintained,
-    ticking,
-)
+from support.metadata_table.maintained_table_jobs import JOBS, RunJob
+from support.metadata_table.maintained_tables import copied, maintained, ticking
 
 VERSIONS = pytest.mark.parametrize(
     "version",

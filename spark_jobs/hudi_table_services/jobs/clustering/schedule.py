@@ -31,7 +31,7 @@ from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.schema import ArrayType, MapType, StructType
 from hudi_table_services.model.table_snapshot import TableSnapshot
-from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.table_version import TableType, TableVersion
 from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
@@ -107,7 +107,11 @@ class _ScheduleJob:
             cancel_expired(self._table, self._options)
         for attempt in range(_ATTEMPTS):
             with self._watch.phase("load table"):
-                snapshot = load_snapshot(self._storage, metadata_enable=self._options.metadata.enable)
+                # A preview changes nothing and makes one attempt, so the properties are as they were read before.
+                config = self._table.config if self._request.preview else None
+                snapshot = load_snapshot(
+                    self._storage, config=config, metadata_enable=self._options.metadata.enable
+                )
                 refuse_unfinished_restore(snapshot.timeline)
                 history = ClusteringHistory.load(self._table.timeline_store, snapshot.timeline)
             if not self._request.preview and (mine := history.of_request(self._request.request_id)):
@@ -138,7 +142,12 @@ class _ScheduleJob:
         store, parity = self._table.timeline_store, self._options.plan.parity
         archived = ArchivedTimeline(self._storage, snapshot.config)
         return count_commits_of(
-            store, snapshot.timeline, history=history, archived=archived.readable_writes, parity=parity
+            store,
+            snapshot.timeline,
+            history=history,
+            archived=archived.readable_writes,
+            parity=parity,
+            row_writes=_commits_with_files(snapshot),
         )
 
     def _too_early(self, history: ClusteringHistory, commits: CommitCount) -> str | None:
@@ -235,6 +244,13 @@ class _ScheduleJob:
         """URI of a file. Hudi expects a scheme, and does not decode the rest of the URI."""
         base = self._storage.base_path.rstrip("/")
         return f"file://{base}/{path}" if base.startswith("/") else f"{base}/{path}"
+
+
+def _commits_with_files(snapshot: TableSnapshot) -> frozenset[str]:
+    """Requested times of writes whose files the snapshot contains. Compactions of merge-on-read tables also write."""
+    if snapshot.config.table_type is not TableType.COPY_ON_WRITE:
+        return frozenset()
+    return frozenset(s.base_instant_time for s in snapshot.all_slices)
 
 
 def _missing_partitions(snapshot: TableSnapshot, selected: Sequence[str]) -> list[str]:

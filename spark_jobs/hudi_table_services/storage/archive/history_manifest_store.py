@@ -45,6 +45,10 @@ class HistoryManifestStore:
         number = self._version()
         return self._manifest(number) if number else ()
 
+    def exists(self) -> bool:
+        """Whether any manifest was ever published. This takes one request."""
+        return bool(self._numbers())
+
     def publish(self, files: Iterable[HistoryFile]) -> None:
         """Write a manifest that lists these files and make it the newest manifest.
 
@@ -95,8 +99,11 @@ class HistoryManifestStore:
         try:
             return int(self._storage.read(self.path_of(VERSION_FILE)).decode())
         except (ObjectNotFoundError, ValueError):
-            listed = self._storage.list_folder(self._folder).files
-            return max((n for each in listed if (n := manifest_number(each.name)) is not None), default=0)
+            return max(self._numbers(), default=0)
+
+    def _numbers(self) -> list[int]:
+        listed = self._storage.list_folder(self._folder).files
+        return [n for each in listed if (n := manifest_number(each.name)) is not None]
 
     def _manifest(self, number: int) -> tuple[HistoryFile, ...]:
         path = self.path_of(manifest_name(number))
