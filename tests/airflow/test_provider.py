@@ -122,9 +122,9 @@ def test_the_plugin_provides_the_macro_for_instant_times() -> None:
 
 
 def test_importing_the_package_is_fast_and_loads_no_packages_of_jobs() -> None:
-    """The imports take less than 30 % of Airflow's import time (better of two) and load no package of the jobs."""
-    shares = []
-    for _ in range(2):
+    """The imports take less than 30 % of Airflow's import time (in one of 2 tries) and load no package of the jobs."""
+    shares: list[float] = []
+    while len(shares) < 2 and min(shares, default=1) >= 0.3:
         done = subprocess.run(
             [sys.executable, "-c", IMPORT_LIGHTLY], capture_output=True, text=True, check=True, env=os.environ
         )

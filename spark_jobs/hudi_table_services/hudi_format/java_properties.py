@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
+from functools import lru_cache
 
 from hudi_table_services.errors import MalformedMetadataError
 
@@ -13,6 +14,7 @@ _BLANKS = " \t\f"
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|[^u]|u|$)", re.DOTALL)
 _PAIR = re.compile(r"(?P<key>(?:[^\\=: \t\f]|\\.)*)[ \t\f]*[=:]?[ \t\f]*(?P<value>.*)", re.DOTALL)
+_PLAIN = re.compile(r"[\w.,/+*-]*", re.ASCII)
 _LOADED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _STORED = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f", **{sign: f"\\{sign}" for sign in ":=#!\\"}}
 
@@ -27,6 +29,11 @@ def load_properties(data: bytes, what: str) -> dict[str, str]:
     Raises:
         MalformedMetadataError: the text has a ``\u`` without four hexadecimal digits, or half of a surrogate pair.
     """
+    return dict(_pairs(data, what))
+
+
+@lru_cache(maxsize=32)  # a job reads the same properties many times
+def _pairs(data: bytes, what: str) -> Mapping[str, str]:
     pairs = {}
     for line in _logical_lines(data.decode("latin-1")):
         pair = _PAIR.fullmatch(line)
@@ -88,10 +95,14 @@ def _unescape(text: str, what: str) -> str:
 
 
 def _escape_key(key: str) -> str:
+    if _PLAIN.fullmatch(key):
+        return key
     return "".join("\\ " if sign == " " else _escape(sign) for sign in key)
 
 
 def _escape_value(value: str) -> str:
+    if _PLAIN.fullmatch(value):
+        return value
     blank = "\\" if value.startswith(" ") else ""
     return blank + "".join(map(_escape, value))
 

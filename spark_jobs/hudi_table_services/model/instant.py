@@ -14,6 +14,7 @@ Irregular names:
 import re
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from hudi_table_services.errors import MalformedFileNameError
 from hudi_table_services.model.table_version import TimelineLayout
@@ -118,8 +119,9 @@ class Instant:
             return f"{self.requested_time}.inflight"
         return f"{self.requested_time}.{self.action.value}.{self.state.value}"
 
-    @classmethod
-    def from_file_name(cls, name: str, layout: TimelineLayout) -> "Instant":
+    @staticmethod
+    @lru_cache(maxsize=65_536)  # a job lists the timeline many times
+    def from_file_name(name: str, layout: TimelineLayout) -> "Instant":
         """Parse the name of a state file.
 
         Raises:
@@ -146,7 +148,7 @@ class Instant:
                 f"{name!r} does not belong to timeline layout {layout.value}: "
                 f"the completion time is {'missing' if wants_completion else 'not allowed in this name'}."
             )
-        return cls(requested_time=requested, action=action, state=state, completion_time=completed)
+        return Instant(requested_time=requested, action=action, state=state, completion_time=completed)
 
 
 def is_instant_name(name: str) -> bool:

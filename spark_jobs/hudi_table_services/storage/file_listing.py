@@ -1,11 +1,10 @@
 """List the partitions of a table and their files; each folder is listed once, in parallel."""
 
 from collections.abc import Collection, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE
 from hudi_table_services.model.data_file import instant_in_file_name
-from hudi_table_services.storage.parallel import READ_THREADS
+from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import BY_PATH, Storage, StoredObject
 
@@ -20,30 +19,28 @@ def list_partitions(
             folder without a partition metadata file is not a partition.
     """
     found: dict[str, tuple[StoredObject, ...]] = {}
-    with ThreadPoolExecutor(READ_THREADS) as pool:
-        folders = [""] if partitions is None else sorted(partitions)
-        while folders:
-            deeper: list[str] = []
-            for folder, listing in zip(folders, pool.map(storage.list_folder, folders), strict=True):
-                if is_partition(listing.files):
-                    found[folder] = listing.files
-                elif partitions is None:
-                    deeper += [join_path(folder, n) for n in listing.folders if not n.startswith(".hoodie")]
-            folders = deeper
+    folders = [""] if partitions is None else sorted(partitions)
+    while folders:
+        deeper: list[str] = []
+        for folder, listing in zip(folders, map_in_parallel(storage.list_folder, folders), strict=True):
+            if is_partition(listing.files):
+                found[folder] = listing.files
+            elif partitions is None:
+                deeper += [join_path(folder, n) for n in listing.folders if not n.startswith(".hoodie")]
+        folders = deeper
     return found
 
 
 def list_folders(storage: Storage) -> Mapping[str, tuple[StoredObject, ...]]:
     """Map every folder outside of ``.hoodie``, whether a partition or not, to its files."""
     found: dict[str, tuple[StoredObject, ...]] = {}
-    with ThreadPoolExecutor(READ_THREADS) as pool:
-        folders = [""]
-        while folders:
-            deeper: list[str] = []
-            for folder, listing in zip(folders, pool.map(storage.list_folder, folders), strict=True):
-                found[folder] = listing.files
-                deeper += [join_path(folder, n) for n in listing.folders if not n.startswith(".hoodie")]
-            folders = deeper
+    folders = [""]
+    while folders:
+        deeper: list[str] = []
+        for folder, listing in zip(folders, map_in_parallel(storage.list_folder, folders), strict=True):
+            found[folder] = listing.files
+            deeper += [join_path(folder, n) for n in listing.folders if not n.startswith(".hoodie")]
+        folders = deeper
     return found
 
 

@@ -1,21 +1,73 @@
 """Read many files at the same time. An object store responds slowly, but it serves many requests in parallel."""
 
+import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
+from typing import Generic, TypeVar
 
 READ_THREADS = 8
 """Number of requests that one caller sends to the storage at the same time."""
+
+_ALL_THREADS = 8 * READ_THREADS
+"""Number of threads that all callers of the process share."""
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
-def map_in_parallel(read: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
+def map_in_parallel(
+    read: Callable[[_Item], _Result], items: Iterable[_Item], *, threads: int = READ_THREADS
+) -> list[_Result]:
     """Call a function with each item, in threads. Return the results in the order of the items.
+
+    The calling thread calls the function too. So a call of this function inside of another call always ends, even if no
+    other thread is free.
+
+    Args:
+        threads: the greatest number of calls at the same time.
 
     Raises:
         The exception of the first item that failed. Calls that have not started are cancelled.
     """
-    with ThreadPoolExecutor(READ_THREADS) as pool:
-        return list(pool.map(read, items))
+    calls = _Calls(read, list(items))
+    wanted = min(threads, len(calls.items)) - 1
+    helpers = [_threads().submit(calls.work) for _ in range(wanted)]
+    calls.work()
+    wait([helper for helper in helpers if not helper.cancel()])
+    return calls.results()
+
+
+class _Calls(Generic[_Item, _Result]):
+    """Calls of one function that several threads share: each thread takes the next item until no item is left."""
+
+    def __init__(self, read: Callable[[_Item], _Result], items: list[_Item]) -> None:
+        self.items = items
+        self._read = read
+        self._next = iter(range(len(items)))  # only one thread at a time advances an iterator of a range
+        self._found: dict[int, _Result] = {}
+        self._failed: dict[int, BaseException] = {}
+
+    def work(self) -> None:
+        for number in self._next:
+            try:
+                self._found[number] = self._read(self.items[number])
+            except BaseException as error:  # noqa: BLE001 - `results` raises it in the calling thread
+                self._failed[number] = error
+            if self._failed:
+                return
+
+    def results(self) -> list[_Result]:
+        if self._failed:
+            raise self._failed[min(self._failed)]
+        return [self._found[number] for number in range(len(self.items))]
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    """Threads that stay for later calls, because the start of a thread takes longer than a read of a local file."""
+    return ThreadPoolExecutor(_ALL_THREADS, thread_name_prefix="storage")
+
+
+# A forked process has none of the threads of its parent.
+os.register_at_fork(after_in_child=_threads.cache_clear)

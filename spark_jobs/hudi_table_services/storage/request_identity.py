@@ -4,14 +4,12 @@ A retried, cleared or repeated task has the same request id, so the same request
 This module searches only the active timeline; `tables.request_lookup` also searches the archive.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-
 from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
 from hudi_table_services.model.instant import Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata
 from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
-from hudi_table_services.storage.parallel import READ_THREADS
+from hudi_table_services.storage.parallel import READ_THREADS, map_in_parallel
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
 
@@ -21,10 +19,10 @@ def find_completed(
 ) -> tuple[Instant, CommitMetadata] | None:
     """The completed write of this request; None if the active timeline does not contain one."""
     newest_first = list(reversed(timeline.completed_writes))
-    with ThreadPoolExecutor(READ_THREADS) as pool:
-        for instant, metadata in zip(
-            newest_first, pool.map(lambda i: _metadata(store, i), newest_first), strict=True
-        ):
+    for start in range(0, len(newest_first), READ_THREADS):
+        portion = newest_first[start : start + READ_THREADS]
+        found = map_in_parallel(lambda i: _metadata(store, i), portion)
+        for instant, metadata in zip(portion, found, strict=True):
             if metadata is not None and metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id:
                 return instant, metadata
     return None

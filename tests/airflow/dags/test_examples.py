@@ -71,13 +71,16 @@ def test_the_approval_shows_the_preview(bag: Any) -> None:
 
 
 def test_parsing_the_examples_is_fast_and_imports_no_packages_of_jobs() -> None:
-    """Parsing takes less than a sixth of Airflow's import time (best of three) and imports no package of the jobs.
+    """Parsing takes less than a sixth of Airflow's import time (in one of 3 tries) and imports no package of the jobs.
 
     The limit is a fraction, because processor seconds double on a busy machine. An idle machine needs half a second.
     """
-    found = [parse_once() for _ in range(3)]
-    assert set(found[0].examples) == {path.name for path in EXAMPLES.glob("*.py")}
-    assert min(each.total / each.airflow for each in found) < 1 / 6
+    shares = []
+    while len(shares) < 3 and min(shares, default=1) >= 1 / 6:
+        found = parse_once()
+        assert set(found.examples) == {path.name for path in EXAMPLES.glob("*.py")}
+        shares.append(found.total / found.airflow)
+    assert min(shares) < 1 / 6
 
 
 def test_runs_of_flights_daily_have_intervals(bag: Any) -> None:

@@ -118,7 +118,7 @@ STEPS: st.SearchStrategy[Step] = st.one_of(
 
 
 @BY_VERSION
-@settings(max_examples=by_depth(12, 40))
+@settings(max_examples=by_depth(5, 40))
 @given(steps=st.lists(STEPS, min_size=3, max_size=15))
 def test_services_change_no_record(version: TableVersion, steps: list[Step]) -> None:
     walk = Walk(version)

@@ -138,7 +138,7 @@ def test_the_next_run_completes_a_service_after_one_failure(
     tried(f"metadata table {service}", failures)
 
 
-@BY_VERSION
+@pytest.mark.parametrize("version", cases(VERSIONS, [TableVersion.V9], lambda v: v.name))
 def test_a_delta_commit_after_a_crash_is_in_the_next_compaction(version: TableVersion) -> None:
     """Even if its writer did not finish the services first, as it should in table version 6."""
     start = prepared(version, "compaction")

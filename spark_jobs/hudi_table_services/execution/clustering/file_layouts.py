@@ -5,10 +5,10 @@ Once the clustering that wrote a file is archived, the footer is the only record
 
 import re
 from collections.abc import Collection, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from hudi_table_services.execution.base_file_reader import open_base_file
 from hudi_table_services.model.clustering import Layout, LayoutStrategy, SettledSlice
+from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.stores.storage import Storage
 
 LAYOUT_COLUMNS = "hudi_table_services.layout.columns"
@@ -30,9 +30,12 @@ def footer_of(settled: SettledSlice) -> dict[str, str]:
 def read_layouts(storage: Storage, paths: Collection[str]) -> dict[str, SettledSlice]:
     """Map each path to the layout and target size in the footer. Files whose footers lack these values are left out."""
     ordered = sorted(paths)
-    with ThreadPoolExecutor(_READ_THREADS) as pool:
-        found = zip(ordered, pool.map(lambda path: _layout(storage, path), ordered), strict=True)
-        return {path: settled for path, settled in found if settled is not None}
+    found = zip(
+        ordered,
+        map_in_parallel(lambda path: _layout(storage, path), ordered, threads=_READ_THREADS),
+        strict=True,
+    )
+    return {path: settled for path, settled in found if settled is not None}
 
 
 def _layout(storage: Storage, path: str) -> SettledSlice | None:

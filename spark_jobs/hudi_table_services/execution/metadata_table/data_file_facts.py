@@ -23,7 +23,7 @@ from hudi_table_services.hudi_format.footer import decode_key_footer
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.metadata_table import BaseFileBloom, FileStatistics
 from hudi_table_services.storage.damage import naming
-from hudi_table_services.storage.parallel import READ_THREADS
+from hudi_table_services.storage.parallel import READ_THREADS, map_in_parallel
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage
 
@@ -99,8 +99,7 @@ class DataFileReader:
         """
         for start in range(0, len(files), READ_THREADS):
             batch = files[start : start + READ_THREADS]
-            with ThreadPoolExecutor(READ_THREADS) as pool:
-                found = list(pool.map(partial(_bloom_of, self.storage), batch))
+            found = map_in_parallel(partial(_bloom_of, self.storage), batch)
             yield from (bloom for bloom in found if bloom is not None)
 
 

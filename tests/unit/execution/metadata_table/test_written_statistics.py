@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudi_table_services.execution.base_file_writer import (
@@ -32,6 +32,7 @@ from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.metadata_table import FileColumnRange, FileStatistics
 from hudi_table_services.storage.stores.memory import MemoryStorage
+from support.depth import by_depth
 
 NAN = float("nan")
 LONG = 4097
@@ -148,6 +149,7 @@ def expected_bounds(values: list[Any]) -> tuple[Any, Any]:
     return min(numbers, key=order), max(numbers, key=order)
 
 
+@settings(max_examples=by_depth(12, 40))
 @given(row_groups())
 def test_the_statistics_are_those_of_the_rows_of_the_file(tables: list[pa.Table]) -> None:
     writer, file = write(tables, INDEXED)
