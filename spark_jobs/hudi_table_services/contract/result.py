@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -180,18 +180,21 @@ class JobResult:
     error: JobError | None = None
 
     @classmethod
-    def failed(cls, request: JobRequest, error: BaseException) -> "JobResult":
-        """Build the result of a failed request. A report of partial work in the error becomes the result's report."""
+    def of(cls, request: JobRequest, outcome: Outcome) -> "JobResult":
+        """Build a result that names the request and its outcome. The job replaces the other fields."""
         return cls(
             request_id=request.request_id,
-            outcome=Outcome.FAILED,
+            outcome=outcome,
             service=request.service,
             operation=request.work,
             table_name=request.table_name,
             base_path=request.base_path,
-            report=_evidence(error),
-            error=JobError.of(error),
         )
+
+    @classmethod
+    def failed(cls, request: JobRequest, error: BaseException) -> "JobResult":
+        """Build the result of a failed request. A report of partial work in the error becomes the result's report."""
+        return replace(cls.of(request, Outcome.FAILED), report=_evidence(error), error=JobError.of(error))
 
     @property
     def is_completed(self) -> bool:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.config_check import CheckConfigRequest, ConfigReport, Severity
@@ -57,13 +58,9 @@ def check_table_config(request: CheckConfigRequest, *, storage: Storage | None =
         _LOG.info("%s", line)
     if any(request.fails_with(each.severity) for each in report.findings):
         raise _unsafe(report, request)
-    return JobResult(
-        request_id=request.request_id,
-        outcome=Outcome.COMPLETED,
-        service=request.service,
-        operation=request.work,
+    return replace(
+        JobResult.of(request, Outcome.COMPLETED),
         table_name=report.table or request.table_name,
-        base_path=request.base_path,
         report=report,
         timings_s=watch.seconds,
         warnings=(*_no_table(request, table), *_warnings(report)),

@@ -133,13 +133,8 @@ class _ArchiveJob:
             instants=tuple(f"{i.requested_time}.{i.action.value}" for i in plan.instants),
             files=files,
         )
-        return JobResult(
-            request_id=self._request.request_id,
-            outcome=outcome,
-            service=self._request.service,
-            operation=self._request.work,
-            table_name=self._request.table_name,
-            base_path=self._request.base_path,
+        return replace(
+            JobResult.of(self._request, outcome),
             reason=reason,
             report=report,
             timings_s=self._watch.seconds,

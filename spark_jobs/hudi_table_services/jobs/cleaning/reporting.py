@@ -142,13 +142,8 @@ class CleanReporter:
         return _of_instant(result, instant)
 
     def _result(self, outcome: Outcome) -> JobResult:
-        return JobResult(
-            request_id=self._request.request_id,
-            outcome=outcome,
-            service=self._request.service,
-            operation=self._request.work,
-            table_name=self._request.table_name,
-            base_path=self._request.base_path,
+        return replace(
+            JobResult.of(self._request, outcome),
             report=self._report,
             timings_s=self._watch.seconds,
             warnings=self._warnings,

@@ -226,13 +226,8 @@ class ClusteringReporter:
         )
 
     def _result(self, outcome: Outcome, report: ClusteringReport) -> JobResult:
-        return JobResult(
-            request_id=self._request.request_id,
-            outcome=outcome,
-            service=self._request.service,
-            operation=self._request.work,
-            table_name=self._request.table_name,
-            base_path=self._request.base_path,
+        return replace(
+            JobResult.of(self._request, outcome),
             report=report,
             timings_s=dict(self._watch.seconds),
             spark_application_id=_application_id(self._spark),

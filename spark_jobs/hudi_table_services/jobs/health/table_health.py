@@ -71,13 +71,9 @@ def table_health(
         _LOG.info("%s", line)
     if report.status == "failing":
         raise _unhealthy(report)
-    return JobResult(
-        request_id=request.request_id,
-        outcome=Outcome.COMPLETED,
-        service=request.service,
-        operation=request.work,
+    return replace(
+        JobResult.of(request, Outcome.COMPLETED),
         table_name=table.config.table_name,
-        base_path=request.base_path,
         files_before=inspection.files,
         files_after=inspection.files,
         report=report,

@@ -1,6 +1,7 @@
 """Build partitions of the metadata table from the files of the table, or drop partitions."""
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hudi_table_services.commits.measured_lock import measured_lock
@@ -125,13 +126,8 @@ class _RebuildJob:
         )
 
     def _result(self, outcome: Outcome, report: MetadataTableReport, *, reason: str = "") -> JobResult:
-        return JobResult(
-            request_id=self._request.request_id,
-            outcome=outcome,
-            service=self._request.service,
-            operation=self._request.work,
-            table_name=self._request.table_name,
-            base_path=self._request.base_path,
+        return replace(
+            JobResult.of(self._request, outcome),
             reason=reason,
             report=report,
             timings_s=self._watch.seconds,

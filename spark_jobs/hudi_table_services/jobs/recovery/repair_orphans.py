@@ -180,13 +180,8 @@ class _RepairJob:
 
     def _result(self, outcome: Outcome, report: OrphanReport, reason: str) -> JobResult:
         request = self._request
-        return JobResult(
-            request_id=request.request_id,
-            outcome=outcome,
-            service=request.service,
-            operation=request.work,
-            table_name=request.table_name,
-            base_path=request.base_path,
+        return replace(
+            JobResult.of(request, outcome),
             reason=reason,
             report=report,
             warnings=self._options.warnings,

@@ -214,13 +214,8 @@ def _partitions(table: TableAccess, timeline: Timeline, commit: Instant) -> dict
 def _result(
     request: JobRequest, options: ServiceOptions, instant: Instant | None, *, reason: str = ""
 ) -> JobResult:
-    return JobResult(
-        request_id=request.request_id,
-        outcome=Outcome.COMPLETED if instant is not None else Outcome.NOTHING_TO_DO,
-        service=request.service,
-        operation=request.work,
-        table_name=request.table_name,
-        base_path=request.base_path,
+    return replace(
+        JobResult.of(request, Outcome.COMPLETED if instant is not None else Outcome.NOTHING_TO_DO),
         reason=reason,
         action=Action.SAVEPOINT.value if instant is not None else None,
         instant_time=instant.requested_time if instant is not None else None,

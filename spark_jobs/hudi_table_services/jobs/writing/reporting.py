@@ -157,13 +157,9 @@ class Report:
         self, outcome: Outcome, instant: Instant | None = None, partitions: tuple[PartitionReport, ...] = ()
     ) -> JobResult:
         """Result with the fields that every result has. Callers add rows, reason and replaced file groups."""
-        return JobResult(
-            request_id=self._request.request_id,
-            outcome=outcome,
-            service=self._request.service,
+        return replace(
+            JobResult.of(self._request, outcome),
             operation=self._options.operation.value.lower(),
-            table_name=self._request.table_name,
-            base_path=self._request.base_path,
             action=instant.action.value if instant else None,
             instant_time=instant.requested_time if instant else None,
             completion_time=instant.completion_time if instant else None,
