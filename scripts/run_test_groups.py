@@ -2,7 +2,7 @@
 
 Most groups wait for a JVM or for Airflow's processes half of the time, so two groups can share two cores. The output of
 the first lane is printed immediately, and the output of the second lane is printed when that lane ends. The first
-failure ends both lanes.
+failure ends both lanes; with ``KEEP_GOING=1``, all groups run.
 
 ``build/test-times.json`` contains the seconds and the number of tests of each group. ``scripts/make_testing_doc.py``
 writes these numbers into ``docs/testing.md``.
@@ -31,6 +31,7 @@ LANES = (
 ONLY_IN_ALL = ((), ("test-conformance42",))
 """Further groups of each lane with ``TEST_DEPTH=all``."""
 
+KEEPS_GOING = bool(os.environ.get("KEEP_GOING"))
 SECONDS_TO_END = 120.0
 """Time that an interrupted group gets for ending its processes."""
 
@@ -42,7 +43,7 @@ class Lane:
     groups: tuple[str, ...]
     output: IO[bytes] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
-    failed: str = ""
+    failed: list[str] = field(default_factory=list)
     running: "subprocess.Popen[bytes] | None" = None
     is_ended: bool = False
 
@@ -61,9 +62,10 @@ class Lane:
             code = self.running.wait()
             self.seconds[group] = time.monotonic() - started
             if code and not self.is_ended:
-                self.failed = group
-                on_failure.set()
-                return
+                self.failed.append(group)
+                if not KEEPS_GOING:
+                    on_failure.set()
+                    return
 
     def end(self) -> None:
         """End the running group. After SIGINT, pytest ends what its fixtures started, such as Airflow's processes."""
@@ -123,7 +125,7 @@ def _print_summary(lanes: list[Lane]) -> bool:
     for lane in lanes:
         for group in lane.groups:
             if group in lane.seconds:
-                state = "FAILED" if group == lane.failed else "ended" if lane.is_ended else "passed"
+                state = "FAILED" if group in lane.failed else "ended" if lane.is_ended else "passed"
                 print(f"{group:<20} {state:<7} {lane.seconds[group]:>6.0f} s{_tests_of(group)}")
             else:
                 print(f"{group:<20} not run")
