@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from hudi_table_services.errors import MalformedMetadataError
-from hudi_table_services.model.table_version import TableType, TableVersion
+from hudi_table_services.model.table_version import TableType, TableVersion, TimelineLayout
 
 
 class RecordMergeMode(str, Enum):
@@ -112,6 +112,16 @@ class TableConfig:
     def timeline_timezone_is_utc(self) -> bool:
         """Whether instant times are in UTC. If not, they are in the local zone of the writer (Hudi's default)."""
         return self.properties.get("hoodie.table.timeline.timezone", "LOCAL").upper() == "UTC"
+
+    @property
+    def archive_folder(self) -> str:
+        """Return the folder of archived instants, relative to the base path. It is below the active timeline."""
+        layout = self.table_version.layout
+        if layout is TimelineLayout.V1:
+            name = self.properties.get("hoodie.archivelog.folder") or "archived"
+        else:
+            name = self.properties.get("hoodie.timeline.history.path") or "history"
+        return f"{layout.timeline_folder}/{name}"
 
     @property
     def create_schema_json(self) -> str | None:

@@ -1,26 +1,32 @@
 """The timeline: all instants of a table in order. Each instant has its most advanced state."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hudi_table_services.model.instant import Action, Instant
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Instants ordered by requested time, one per requested time and action. Create a timeline with `of`."""
+    """Instants ordered by requested time, one per requested time and action. Create a timeline with `of`.
+
+    Attributes:
+        may_have_archive: False if the table has no folder for archived instants; True also if this is not known.
+    """
 
     instants: tuple[Instant, ...] = ()
+    may_have_archive: bool = field(default=True, compare=False)
 
     @classmethod
-    def of(cls, state_files: Iterable[Instant]) -> "Timeline":
+    def of(cls, state_files: Iterable[Instant], *, may_have_archive: bool = True) -> "Timeline":
         """Build a timeline that contains the most advanced state of each instant (HoodieActiveTimeline)."""
         best: dict[tuple[str, Action], Instant] = {}
         for instant in state_files:
             known = best.get(instant.identity)
             if known is None or instant.state.rank > known.state.rank:
                 best[instant.identity] = instant
-        return cls(tuple(sorted(best.values(), key=lambda i: (i.requested_time, i.action.value))))
+        ordered = sorted(best.values(), key=lambda i: (i.requested_time, i.action.value))
+        return cls(tuple(ordered), may_have_archive)
 
     def __iter__(self) -> Iterator[Instant]:
         return iter(self.instants)

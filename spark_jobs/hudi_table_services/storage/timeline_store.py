@@ -28,7 +28,7 @@ from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.options.keys.writing import FAILED_WRITES_POLICY
 from hudi_table_services.storage.clock import Clock, instant_moment, instant_time
 from hudi_table_services.storage.stores.paths import join_path
-from hudi_table_services.storage.stores.storage import Storage, StoredObject
+from hudi_table_services.storage.stores.storage import FolderListing, Storage, StoredObject
 from hudi_table_services.storage.table_store import require_table
 
 _LOG = logging.getLogger(__name__)
@@ -61,7 +61,11 @@ class TimelineStore:
             TableNotFoundError: the base path contains neither an instant nor the properties of a table.
             TimelineInvariantError: a completed file has zero bytes, or a file name belongs to the other layout.
         """
-        return Timeline.of(self._state_files())
+        listing = self._listing()
+        archive = self._config.archive_folder.removeprefix(f"{self._layout.timeline_folder}/").partition("/")[
+            0
+        ]
+        return Timeline.of(self._instants_in(listing), may_have_archive=archive in listing.folders)
 
     def age_s(self, instant: Instant) -> float:
         """Seconds since the requested time of the instant; 0 if its digits are not a date."""
@@ -198,7 +202,11 @@ class TimelineStore:
 
     def state_files(self) -> Mapping[Instant, StoredObject]:
         """Map each instant of the active timeline, in each of its states, to its file."""
-        return {instant: stored for stored in self._files() if (instant := self._parsed(stored)) is not None}
+        return {
+            instant: stored
+            for stored in self._listing().files
+            if (instant := self._parsed(stored)) is not None
+        }
 
     def remove_archived(self, instants: Sequence[Instant]) -> None:
         """Delete the files of completed instants that the archive contains. The caller holds the table lock.
@@ -216,7 +224,7 @@ class TimelineStore:
             for action in instant.action.pending_names
             for state in (InstantState.REQUESTED, InstantState.INFLIGHT)
         ]
-        present = {stored.path for stored in self._list_files()}
+        present = {stored.path for stored in self._list().files}
         failures = self._storage.delete_files([path for path in pending if path in present])
         for failure in failures.values():
             raise failure
@@ -228,24 +236,27 @@ class TimelineStore:
         return replace(instant, state=state, completion_time=None)
 
     def _state_files(self) -> tuple[Instant, ...]:
-        found = (self._parsed(stored) for stored in self._files())
+        return self._instants_in(self._listing())
+
+    def _instants_in(self, listing: FolderListing) -> tuple[Instant, ...]:
+        found = (self._parsed(stored) for stored in listing.files)
         return tuple(instant for instant in found if instant is not None)
 
-    def _files(self) -> list[StoredObject]:
-        """Files whose names are names of instants. The folder is listed again while a completed file is empty."""
+    def _listing(self) -> FolderListing:
+        """Files whose names are names of instants, and folders. A completed file that is empty is listed again."""
         for pause in _PAUSES:
-            found = self._list_files()
-            if not any(self._is_empty_completed(stored) for stored in found):
+            found = self._list()
+            if not any(self._is_empty_completed(stored) for stored in found.files):
                 return found
             time.sleep(pause)
-        return self._list_files()
+        return self._list()
 
-    def _list_files(self) -> list[StoredObject]:
+    def _list(self) -> FolderListing:
         listing = self._storage.list_folder(self._layout.timeline_folder)
-        found = [stored for stored in listing.files if is_instant_name(stored.name)]
+        found = tuple(stored for stored in listing.files if is_instant_name(stored.name))
         if not found:
             require_table(self._storage)  # either the table is new, or its folder was deleted
-        return found
+        return replace(listing, files=found)
 
     def _is_empty_completed(self, stored: StoredObject) -> bool:
         with suppress(MalformedFileNameError):

@@ -12,6 +12,8 @@ from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import ClusteringPlan, PlanStrategy
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation
+from hudi_table_services.storage.table_store import read_table_config, update_properties
+from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.commit_counter import count_commits_of
 from hudi_table_services.tables.request_lookup import find_completed_anywhere
@@ -106,3 +108,17 @@ def test_the_error_names_an_unreadable_manifest() -> None:
     history.storage.write(".hoodie/timeline/history/manifest_1", b'{"files": [{"fileName": "other"}]}')
     with pytest.raises(CorruptTableError, match="manifest_1"):
         history.archived()
+
+
+@VERSIONS
+@pytest.mark.parametrize("folder", ["", "old/instants"], ids=["default", "other folder"])
+def test_the_timeline_says_whether_there_may_be_an_archive(version: TableVersion, folder: str) -> None:
+    history = History(version)
+    if folder:
+        keys = ("hoodie.archivelog.folder", "hoodie.timeline.history.path")
+        update_properties(history.storage, dict.fromkeys(keys, folder), history.clock)
+    store = TimelineStore(history.storage, read_table_config(history.storage), history.clock)
+    history.commits(9, A)
+    assert not store.load().may_have_archive
+    history.archive()
+    assert store.load().may_have_archive

@@ -140,12 +140,12 @@ class _ScheduleJob:
 
     def _count(self, snapshot: TableSnapshot, history: ClusteringHistory) -> CommitCount:
         store, parity = self._table.timeline_store, self._options.plan.parity
-        archived = ArchivedTimeline(self._storage, snapshot.config)
+        archive = ArchivedTimeline(self._storage, snapshot.config)
         return count_commits_of(
             store,
             snapshot.timeline,
             history=history,
-            archived=archived.readable_writes,
+            archived=archive.readable_writes if snapshot.timeline.may_have_archive else tuple,
             parity=parity,
             row_writes=_commits_with_files(snapshot),
         )

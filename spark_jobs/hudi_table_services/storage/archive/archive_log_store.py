@@ -34,7 +34,7 @@ class ArchiveLogStore:
 
     def __init__(self, storage: Storage, config: TableConfig) -> None:
         self._storage = storage
-        self._folder = join_path(".hoodie", config.get("hoodie.archivelog.folder") or "archived")
+        self._folder = config.archive_folder
 
     def files(self) -> tuple[StoredObject, ...]:
         """Archive files, oldest first."""

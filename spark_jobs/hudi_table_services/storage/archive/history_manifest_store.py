@@ -29,8 +29,7 @@ class HistoryManifestStore:
 
     def __init__(self, storage: Storage, config: TableConfig) -> None:
         self._storage = storage
-        name = config.get("hoodie.timeline.history.path") or "history"
-        self._folder = join_path(config.table_version.layout.timeline_folder, name)
+        self._folder = config.archive_folder
 
     def path_of(self, name: str) -> str:
         """Path of a history file, relative to the base path."""
