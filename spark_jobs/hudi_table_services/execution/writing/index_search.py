@@ -5,6 +5,7 @@ does not read them. A task receives some file groups of the record index, reads 
 those that belong to its file groups.
 """
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
@@ -34,6 +35,13 @@ MAX_LIVE_GROUPS = 1_000
 """Greatest number of live file groups of the table with which tasks get the list of these groups, because each task
 receives a copy of the list."""
 
+MAX_PROBED_LIVE_GROUPS = 20
+"""Greatest number of live file groups of the table with which the driver looks up some keys before the tasks start."""
+
+_MAX_PROBED_BYTES = 64 << 20
+"""Greatest size of a file group of the record index that the driver reads from."""
+
+_BYTES_OF_A_BLOCK = 64 << 10
 _BYTES_OF_A_KEY = 16
 
 
@@ -108,12 +116,16 @@ def search_record_index(
     """The file groups in which the record index locates keys of the batch, or why the index cannot be used.
 
     A batch whose keys are in every live file group, such as a batch of random keys, is common. Then a part of the keys
-    is enough to know this, and the tasks do not look up the others.
+    is enough to know this, and the tasks do not look up the others. For a table with few file groups, the driver first
+    looks up some keys: if they are in all file groups, no Spark job is necessary.
 
     Args:
         batches: staged rows; no two of them are the same record batch.
         live: file groups with a live base file. Other file groups may be missing in the result.
     """
+    probed = probe_record_index(storage, batches, index, frozenset(live))
+    if probed is not None:
+        return probed
     searched = [SearchedGroups(tuple(batches), index)]
     return search_groups(spark, storage, searched, live=live, max_keys_per_task=max_keys_per_task)
 
@@ -154,6 +166,39 @@ def search_groups(
             return result
         found |= result
     return found
+
+
+def probe_record_index(
+    storage: Storage, batches: Sequence[StagedBatch], index: IndexGroups, live: frozenset[FileGroupId]
+) -> SearchResult | None:
+    """Look up some keys of a batch in one file group of the record index.
+
+    Returns:
+        The live file groups if these keys are in all of them; the reason if the index cannot be used; None if tasks
+        must look up the keys.
+    """
+    # With fewer keys than blocks, each key would cost a request of its own.
+    has_many_keys = sum(each.row_count for each in batches) * _BYTES_OF_A_BLOCK >= index.size_bytes
+    batch = next((each for each in batches if each.row_count), None)
+    if batch is None or not live or len(live) > MAX_PROBED_LIVE_GROUPS or not has_many_keys:
+        return None
+    reader = StagedReader(storage, [KEY_COLUMN])
+    column = reader.read(batch).column(0)
+    reader.close()
+    numbers = file_groups_of(*utf8_buffers(column), index.count)
+    group = int(numbers[0])
+    probed = index.part(group, group + 1)
+    if probed.size_bytes > _MAX_PROBED_BYTES:
+        return None
+    keys = sorted(column.filter(pa.array(numbers == group)).cast(pa.binary()).to_pylist())
+    # Neighbouring keys are in neighbouring blocks, which one request reads.
+    found = probed.locate([frozenset(keys[: _sample_size(len(live))])], live)
+    return found if isinstance(found, UnusableMetadataTable) or found >= live else None
+
+
+def _sample_size(group_count: int) -> int:
+    """Number of random keys that are in all of the file groups with a probability of 95 % (coupon collector)."""
+    return math.ceil(group_count * (math.log(group_count) + 3))
 
 
 def find_file_groups(task: IndexSearchTask) -> SearchResult:
