@@ -46,6 +46,10 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         before Spark starts. (templated)
     :param ordering_field: column that decides which of two versions of a record wins: the version with the larger
         value. (templated)
+    :param timestamps_without_zone: how to store timestamps without time zone: ``utc`` reads them as times in UTC,
+        ``session`` as times in Spark's session time zone, and ``refuse`` stores them as they are, which tables of
+        version 6 cannot. By default, tables of version 6 store times in UTC, with a warning, and later versions store
+        them as they are. (templated)
     :param max_file_size: target size of a base file in bytes; sets ``hoodie.parquet.max.file.size``. (templated)
     :param small_file_limit: size in bytes below which the job adds rows to an existing file; with 0, it adds rows to
         new files only. Sets ``hoodie.parquet.small.file.limit``. (templated)
@@ -81,6 +85,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         "partition_by",
         "partitions",
         "ordering_field",
+        "timestamps_without_zone",
         "on_pending_plan",
         "max_file_size",
         "small_file_limit",
@@ -104,6 +109,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         partition_by: str | Sequence[str] = (),
         partitions: str | Sequence[str] = (),
         ordering_field: str = "",
+        timestamps_without_zone: str = "",
         max_file_size: int | str | None = None,
         small_file_limit: int | str | None = None,
         on_empty: OnEmpty = "succeed",
@@ -122,6 +128,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         self.partition_by = partition_by
         self.partitions = partitions
         self.ordering_field = ordering_field
+        self.timestamps_without_zone = timestamps_without_zone
         self.max_file_size = max_file_size
         self.small_file_limit = small_file_limit
         self.on_empty = on_empty
@@ -170,6 +177,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
             record_key=names_of(self.record_key),
             partition_by=names_of(self.partition_by),
             ordering_field=self.ordering_field,
+            timestamps_without_zone=self.timestamps_without_zone,
             options=self._options(),
             storage_options=dict(location.storage_options),
             result_path=result_uri,

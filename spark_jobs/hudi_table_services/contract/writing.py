@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import ClassVar
 
 from hudi_table_services.contract.request import JobRequest, refuse_text_for_columns
@@ -19,6 +20,18 @@ OPERATIONS = (
     "insert_overwrite_table",
     "delete_partition",
 )
+
+
+class TimestampsWithoutZone(str, Enum):
+    """How a write stores columns of timestamps without time zone, if the table does not store them without time zone.
+
+    UTC reads the values as times in UTC, SESSION as times in Spark's session time zone. REFUSE stores the columns as
+    they are, and refuses them if the version of the table has no such type (version 6).
+    """
+
+    UTC = "utc"
+    SESSION = "session"
+    REFUSE = "refuse"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +73,8 @@ class UpsertRequest(JobRequest):
         record_key, partition_by: columns of ``hoodie.datasource.write.recordkey.field`` and ``…partitionpath.field``.
         ordering_field: comma-separated columns of ``hoodie.datasource.write.precombine.field``. Empty means no
             ordering field.
+        timestamps_without_zone: value of `TimestampsWithoutZone`. If empty, the values become UTC in tables of version
+            6, with a warning, and stay as they are in later versions.
         dry_run: plan, report and write nothing.
 
     Raises:
@@ -73,6 +88,7 @@ class UpsertRequest(JobRequest):
     record_key: tuple[str, ...] = ()
     partition_by: tuple[str, ...] = ()
     ordering_field: str = ""
+    timestamps_without_zone: str = ""
     dry_run: bool = False
 
     def __post_init__(self) -> None:
@@ -86,6 +102,12 @@ class UpsertRequest(JobRequest):
             raise InvalidRequestError(
                 "Operation delete_partition does not accept a source.",
                 hint="Name the partitions with hoodie.datasource.write.partitions.to.delete.",
+            )
+        zones = tuple(each.value for each in TimestampsWithoutZone)
+        if self.timestamps_without_zone not in ("", *zones):
+            raise InvalidRequestError(
+                f"Unknown value {self.timestamps_without_zone!r} of timestamps_without_zone.",
+                hint=f"Known: {', '.join(zones)}.",
             )
         refuse_text_for_columns(record_key=self.record_key, partition_by=self.partition_by)
 

@@ -1,6 +1,6 @@
 """Convert hoodie.* keys to the typed options of a write."""
 
-from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.contract.writing import TimestampsWithoutZone, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.file_sizing import BLOOM_FOOTER_BYTES_PER_RECORD, FileSizingOptions
 from hudi_table_services.model.table_config import (
@@ -73,6 +73,11 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
         pending_clustering=_pending_clustering(reader),
         partitions_to_delete=reader[keys.PARTITIONS_TO_DELETE],
         staging_path=staging_path(reader),
+        timestamps_without_zone=(
+            TimestampsWithoutZone(request.timestamps_without_zone)
+            if request.timestamps_without_zone
+            else None
+        ),
         extra_metadata=noted,
         hoodie_options=named,
         warnings=warnings,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from hudi_table_services.contract.writing import TimestampsWithoutZone
 from hudi_table_services.model.clustering import UpdatesStrategy
 from hudi_table_services.model.concurrent_change import ConflictStrategy
 from hudi_table_services.model.file_sizing import FileSizingOptions
@@ -116,6 +117,7 @@ class WriteOptions:
         pending_clustering: how the write treats pending plans with file groups that the write changes.
         partitions_to_delete: patterns for `delete_partition`; ``*`` matches any text.
         staging_path: folder for staged rows, below the base path.
+        timestamps_without_zone: how to store timestamps without time zone. None means the default for the version.
         extra_metadata: maps the key of each option that the commit stores to its value.
         hoodie_options: all keys of the request, including its typed arguments.
         warnings: one sentence for each known key that has no effect in a write.
@@ -144,6 +146,7 @@ class WriteOptions:
     pending_clustering: PendingClusteringOptions
     partitions_to_delete: tuple[str, ...]
     staging_path: str
+    timestamps_without_zone: TimestampsWithoutZone | None = None
     extra_metadata: Mapping[str, str] = field(default_factory=dict)
     hoodie_options: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

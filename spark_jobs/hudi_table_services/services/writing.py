@@ -5,7 +5,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from hudi_table_services.contract.result import JobResult
-from hudi_table_services.contract.writing import OPERATIONS, SourceSpec, UpsertRequest
+from hudi_table_services.contract.writing import OPERATIONS, SourceSpec, TimestampsWithoutZone, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.options.keys.writing import MAX_FILE_SIZE, OPERATION
 from hudi_table_services.options.writing import resolve_options
@@ -89,6 +89,13 @@ def _add_row_flags(group: argparse._ArgumentGroup) -> None:
         help="option of Spark's reader; repeatable",
     )
     add("--source-sql", metavar="SQL", help='query over the source, e.g. "SELECT … FROM source"')
+    add(
+        "--timestamps-without-zone",
+        choices=[each.value for each in TimestampsWithoutZone],
+        metavar="NAME",
+        help="how to store timestamps without time zone: utc, session (Spark's session time zone) or refuse; "
+        "default: utc in tables of version 6, and without time zone in later versions",
+    )
     add("--dry-run", action="store_true", help="plan, report and write nothing")
 
 

@@ -17,23 +17,23 @@ from hudi_table_services.tables.clustering_history import ClusteringHistory
 def count_commits_of(
     store: TimelineStore,
     timeline: Timeline,
-    operations: Sequence[WriteOperation] = (),
+    operations: Sequence[WriteOperation] | None = (),
     *,
     history: ClusteringHistory | None = None,
     archived: Callable[[], Sequence[ArchivedWrite]] = tuple,
-    parity: bool = False,
     row_writes: Collection[str] = (),
 ) -> CommitCount:
     """Count completed writes since the newest clustering, completed or pending, of any writer.
 
     Args:
-        operations: write operations to count; if empty, all operations that change rows (`COUNTED_OPERATIONS`).
+        operations: write operations to count; if empty, all operations that change rows (`COUNTED_OPERATIONS`). None
+            counts every completed write, as Hudi does.
         history: clusterings of the timeline, if they are already loaded.
         archived: returns the archived writes. It is called only if the active timeline has no clustering.
-        parity: whether to count every completed write, as Hudi does.
         row_writes: requested times of commits that are known to have changed rows. Their metadata is read only if
             `operations` are given.
     """
+    parity = operations is None
     clusterings = (history or ClusteringHistory.load(store, timeline)).requested_times
     before = archived() if not clusterings and not parity else ()
     if before:

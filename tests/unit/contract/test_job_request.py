@@ -29,6 +29,7 @@ def requests(draw: st.DrawFn) -> UpsertRequest:
         record_key=tuple(draw(st.lists(TEXTS, max_size=3))),
         partition_by=tuple(draw(st.lists(TEXTS, max_size=3))),
         ordering_field=draw(TEXTS),
+        timestamps_without_zone=draw(st.sampled_from(["", "utc", "session", "refuse"])),
         options=draw(PAIRS),
         storage_options=draw(PAIRS),
         result_path=draw(TEXTS),

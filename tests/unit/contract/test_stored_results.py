@@ -30,6 +30,9 @@ SERVICES_OF_VERSION_1 = {"writing", "savepoints", *FIELDS.values()}
 LATER_FIELDS = {"health": ("metadata_table_state",)}
 """Service → fields of its report that documents of version 1 lack."""
 
+LATER_REQUEST_FIELDS = {"timestamps_without_zone"}
+"""Fields that requests of version 1 lack."""
+
 
 def task_log(result: JobResult) -> str:
     lines = []
@@ -71,13 +74,14 @@ def test_a_stored_request_is_read_by_its_script(path: Path) -> None:
     )
     written = json.loads(own.read(path.read_text(encoding="utf-8")).to_json())
     assert (stored.pop("contract_version"), written.pop("contract_version")) == (1, 2)
+    assert not any(written.pop(name, "") for name in LATER_REQUEST_FIELDS)
     assert written == stored
 
 
 def has_fields_of(own: object, path: Path) -> bool:
     stored = json.loads(path.read_text(encoding="utf-8")).keys()
     names = {field.name for field in dataclasses.fields(own.request_type)}  # type: ignore[attr-defined]
-    return names | {"contract_version"} == stored
+    return names - LATER_REQUEST_FIELDS | {"contract_version"} == stored
 
 
 def test_every_service_and_report_of_version_1_has_a_stored_document() -> None:

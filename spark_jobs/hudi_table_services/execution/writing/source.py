@@ -1,9 +1,10 @@
 """Read the source of a request as a Spark frame."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import ExecutionFailedError, InvalidRequestError
+from hudi_table_services.model.schema import TIMESTAMP, ArrayType, DataType, MapType, StructType
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,6 +39,36 @@ def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
             f"The source {where!r} (format {source.format}) cannot be read: {_first_line(error).rstrip('.')}.",
             hint="Check path, format, reader options and SQL. The SQL must be a single query on the view `source`.",
         ) from error
+
+
+def in_session_zone(frame: "DataFrame", columns: StructType) -> "DataFrame":
+    """Cast timestamps without time zone to timestamps, as times in Spark's session time zone.
+
+    Args:
+        columns: columns of the frame with the wanted types. Only timestamps differ from the columns of the frame.
+    """
+    from pyspark.sql.types import StructType as SparkStructType
+
+    return frame.to(SparkStructType.fromJson(_with_zones(frame.schema.jsonValue(), columns)))
+
+
+def _with_zones(node: Any, wanted: DataType) -> Any:
+    """The JSON form of a Spark type in which each timestamp that is wanted with time zone has one."""
+    match wanted:
+        case StructType():
+            fields = [
+                {**field, "type": _with_zones(field["type"], found.type)}
+                if (found := wanted.find(field["name"])) is not None
+                else field
+                for field in node["fields"]
+            ]
+            return {**node, "fields": fields}
+        case ArrayType():
+            return {**node, "elementType": _with_zones(node["elementType"], wanted.element)}
+        case MapType():
+            return {**node, "valueType": _with_zones(node["valueType"], wanted.value)}
+        case _:
+            return "timestamp" if (node, wanted) == ("timestamp_ntz", TIMESTAMP) else node
 
 
 def _is_user_error(error: Exception) -> bool:

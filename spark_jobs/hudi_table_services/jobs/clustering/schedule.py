@@ -144,9 +144,9 @@ class _ScheduleJob:
         return count_commits_of(
             store,
             snapshot.timeline,
+            None if parity else (),
             history=history,
             archived=archive.readable_writes if snapshot.timeline.may_have_archive else tuple,
-            parity=parity,
             row_writes=_commits_with_files(snapshot),
         )
 

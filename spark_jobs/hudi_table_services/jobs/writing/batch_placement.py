@@ -9,6 +9,7 @@ from hudi_table_services.errors import InvalidDataError
 from hudi_table_services.execution.spark_tasks import default_parallelism
 from hudi_table_services.execution.writing.file_samples import sample_base_files
 from hudi_table_services.execution.writing.record_index import IndexLookup, RecordIndex, RoutedBatch
+from hudi_table_services.execution.writing.source import in_session_zone
 from hudi_table_services.execution.writing.stage_input import StagedInput, StagingSpec, stage_input
 from hudi_table_services.execution.writing.task_assignment import workload_of
 from hudi_table_services.jobs.writing.searched_files import SearchedFiles
@@ -75,6 +76,8 @@ def stage_batch(
         parquet=settings.parquet,
         sample_rows=0 if settings.operation is WriteOperation.DELETE else sample_rows,
     )
+    if settings.uses_session_zone:
+        source = in_session_zone(source, settings.zoned.schema)
     staged = stage_input(source, spec)
     _LOG.info(
         "Staged %s of %s", counted(staged.row_count, "row"), counted(len(staged.partition_paths), "partition")

@@ -156,6 +156,7 @@ class _UpsertJob:
                 if (done := self._finish_own_commit(table)) is not None:
                     return done
             settings = self._settings(config, source)
+            self._report.warn(*settings.warnings)
         if config is None:
             created = new_table_config(self._storage, self._request, self._options, settings)
             table = self._access(created, exists=False)
@@ -252,8 +253,7 @@ class _UpsertJob:
     def _settings(self, config: TableConfig | None, source: "DataFrame | None") -> WriteSettings:
         schema_json = self._schema_json = load_snapshot(self._storage, ()).schema_json if config else None
         batch_schema = schema_from_spark_json(source.schema.jsonValue()) if source is not None else _NO_ROWS
-        key_generator = self._key_generator(config)
-        return derive_settings(self._options, config, schema_json, key_generator, batch_schema)
+        return derive_settings(self._options, config, schema_json, self._key_generator(config), batch_schema)
 
     def _key_generator(self, config: TableConfig | None) -> KeyGeneratorConfig:
         options = {**self._options.hoodie_options}

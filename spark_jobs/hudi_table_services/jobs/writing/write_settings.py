@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from hudi_table_services.contract.writing import TimestampsWithoutZone
 from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
 from hudi_table_services.execution.base_file_writer import BloomSettings
 from hudi_table_services.execution.parquet_format import ParquetFormat
@@ -22,6 +23,7 @@ from hudi_table_services.planning.table.schema_evolution import (
     RECONCILE_OPTION,
     evolve_schema,
 )
+from hudi_table_services.planning.table.zoneless_timestamps import ZonedColumns, with_time_zones
 
 _LOOKUP_OPERATIONS = (WriteOperation.UPSERT, WriteOperation.DELETE)
 """Operations that always look up keys."""
@@ -36,6 +38,8 @@ class WriteSettings:
         writer_schema: columns of the written files.
         combine_fields: columns that decide which row of the batch wins for a key. If empty, the key's last row wins.
         merge_fields: columns that are compared with stored rows. If empty, the incoming row wins.
+        zoned: columns of the batch, after timestamps without time zone became timestamps.
+        uses_session_zone: whether these values are times in Spark's session time zone; otherwise they are in UTC.
     """
 
     operation: WriteOperation
@@ -47,6 +51,18 @@ class WriteSettings:
     merge_mode: RecordMergeMode
     parquet: ParquetFormat
     bloom: BloomSettings
+    zoned: ZonedColumns
+    uses_session_zone: bool
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A sentence about columns whose time zone the request did not choose."""
+        if not self.zoned.paths or self.zoned.is_chosen:
+            return ()
+        return (
+            f"Timestamps without time zone are stored as times in UTC: {', '.join(self.zoned.paths)}. To choose, set "
+            "timestamps_without_zone (--timestamps-without-zone) to utc, session or refuse.",
+        )
 
     @property
     def honours_deleted_flag(self) -> bool:
@@ -69,6 +85,8 @@ def derive_settings(
     """
     batch = StructType(tuple(f for f in batch_schema.fields if f.name not in META_COLUMNS))
     table = from_avro_json(table_schema_json) if table_schema_json else None
+    zoned = with_time_zones(batch, table, _version(options, config), options.timestamps_without_zone)
+    batch = zoned.schema
     ordering_fields, merge_mode = _merge_settings(options, config)
     deletes = options.operation is WriteOperation.DELETE
     _refuse_nested_ordering(ordering_fields)
@@ -91,6 +109,8 @@ def derive_settings(
         merge_mode=merge_mode,
         parquet=parquet_format(options.base_files),
         bloom=bloom_settings(options.base_files),
+        zoned=zoned,
+        uses_session_zone=options.timestamps_without_zone is TimestampsWithoutZone.SESSION,
     )
 
 
@@ -101,12 +121,15 @@ def _writer_schema(
     deletes = options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION)
     if table is not None and deletes:
         return table
-    version = options.table_version or TableVersion.V6 if config is None else config.table_version
     fill = any(
         options.hoodie_options.get(key, "false").lower() == "true"
         for key in (FILL_MISSING_OPTION, RECONCILE_OPTION)
     )
-    return evolve_schema(table, batch, table_version=version, fill_missing_with_null=fill)
+    return evolve_schema(table, batch, table_version=_version(options, config), fill_missing_with_null=fill)
+
+
+def _version(options: WriteOptions, config: TableConfig | None) -> TableVersion:
+    return options.table_version or TableVersion.V6 if config is None else config.table_version
 
 
 def _columns_in(table: StructType, batch: StructType) -> StructType:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.schema import (
+    TIMESTAMP,
     TIMESTAMP_NTZ,
     ArrayType,
     DataType,
@@ -28,6 +29,7 @@ from hudi_table_services.options.keys.writing import NULL_FOR_MISSING_COLUMNS, R
 
 FILL_MISSING_OPTION = NULL_FOR_MISSING_COLUMNS.key
 RECONCILE_OPTION = RECONCILE_SCHEMA.key
+ZONE_OPTION = "--timestamps-without-zone"
 
 _WIDTH = {"int": 0, "long": 1, "float": 2, "double": 3}
 _AS_TEXT = frozenset({"int", "long"})
@@ -134,7 +136,8 @@ class _Merger:
                 raise InvalidRequestError(
                     f"Column {path!r} is a timestamp without zone, which tables of version {int(self.version)} "
                     "cannot store.",
-                    hint="Cast the column to timestamp in the source query, or use table version 8 or 9.",
+                    hint=f"Set {ZONE_OPTION} utc if the values are in UTC, or {ZONE_OPTION} session if they are in "
+                    "Spark's session time zone, or use table version 8 or 9.",
                 )
 
     def _type(self, table: DataType, incoming: DataType, path: str, *, nested: bool) -> DataType:
@@ -191,7 +194,9 @@ def _wider_decimal(table: DecimalType, incoming: DecimalType) -> DecimalType | N
 
 
 def _incompatible(table: DataType, incoming: DataType, path: str, why: str) -> InvalidRequestError:
+    cast = f"Cast the column to {table} in the source query."
+    is_zoneless = (table, incoming) == (TIMESTAMP, TIMESTAMP_NTZ)
     return InvalidRequestError(
         f"Column {path!r} is {table} in the table and {incoming} in the rows; {why}.",
-        hint=f"Cast the column to {table} in the source query.",
+        hint=f"Set {ZONE_OPTION} utc or {ZONE_OPTION} session." if is_zoneless else cast,
     )
