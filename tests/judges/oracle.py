@@ -8,10 +8,30 @@ from support.depth import cases
 
 RELEASES = ("0.15.0", "1.2.0")
 
-_FEW_TASKS = {
-    f"hoodie.{operation}.shuffle.parallelism": "2"
-    for operation in ("upsert", "insert", "bulkinsert", "delete")
+FEW_TASKS = {
+    f"hoodie.{name}.parallelism": "2"
+    for name in (
+        *(f"{operation}.shuffle" for operation in ("upsert", "insert", "bulkinsert", "delete")),
+        *(
+            f"metadata.index.{index}"
+            for index in ("bloom.filter", "column.stats", "partition.stats", "secondary")
+        ),
+        "archive.delete",
+        "bloom.index",
+        "clean",
+        "cleaner",
+        "clustering.group.read",
+        "file.listing",
+        "finalize.write",
+        "global.index.reconcile",
+        "global.simple.index",
+        "markers.delete",
+        "metadata.record.preparation",
+        "rollback",
+        "simple.index",
+    )
 }
+"""Numbers of tasks of Hudi. With Hudi's defaults, up to 200, many jobs have hundreds of tasks for a few rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +74,7 @@ class Oracle:
             "hoodie.archive.automatic": "false",
             "hoodie.embed.timeline.server": "false",
             "hoodie.write.markers.type": "DIRECT",
-            **_FEW_TASKS,
+            **FEW_TASKS,
             **self.pins,
             **extra,
         }

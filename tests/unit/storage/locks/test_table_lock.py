@@ -132,7 +132,7 @@ SET_BACK = in_the_future(-60 * 24)
 def test_the_error_names_a_lock_time_in_the_future(storage: Storage) -> None:
     storage.create(LOCK, HUDI_LOCK)
     with (
-        pytest.raises(LockNotAcquiredError, match=r"86\d{3} s ahead of the clock of this machine"),
+        pytest.raises(LockNotAcquiredError, match=r"8[67]\d{3} s ahead of the clock of this machine"),
         FileSystemLock(storage, FEW_RETRIES, SET_BACK),
     ):
         pass
