@@ -35,6 +35,9 @@ from support.depth import by_depth
 
 STEPS = 24
 INDEXED = by_depth(("text", "ts"), COLUMNS)
+SOME = {V8: ("text", "double", "date"), V9: ("ts", "instant", "float", "text")}
+"""Columns with an index in tests with many steps, because Hudi needs about a second for each index and step."""
+
 COMPACTS_OFTEN = {"hoodie.metadata.compact.max.delta.commits": "3"}
 EACH = pytest.mark.parametrize("oracle", [V8, V9], ids=str)
 STRANGE = ("", "$", "\\", "a$b", "a\\$b", "\\\\", "\0", "x\0y", "🙂 é世", "line\nbreak", "0", "null")
@@ -96,62 +99,62 @@ def test_every_action_of_the_engine_updates_the_indexes(
     table = Table(hudi, engine, tmp_path / "t", oracle)
     rows = some_rows(range(20), 1, TYPES)
     table.hudi_writes(rows)
-    create_indexes(table.judge, table.base_path, oracle, INDEXED)
+    create_indexes(table.judge, table.base_path, oracle, SOME[oracle])
     table.model = merged({}, rows)
-    table.assert_right()
+    table.assert_right(SOME[oracle])
 
     rows = some_rows(range(12, 30), 2, TYPES)
     rows[0] |= dict.fromkeys(("text", "int", "long", "date", "instant"))
     table.we_write(rows)
     table.model = merged(table.model, rows)
-    table.assert_right()
+    table.assert_right(SOME[oracle])
 
     rows = some_rows(range(25, 33), 3, TYPES)
     table.hudi_writes(rows)
     table.model = merged(table.model, rows)
-    table.assert_right()
+    table.assert_right(SOME[oracle])
 
     gone = [{**row, "ts": 4} for row in list(table.model.values())[::5]]
     table.we_write(gone, "delete")
     table.model = {key: row for key, row in table.model.items() if key not in {r[KEY] for r in gone}}
-    table.assert_right()
+    table.assert_right(SOME[oracle])
 
     rows = some_rows(range(100, 104), 5, TYPES)
     table.we_write(rows, "insert")
     table.model = merged(table.model, rows)
-    table.assert_right()
+    table.assert_right(SOME[oracle])
 
     table.engine.schedule_clustering(table.base_path, sort_columns=("double",))
     table.engine.execute_clustering(table.base_path)
-    table.assert_right()
+    table.assert_right(SOME[oracle])
 
     kept = [row for row in table.model.values() if row[PARTITION] == "a"]
     rows = [{**row, "ts": 6} for row in kept[::2]] + some_rows(range(200, 206), 6, TYPES, ("a",))
     table.we_write(rows, "insert_overwrite")
     table.model = merged({k: r for k, r in table.model.items() if r[PARTITION] != "a"}, rows)
-    table.assert_right()
+    table.assert_right(SOME[oracle])
 
     clean(CleanRequest(base_path=str(table.base_path), commits_retained=1))
-    table.assert_right()
+    table.assert_right(SOME[oracle])
 
     rows = some_rows(range(0, 60, 3), 7, TYPES)
     table.hudi_writes(rows, **COMPACTS_OFTEN)
     table.model = merged(table.model, rows)
-    table.assert_right()
+    table.assert_right(SOME[oracle])
 
     table.we_write([], "delete_partition", **{"hoodie.datasource.write.partitions.to.delete": "a"})
     table.model = {key: row for key, row in table.model.items() if row[PARTITION] != "a"}
-    table.assert_right()
+    table.assert_right(SOME[oracle])
 
     rows = some_rows(range(20), 8, TYPES)
     table.we_write(rows, "insert_overwrite_table")
     table.model = merged({}, rows)
-    table.assert_right()
+    table.assert_right(SOME[oracle])
 
     rows = some_rows(range(10, 24), 9, TYPES)
     table.hudi_writes(rows, **COMPACTS_OFTEN)
     table.model = merged(table.model, rows)
-    table.assert_right()
+    table.assert_right(SOME[oracle])
     assert_rows_equal(table.judge.read(table.base_path), table.model, str(oracle))
 
 
@@ -164,13 +167,13 @@ def test_indexes_equal_the_rows_after_random_actions(
     settings = {**SETTINGS, **COMPACTS_OFTEN}
     walk = Walk(engine, judge, base_path, oracle, seed=5, settings=settings, schema=TYPES)
     walk.begin()
-    create_indexes(judge, base_path, oracle, INDEXED)
+    create_indexes(judge, base_path, oracle, SOME[oracle])
     for _ in range(STEPS):
         try:
             walk.step()
             assert_describes_the_table(base_path)
-            assert_indexes_equal_rows(base_path, INDEXED)
-            assert_filters(judge, base_path, walk.model, INDEXED)
+            assert_indexes_equal_rows(base_path, SOME[oracle])
+            assert_filters(judge, base_path, walk.model, SOME[oracle])
         except Exception as error:
             error.add_note(f"after the actions {walk.names}")
             raise
