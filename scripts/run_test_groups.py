@@ -31,7 +31,7 @@ LANES = (
 ONLY_IN_ALL = ((), ("test-conformance42",))
 """Further groups of each lane with ``TEST_DEPTH=all``."""
 
-KEEPS_GOING = bool(os.environ.get("KEEP_GOING"))
+KEEPS_GOING = os.environ.get("KEEP_GOING", "0") not in ("", "0")
 SECONDS_TO_END = 120.0
 """Time that an interrupted group gets for ending its processes."""
 

@@ -25,8 +25,8 @@ OPERATIONS = (
 class TimestampsWithoutZone(str, Enum):
     """How a write stores columns of timestamps without time zone, if the table does not store them without time zone.
 
-    UTC reads the values as times in UTC, SESSION as times in Spark's session time zone. REFUSE stores the columns as
-    they are, and refuses them if the version of the table has no such type (version 6).
+    UTC reads the values as times in UTC, SESSION as times in Spark's session time zone. REFUSE converts
+    no column, so that a write fails if the table cannot store the column as it is.
     """
 
     UTC = "utc"

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import Generic, TypeVar
 
@@ -31,10 +31,17 @@ def map_in_parallel(
         The exception of the first item that failed. Calls that have not started are cancelled.
     """
     calls = _Calls(read, list(items))
-    wanted = min(threads, len(calls.items)) - 1
-    helpers = [_threads().submit(calls.work) for _ in range(wanted)]
-    calls.work()
-    wait([helper for helper in helpers if not helper.cancel()])
+    helpers: list[Future[None]] = []
+    try:
+        wanted = min(threads, len(calls.items)) - 1
+        helpers.extend(_threads().submit(calls.work) for _ in range(wanted))
+        calls.work()
+    except BaseException:
+        # No call may start after an interrupt, because the caller then releases its lock.
+        calls.stop()
+        raise
+    finally:
+        wait([helper for helper in helpers if not helper.cancel()])
     return calls.results()
 
 
@@ -44,22 +51,33 @@ class _Calls(Generic[_Item, _Result]):
     def __init__(self, read: Callable[[_Item], _Result], items: list[_Item]) -> None:
         self.items = items
         self._read = read
-        self._next = iter(range(len(items)))  # only one thread at a time advances an iterator of a range
+        self._next = iter(range(len(items)))  # with the GIL, two threads never get the same number
         self._found: dict[int, _Result] = {}
         self._failed: dict[int, BaseException] = {}
+        self._is_stopped = False
 
     def work(self) -> None:
-        for number in self._next:
+        while not self._is_stopped:
+            number = next(self._next, None)
+            if number is None:
+                return
             try:
                 self._found[number] = self._read(self.items[number])
             except BaseException as error:  # noqa: BLE001 - `results` raises it in the calling thread
                 self._failed[number] = error
-            if self._failed:
-                return
+                self._is_stopped = True
+
+    def stop(self) -> None:
+        """Start no further call."""
+        self._is_stopped = True
 
     def results(self) -> list[_Result]:
-        if self._failed:
-            raise self._failed[min(self._failed)]
+        failed, self._failed = (
+            self._failed,
+            {},
+        )  # an error that refers to itself would keep all results in memory
+        for number in sorted(failed, key=lambda number: (isinstance(failed[number], Exception), number)):
+            raise failed[number]  # an interrupt before all errors of reads
         return [self._found[number] for number in range(len(self.items))]
 
 

@@ -65,7 +65,8 @@ class TimelineStore:
         archive = self._config.archive_folder.removeprefix(f"{self._layout.timeline_folder}/").partition("/")[
             0
         ]
-        return Timeline.of(self._instants_in(listing), may_have_archive=archive in listing.folders)
+        may_have_archive = archive in ("", ".", "..", *listing.folders)
+        return Timeline.of(self._instants_in(listing), may_have_archive=may_have_archive)
 
     def age_s(self, instant: Instant) -> float:
         """Seconds since the requested time of the instant; 0 if its digits are not a date."""
@@ -243,7 +244,7 @@ class TimelineStore:
         return tuple(instant for instant in found if instant is not None)
 
     def _listing(self) -> FolderListing:
-        """Files whose names are names of instants, and folders. A completed file that is empty is listed again."""
+        """Files whose names are names of instants, and folders. While a completed file is empty, list them again."""
         for pause in _PAUSES:
             found = self._list()
             if not any(self._is_empty_completed(stored) for stored in found.files):

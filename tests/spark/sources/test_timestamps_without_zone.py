@@ -107,6 +107,8 @@ def test_an_upsert_finds_rows_by_a_key_that_is_a_timestamp(in_new_york: SparkSes
 
     write_by_time()
     assert write_by_time().rows.updated == 2
+    with pytest.raises(InvalidRequestError, match="time zone of the keys is not known"):
+        write_by_time(operation="delete", timestamps_without_zone="refuse")
     assert write_by_time(operation="delete").rows.deleted == 2
 
 

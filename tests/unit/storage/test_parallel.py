@@ -78,3 +78,23 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
     child.start()
     child.join(30)
     assert child.exitcode == 0
+
+
+def test_an_interrupt_of_the_caller_ends_all_calls_before_it_is_raised() -> None:
+    main, running = threading.current_thread(), threading.Event()
+    ended: list[int] = []
+
+    def read(item: int) -> None:
+        if threading.current_thread() is main:
+            running.wait(5)
+            raise KeyboardInterrupt
+        running.set()
+        time.sleep(0.05)
+        ended.append(item)
+        raise ValueError(item)
+
+    with pytest.raises(KeyboardInterrupt):
+        map_in_parallel(read, range(100))
+    before = len(ended)
+    time.sleep(0.1)
+    assert 0 < len(ended) == before < READ_THREADS

@@ -56,8 +56,9 @@ def require_creatable(config: TableConfig, metadata: MetadataTableSettings) -> N
 def create_before_first_write(table: TableAccess, lock: TableLock) -> tuple[str, ...]:
     """Create the metadata table of a table without commits, as Hudi does, unless the request switches it off.
 
-    Call this function under the table lock, before the first write is requested. The table has no data files, so the
-    creation takes as long as writing some small files. If an earlier creation died, its partitions are built again.
+    Call this function under the table lock, before the first write is requested. If the table has no data files, the
+    creation takes as long as writing some small files; otherwise nothing is created. If an earlier creation died, its
+    partitions are built again.
 
     Returns:
         Why the metadata table was not created, as a sentence for the result of the job. Empty if the metadata table was
@@ -83,9 +84,11 @@ def create_before_first_write(table: TableAccess, lock: TableLock) -> tuple[str,
         pending = timeline.pending[0]
         reason = f"{pending.action.value} {pending.requested_time} is {pending.state.value}"
         return (_not_created(reason, f"Run {_REBUILD} to create it."),)
-    # Once the write is completed, readers of folders see files that are older than all instants: archived writes wrote
-    # them. A list of files that is made before the write does not contain such files, so it would hide their rows.
+    # Once the write is completed, readers of folders see files that are older than all instants, because they take
+    # these files for files of archived writes. A list of files from before the write would hide the rows in them.
     if _has_data_files(table.storage):
+        if table.metadata.enable and not config.metadata_partitions:  # `create_after_write` lists these files
+            return ()
         return (_not_created("the table has data files, but no commits", f"Run {_REBUILD} to create it."),)
     _build(table, missing, lock)
     return _without_partitioned_index(table)

@@ -7,6 +7,7 @@ those that belong to its file groups.
 
 import math
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -182,9 +183,8 @@ def probe_record_index(
     batch = next((each for each in batches if each.row_count), None)
     if batch is None or not live or len(live) > MAX_PROBED_LIVE_GROUPS or not has_many_keys:
         return None
-    reader = StagedReader(storage, [KEY_COLUMN])
-    column = reader.read(batch).column(0)
-    reader.close()
+    with closing(StagedReader(storage, [KEY_COLUMN])) as reader:
+        column = reader.read(batch).column(0)
     numbers = file_groups_of(*utf8_buffers(column), index.count)
     group = int(numbers[0])
     probed = index.part(group, group + 1)

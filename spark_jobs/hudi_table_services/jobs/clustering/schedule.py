@@ -247,7 +247,7 @@ class _ScheduleJob:
 
 
 def _commits_with_files(snapshot: TableSnapshot) -> frozenset[str]:
-    """Requested times of writes whose files the snapshot contains. Compactions of merge-on-read tables also write."""
+    """Requested times of writes with live files. Empty for merge-on-read tables, where a commit can be a compaction."""
     if snapshot.config.table_type is not TableType.COPY_ON_WRITE:
         return frozenset()
     return frozenset(s.base_instant_time for s in snapshot.all_slices)

@@ -76,7 +76,7 @@ def stage_batch(
         parquet=settings.parquet,
         sample_rows=0 if settings.operation is WriteOperation.DELETE else sample_rows,
     )
-    if settings.uses_session_zone:
+    if settings.uses_session_zone and settings.zoned.paths:
         source = in_session_zone(source, settings.zoned.schema)
     staged = stage_input(source, spec)
     _LOG.info(

@@ -12,7 +12,7 @@ from hudi_table_services.execution.writing.routing import DELETED_FLAG, RoutingR
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.jobs.writing.file_settings import bloom_settings, parquet_format
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
-from hudi_table_services.model.schema import META_COLUMNS, PrimitiveType, StructType
+from hudi_table_services.model.schema import META_COLUMNS, TIMESTAMP, TIMESTAMP_NTZ, PrimitiveType, StructType
 from hudi_table_services.model.table_config import RecordMergeMode, TableConfig
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import WriteOperation
@@ -21,6 +21,7 @@ from hudi_table_services.options.writing_values import InsertDupPolicy, WriteOpt
 from hudi_table_services.planning.table.schema_evolution import (
     FILL_MISSING_OPTION,
     RECONCILE_OPTION,
+    ZONE_OPTION,
     evolve_schema,
 )
 from hudi_table_services.planning.table.zoneless_timestamps import ZonedColumns, with_time_zones
@@ -57,10 +58,14 @@ class WriteSettings:
     @property
     def warnings(self) -> tuple[str, ...]:
         """A sentence about columns whose time zone the request did not choose."""
-        if not self.zoned.paths or self.zoned.is_chosen:
+        paths, verb = self.zoned.paths, "stored"
+        if self.operation is WriteOperation.DELETE:
+            keys = _key_columns(self.key_generator)
+            paths, verb = tuple(path for path in paths if path.split(".")[0] in keys), "read"
+        if not paths or self.zoned.is_chosen:
             return ()
         return (
-            f"Timestamps without time zone are stored as times in UTC: {', '.join(self.zoned.paths)}. To choose, set "
+            f"Timestamps without time zone are {verb} as times in UTC: {', '.join(paths)}. To choose, set "
             "timestamps_without_zone (--timestamps-without-zone) to utc, session or refuse.",
         )
 
@@ -92,6 +97,8 @@ def derive_settings(
     _refuse_nested_ordering(ordering_fields)
     if options.operation is not WriteOperation.DELETE_PARTITION:
         _require_columns(batch, key_generator, () if deletes else ordering_fields)
+    if deletes and table is not None:
+        _refuse_keys_without_zone(batch, table, key_generator)
     writer_schema = _writer_schema(options, config, table, batch)
     combine_fields = tuple(f for f in ordering_fields if f in batch.names)
     by_event_time = merge_mode is RecordMergeMode.EVENT_TIME_ORDERING and not deletes
@@ -178,6 +185,26 @@ def _refuse_nested_ordering(ordering_fields: tuple[str, ...]) -> None:
             raise UnsupportedTableError(
                 f"The ordering field {name!r} is nested in another column, which this release does not compare.",
                 hint="Order by a top-level column, or write the table with Hudi.",
+            )
+
+
+def _key_columns(key_generator: KeyGeneratorConfig) -> frozenset[str]:
+    """Top-level columns of record keys and partition paths."""
+    partition_fields = (field.name for field in key_generator.partition_fields)
+    return frozenset(name.split(".")[0] for name in (*key_generator.record_key_fields, *partition_fields))
+
+
+def _refuse_keys_without_zone(
+    batch: StructType, table: StructType, key_generator: KeyGeneratorConfig
+) -> None:
+    """A delete evolves no schema, so only this check keeps it from guessing the time zone of a key."""
+    for name in sorted(_key_columns(key_generator)):
+        given, stored = batch.find(name), table.find(name)
+        if given and stored and (given.type, stored.type) == (TIMESTAMP_NTZ, TIMESTAMP):
+            raise InvalidRequestError(
+                f"Column {name!r} is {stored.type} in the table and {given.type} in the rows, so the time zone of the "
+                "keys is not known.",
+                hint=f"Set {ZONE_OPTION} utc or {ZONE_OPTION} session.",
             )
 
 

@@ -261,8 +261,11 @@ def test_a_table_with_data_files_but_without_commits_gets_no_metadata_table_that
     write_file(table.storage, "20200101000000000", path, rows("b", 1))
     with FileSystemLock(table.storage, clock=table.clock) as lock:
         warnings = create_before_first_write(access(table.storage, table.clock, settings(keys)), lock)
-    (warning,) = warnings
-    assert "data files, but no commits" in warning
+    if keys:  # the creation after the write lists these files
+        assert warnings == ()
+    else:
+        (warning,) = warnings
+        assert "data files, but no commits" in warning
     assert partitions(table.storage) == set()
     Write((A,), "w1", 1, metadata=OFF)(table.storage, table.clock)
     build(table.storage, FILES, clock=table.clock)
