@@ -8,7 +8,7 @@ from support.depth import cases
 
 RELEASES = ("0.15.0", "1.2.0")
 
-FEW_TASKS = {
+_FEW_TASKS = {
     f"hoodie.{name}.parallelism": "2"
     for name in (
         *(f"{operation}.shuffle" for operation in ("upsert", "insert", "bulkinsert", "delete")),
@@ -74,7 +74,7 @@ class Oracle:
             "hoodie.archive.automatic": "false",
             "hoodie.embed.timeline.server": "false",
             "hoodie.write.markers.type": "DIRECT",
-            **FEW_TASKS,
+            **_FEW_TASKS,
             **self.pins,
             **extra,
         }

@@ -72,12 +72,11 @@ class _Calls(Generic[_Item, _Result]):
         self._is_stopped = True
 
     def results(self) -> list[_Result]:
-        failed, self._failed = (
-            self._failed,
-            {},
-        )  # an error that refers to itself would keep all results in memory
-        for number in sorted(failed, key=lambda number: (isinstance(failed[number], Exception), number)):
-            raise failed[number]  # an interrupt before all errors of reads
+        failed = self._failed
+        if failed:
+            self._failed = {}  # otherwise an error and this object refer to each other
+            # An interrupt is raised before all errors of reads.
+            raise failed[min(failed, key=lambda number: (isinstance(failed[number], Exception), number))]
         return [self._found[number] for number in range(len(self.items))]
 
 

@@ -62,10 +62,8 @@ class TimelineStore:
             TimelineInvariantError: a completed file has zero bytes, or a file name belongs to the other layout.
         """
         listing = self._listing()
-        archive = self._config.archive_folder.removeprefix(f"{self._layout.timeline_folder}/").partition("/")[
-            0
-        ]
-        may_have_archive = archive in ("", ".", "..", *listing.folders)
+        archive_folder = self._config.archive_folder.removeprefix(f"{self._layout.timeline_folder}/")
+        may_have_archive = archive_folder.split("/")[0] in ("", ".", "..", *listing.folders)
         return Timeline.of(self._instants_in(listing), may_have_archive=may_have_archive)
 
     def age_s(self, instant: Instant) -> float:

@@ -36,7 +36,7 @@ from support.depth import by_depth
 STEPS = 24
 INDEXED = by_depth(("text", "ts"), COLUMNS)
 SOME = {V8: ("text", "double", "date"), V9: ("ts", "instant", "float", "text")}
-"""Columns with an index in tests with many steps, because Hudi needs about a second for each index and step."""
+"""Columns with an index in tests with many steps. With an index on every column, these tests take very long."""
 
 COMPACTS_OFTEN = {"hoodie.metadata.compact.max.delta.commits": "3"}
 EACH = pytest.mark.parametrize("oracle", [V8, V9], ids=str)
