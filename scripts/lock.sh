@@ -14,7 +14,7 @@ lock() {
     --no-emit-index-url --custom-compile-command "make lock" --output-file "locks/$name.txt" "$@"
 }
 
-lock spark --extra engine --group dev --extra airflow --group spark --group witnesses "$@"
+lock spark --extra engine --extra catalogs --group dev --extra airflow --group spark --group witnesses "$@"
 lock s3 --group s3 "$@"
 lock docs --group docs "$@"
 lock judges --extra engine --group dev --group judges --group bench "$@"

@@ -24,6 +24,8 @@
     │  ├─ ObjectNotFoundError
     │  ├─ ObjectExistsError
     │  └─ StoragePermissionError                 77    no
+    ├─ CatalogError                              74    yes   a catalog did not answer, or refused a request
+    │  └─ CatalogPermissionError                 77    no
     ├─ ExecutionFailedError                      70    yes   Spark failed before the commit
     ├─ UnhealthyTableError                       76    no    a measure of the health report exceeds its limit
     └─ UnsafeConfigError                         78    no    the checked settings would harm a table
@@ -182,6 +184,23 @@ class ObjectExistsError(StorageError):
 
 class StoragePermissionError(StorageError):
     """The storage denied access."""
+
+    exit_code = 77
+    retryable = False
+
+
+class CatalogError(HudiTableServiceError):
+    """A Hive Metastore or AWS Glue did not answer, or refused a request. The table itself is unchanged.
+
+    The error is retryable: the next sync makes the changes that are still missing.
+    """
+
+    exit_code = 74
+    retryable = True
+
+
+class CatalogPermissionError(CatalogError):
+    """The catalog denied access."""
 
     exit_code = 77
     retryable = False

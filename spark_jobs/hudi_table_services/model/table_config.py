@@ -77,6 +77,17 @@ class TableConfig:
         return tuple(f.split(":")[0] for f in _fields(self.properties.get("hoodie.table.partition.fields")))
 
     @property
+    def formatted_time_fields(self) -> tuple[str, ...]:
+        """Return the partition columns whose path segments are formatted times instead of the column's values."""
+        generator = self.properties.get("hoodie.table.keygenerator.type") or self.properties.get(
+            "hoodie.table.keygenerator.class", ""
+        )
+        if "TIMESTAMP" in generator.upper():
+            return self.partition_fields
+        typed = (f.split(":") for f in _fields(self.properties.get("hoodie.table.partition.fields")))
+        return tuple(parts[0] for parts in typed if parts[-1].upper() == "TIMESTAMP" and len(parts) > 1)
+
+    @property
     def ordering_fields(self) -> tuple[str, ...]:
         return _fields(
             self.properties.get("hoodie.table.ordering.fields")
@@ -86,6 +97,11 @@ class TableConfig:
     @property
     def hive_style_partitioning(self) -> bool:
         return self._flag("hoodie.datasource.write.hive_style_partitioning", False)
+
+    @property
+    def url_encodes_partitions(self) -> bool:
+        """Whether special characters of partition values are written as ``%XX``."""
+        return self._flag("hoodie.datasource.write.partitionpath.urlencode", False)
 
     @property
     def populates_meta_fields(self) -> bool:

@@ -30,14 +30,17 @@ class OptionGroup(str, Enum):
     TIMELINE = "savepoints, rollback, restore and repair"
     """Jobs that have only the options of the lock and of the metadata table."""
     METADATA_TABLE = "builds of the metadata table"
+    CATALOG = "the sync of a catalog"
 
 
 WRITES = (OptionGroup.WRITES,)
 ALL_SERVICES = tuple(OptionGroup)
 FILE_SERVICES = tuple(
-    each for each in OptionGroup if each not in (OptionGroup.TIMELINE, OptionGroup.METADATA_TABLE)
+    each
+    for each in OptionGroup
+    if each not in (OptionGroup.TIMELINE, OptionGroup.METADATA_TABLE, OptionGroup.CATALOG)
 )
-"""All groups except TIMELINE and METADATA_TABLE."""
+"""All groups except TIMELINE, METADATA_TABLE and CATALOG."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

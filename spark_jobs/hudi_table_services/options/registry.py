@@ -3,6 +3,7 @@
 import difflib
 
 from hudi_table_services.options.keys.archival import ARCHIVE_OPTIONS
+from hudi_table_services.options.keys.catalog import CATALOG_OPTIONS
 from hudi_table_services.options.keys.cleaning import CLEAN_OPTIONS
 from hudi_table_services.options.keys.clustering import CLUSTERING_OPTIONS
 from hudi_table_services.options.keys.foreign import FOREIGN_OPTIONS
@@ -20,6 +21,7 @@ OPTION_GROUPS: dict[str, tuple[AnyOption, ...]] = {
     **ARCHIVE_OPTIONS,
     **METADATA_TABLE_OPTIONS,
     **METADATA_INDEX_OPTIONS,
+    **CATALOG_OPTIONS,
     **FOREIGN_OPTIONS,
 }
 """All known keys by heading, in the order of the documentation."""
@@ -43,6 +45,7 @@ _OWN_FAMILIES = {
     OptionGroup.CLEANING: ("hoodie.clean.*", "hoodie.cleaner.*"),
     OptionGroup.ARCHIVAL: ("hoodie.archive.*",),
     OptionGroup.TIMELINE: ("hoodie.clean.*", "hoodie.cleaner.*"),
+    OptionGroup.CATALOG: ("hoodie.datasource.hive_sync.*",),
 }
 """Prefixes whose keys a group of jobs lists individually. The jobs reject other keys with the prefix as unknown.
 

@@ -3,6 +3,7 @@
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.services.archival import ARCHIVAL
+from hudi_table_services.services.catalog import CATALOG_SYNC
 from hudi_table_services.services.cleaning import CLEANING
 from hudi_table_services.services.clustering import CLUSTERING
 from hudi_table_services.services.config_check import CONFIG_CHECK
@@ -23,6 +24,7 @@ SERVICES: tuple[Service, ...] = (
     SAVEPOINTS,
     ORPHANS,
     METADATA_TABLE_BUILDS,
+    CATALOG_SYNC,
     HEALTH,
     CONFIG_CHECK,
 )

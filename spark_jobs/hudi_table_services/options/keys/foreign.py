@@ -129,17 +129,6 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.metadata.*",
         ),
         *ignored(
-            "syncing to a catalog is a separate task",
-            "hoodie.datasource.hive_sync.*",
-            "hoodie.datasource.meta.sync.*",
-            "hoodie.datasource.meta_sync.*",
-            "hoodie.datasource.partition_extractor_class",
-            "hoodie.meta.sync.*",
-            "hoodie.meta_sync.*",
-            "hoodie.gcp.*",
-            "hoodie.aws.*",
-        ),
-        *ignored(
             "an option of Hudi's readers or of Hudi's Spark SQL",
             "hoodie.datasource.read.*",
             "hoodie.datasource.query.*",

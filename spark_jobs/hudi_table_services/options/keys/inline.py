@@ -9,8 +9,8 @@ INLINE_SWITCHES = {
     "hoodie.clustering.inline": "ClusteringOperator or run_clustering.py",
     "hoodie.clustering.async.enabled": "ClusteringOperator with every_n_commits, or run_clustering.py",
     "hoodie.compact.inline": "a compaction by Hudi, because this project has no compaction",
-    "hoodie.datasource.hive_sync.enable": "a task that syncs the catalog",
-    "hoodie.datasource.meta.sync.enable": "a task that syncs the catalog",
+    "hoodie.datasource.hive_sync.enable": "HudiCatalogSyncOperator or sync_catalog.py",
+    "hoodie.datasource.meta.sync.enable": "HudiCatalogSyncOperator or sync_catalog.py",
 }
 """Maps each key to the task that replaces the switch."""
 

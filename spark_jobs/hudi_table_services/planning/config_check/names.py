@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from hudi_table_services.contract.archival import ArchiveRequest
+from hudi_table_services.contract.catalog import SyncCatalogRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ClusteringRequest
 from hudi_table_services.contract.config_check import Severity
@@ -11,6 +12,7 @@ from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequ
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.options.archival import resolve_archive_options
+from hudi_table_services.options.catalog import resolve_catalog_options
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.keys.inline import AUTOMATIC_SWITCHES, INLINE_SWITCHES
@@ -188,7 +190,7 @@ def _ignored_option(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "refused-by-job",
     Severity.ERROR,
-    "a write, clustering, clean or archival of this project would reject the options for a reason that no other rule "
+    "a write, clustering, clean, archival or catalog sync of this project would reject the options for a reason that no other rule "
     "checks",
     source=_LIST,
     engines="native",
@@ -246,12 +248,17 @@ def _rebuild_metadata_table(options: Mapping[str, str]) -> None:
     resolve_metadata_table_options(RebuildMetadataTableRequest(base_path="/", options=given))
 
 
+def _sync_catalog(options: Mapping[str, str]) -> None:
+    resolve_catalog_options(SyncCatalogRequest(base_path="/", options=options))
+
+
 CHECKS_OF_JOBS: Mapping[OptionGroup, Callable[[Mapping[str, str]], None]] = {
     OptionGroup.WRITES: _write,
     OptionGroup.CLUSTERING: _cluster,
     OptionGroup.CLEANING: _clean,
     OptionGroup.ARCHIVAL: _archive,
     OptionGroup.METADATA_TABLE: _rebuild_metadata_table,
+    OptionGroup.CATALOG: _sync_catalog,
 }
 """Maps each group of options to the check that a job makes before it reads a table."""
 

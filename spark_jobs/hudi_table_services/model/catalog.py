@@ -1,0 +1,198 @@
+"""Values of a catalog sync: the settings, and the tables and partitions of a catalog (HiveSyncTool, Hudi 1.2)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+LAST_COMMIT = "last_commit_time_sync"
+"""Property with the requested time of the newest write that the catalog shows."""
+LAST_COMPLETION = "last_commit_completion_time_sync"
+"""Property with the latest completion time of a write that the catalog shows."""
+
+
+class CatalogKind(str, Enum):
+    """``hoodie.datasource.hive_sync.mode``: the kind of catalog."""
+
+    HMS = "hms"
+    GLUE = "glue"
+
+
+class TableStrategy(str, Enum):
+    """``hoodie.datasource.hive_sync.table.strategy``: catalog tables of a merge-on-read table.
+
+    RO is the read-optimized table, RT is the snapshot table, and ALL means both, each with its suffix, and a snapshot
+    table without a suffix.
+    """
+
+    ALL = "ALL"
+    RO = "RO"
+    RT = "RT"
+
+
+class PartitionExtractor(str, Enum):
+    """How a partition path becomes partition values. The members are the names of Hudi's classes without package."""
+
+    NON_PARTITIONED = "NonPartitionedExtractor"
+    HIVE_STYLE = "HiveStylePartitionValueExtractor"
+    MULTI_PART = "MultiPartKeysValueExtractor"
+    SINGLE_PART = "SinglePartPartitionValueExtractor"
+    SLASH_ENCODED_DAY = "SlashEncodedDayPartitionValueExtractor"
+    SLASH_ENCODED_HOUR = "SlashEncodedHourPartitionValueExtractor"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogSettings:
+    """Settings of a sync. An empty text or None means that the table's own property applies.
+
+    Attributes:
+        kind: the kind of catalog.
+        database, table: name of the catalog's table.
+        location: base path as readers of the catalog address it.
+        metastore_uris: addresses of a Hive Metastore. The first one that answers is used.
+        glue_region, glue_endpoint, glue_catalog_id: address of AWS Glue; empty means the default of the AWS client.
+        skip_glue_archive: whether Glue keeps no older version of a table that is changed.
+        metadata_listing: whether Athena lists files with the metadata table.
+        partition_fields: names of the catalog's partition columns; None means the partition columns of the table.
+        extractor: how partition values are extracted; None means that the table's properties decide.
+        decodes_partitions: whether ``%XX`` in partition values is decoded; None means that the table's property decides.
+        creates_database: whether the sync creates a missing database.
+        supports_timestamp: whether timestamps become ``timestamp`` columns; if not, they become ``bigint``.
+        omits_meta_columns: whether the catalog's table lacks Hudi's meta columns.
+        syncs_comments: whether comments of columns are copied.
+        is_spark_table: whether Spark SQL finds the properties of a data source table.
+        spark_version: value of ``spark.sql.create.version``; empty means no such property.
+        schema_part_length: largest number of characters in one property of the Spark schema.
+        table_properties, serde_properties: further properties.
+        batch_size: largest number of partitions in one request to a Hive Metastore.
+        only_if_changed: whether the time of the last synced commit is stored only together with another change.
+        strategy: catalog tables of a merge-on-read table.
+        skips_ro_suffix: whether the read-optimized table has no suffix ``_ro``.
+    """
+
+    kind: CatalogKind
+    database: str
+    table: str
+    location: str
+    metastore_uris: tuple[str, ...]
+    glue_region: str
+    glue_endpoint: str
+    glue_catalog_id: str
+    skip_glue_archive: bool
+    metadata_listing: bool
+    partition_fields: tuple[str, ...] | None
+    extractor: PartitionExtractor | None
+    decodes_partitions: bool | None
+    creates_database: bool
+    supports_timestamp: bool
+    omits_meta_columns: bool
+    syncs_comments: bool
+    is_spark_table: bool
+    spark_version: str
+    schema_part_length: int
+    table_properties: Mapping[str, str]
+    serde_properties: Mapping[str, str]
+    batch_size: int
+    only_if_changed: bool
+    strategy: TableStrategy
+    skips_ro_suffix: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogColumn:
+    """A column of a catalog's table: name in lower case, and type in Hive's syntax, such as ``decimal(10,2)``."""
+
+    name: str
+    type: str
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogTable:
+    """A table of a catalog.
+
+    Attributes:
+        columns: columns without the partition columns.
+        location: base path.
+        properties, serde_properties: properties of the table and of its SerDe.
+        table_type: ``EXTERNAL_TABLE``, ``MANAGED_TABLE`` or ``VIRTUAL_VIEW``.
+    """
+
+    database: str
+    name: str
+    columns: tuple[CatalogColumn, ...]
+    partition_columns: tuple[CatalogColumn, ...]
+    location: str
+    input_format: str
+    output_format: str
+    serde: str
+    properties: Mapping[str, str] = field(default_factory=dict)
+    serde_properties: Mapping[str, str] = field(default_factory=dict)
+    table_type: str = "EXTERNAL_TABLE"
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.database}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class CatalogPartition:
+    """A partition of a catalog's table. `values` are in the order of the partition columns."""
+
+    values: tuple[str, ...]
+    location: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogState:
+    """Current state of one table in a catalog.
+
+    Attributes:
+        has_database: whether the database exists.
+        table: the table; None if it does not exist.
+        partitions: all partitions of the table.
+    """
+
+    has_database: bool
+    table: CatalogTable | None = None
+    partitions: tuple[CatalogPartition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogPlan:
+    """Changes that make one table of a catalog equal to the wanted table.
+
+    Attributes:
+        table: the wanted table. If the table exists, its properties include existing properties of other programs.
+        creates_database, creates_table: whether the database or the table is created.
+        updates_table: whether the definition of the existing table is changed.
+        cascades: whether the columns of existing partitions are changed, too.
+        added_columns, changed_columns, removed_columns: changes of columns, in words.
+        changed_properties: names of the properties that are added, changed or removed.
+        added_partitions, moved_partitions: partitions to add, and partitions whose location is changed.
+        dropped_partitions: partitions that the table no longer has. Dropping them deletes no data.
+        foreign_partitions: partitions of the catalog whose location is outside of the table. They stay.
+    """
+
+    table: CatalogTable
+    creates_database: bool = False
+    creates_table: bool = False
+    updates_table: bool = False
+    cascades: bool = False
+    added_columns: tuple[str, ...] = ()
+    changed_columns: tuple[str, ...] = ()
+    removed_columns: tuple[str, ...] = ()
+    changed_properties: tuple[str, ...] = ()
+    added_partitions: tuple[CatalogPartition, ...] = ()
+    moved_partitions: tuple[CatalogPartition, ...] = ()
+    dropped_partitions: tuple[CatalogPartition, ...] = ()
+    foreign_partitions: tuple[CatalogPartition, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the catalog already has the wanted state."""
+        return not (self.creates_database or self.creates_table or self.updates_table or self.changes_partitions)
+
+    @property
+    def changes_partitions(self) -> bool:
+        return bool(self.added_partitions or self.moved_partitions or self.dropped_partitions)

@@ -1,0 +1,1 @@
+"""Plan a catalog sync: the wanted tables and partitions, and the changes that lead to them."""

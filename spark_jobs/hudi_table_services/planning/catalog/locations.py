@@ -1,0 +1,40 @@
+"""Locations of tables and partitions in a catalog."""
+
+import re
+
+_SAME_SCHEMES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "wasbs": "wasb", "": "file"}
+_URI = re.compile(r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):)?(?://(?P<authority>[^/]*))?(?P<path>.*)", re.DOTALL)
+
+
+def table_location(uri: str) -> str:
+    """Return the location of a table whose storage has this URI: a local path becomes ``file:///path``."""
+    plain = uri.rstrip("/")
+    return f"file://{plain}" if plain.startswith("/") else plain
+
+
+def glue_location(location: str) -> str:
+    """Return the location with the scheme that AWS services use: ``s3`` instead of ``s3a`` and ``s3n``."""
+    return re.sub(r"^s3[an]://", "s3://", location)
+
+
+def partition_location(location: str, partition_path: str) -> str:
+    """Return the location of a partition of the table at `location`."""
+    return f"{location}/{partition_path}" if partition_path else location
+
+
+def are_equal_locations(one: str, other: str) -> bool:
+    """Whether two locations are equal, apart from different names of one scheme, and slashes at the end."""
+    return _key(one) == _key(other)
+
+
+def is_below(location: str, parent: str) -> bool:
+    """Whether a location is `parent` or below it."""
+    inner, outer = _key(location), _key(parent)
+    return inner == outer or inner.startswith(f"{outer}/")
+
+
+def _key(location: str) -> str:
+    found = _URI.fullmatch(location)
+    assert found is not None  # every part of the pattern is optional
+    scheme = (found["scheme"] or "").lower()
+    return f"{_SAME_SCHEMES.get(scheme, scheme)}://{found['authority'] or ''}{found['path'].rstrip('/')}"

@@ -1,0 +1,1 @@
+"""Clients of catalogs: Hive Metastore and AWS Glue."""

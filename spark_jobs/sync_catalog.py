@@ -1,0 +1,12 @@
+"""Sync a Hudi table to a Hive Metastore or to AWS Glue. Run with plain python or spark-submit; needs no Spark.
+
+spark-submit also needs the engine: ``--py-files dist/hudi_table_services.zip``. ``make archive`` builds this zip.
+"""
+
+import sys
+
+from hudi_table_services.cli import main
+from hudi_table_services.services.catalog import SYNC_CATALOG
+
+if __name__ == "__main__":
+    sys.exit(main(SYNC_CATALOG))
