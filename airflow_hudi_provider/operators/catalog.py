@@ -88,4 +88,6 @@ class HudiCatalogSyncOperator(HudiServiceOperator):
         return result
 
     def log_state_after_kill(self, run: TaskRun) -> None:
-        self.log.warning("The task was killed. Run it again to make the changes that are still missing in the catalog.")
+        self.log.warning(
+            "The task was killed. Run it again to make the changes that are still missing in the catalog."
+        )

@@ -28,7 +28,7 @@ SCHEMA = StructType(
         Field("day", DATE),
         Field("tags", ArrayType(STRING)),
         Field("counts", MapType(INT)),
-        Field("inner", StructType((Field("A", INT), Field("b", ArrayType(StructType((Field("c", LONG),)))))))
+        Field("inner", StructType((Field("A", INT), Field("b", ArrayType(StructType((Field("c", LONG),))))))),
     )
 )
 

@@ -147,7 +147,10 @@ class CatalogReport(Report):
     def summary(self, result: "JobResult") -> str:
         names = ", ".join(table.table for table in self.tables)
         changes = "; ".join(filter(None, (table.partition_counts for table in self.tables)))
-        return outcome_line(result, f"{names} in {self.catalog} shows {self.synced_commit}" + (f"; {changes}" if changes else ""))
+        return outcome_line(
+            result,
+            f"{names} in {self.catalog} shows {self.synced_commit}" + (f"; {changes}" if changes else ""),
+        )
 
     def sections(self, result: "JobResult") -> list[Section]:
         return [(f"Table {table.table}", table.lines) for table in self.tables]

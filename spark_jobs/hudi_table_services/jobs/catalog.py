@@ -165,7 +165,9 @@ def _foreign_warnings(plans: Sequence[CatalogPlan]) -> tuple[str, ...]:
     )
 
 
-def _report(plans: Sequence[CatalogPlan], snapshot: TableSnapshot, settings: CatalogSettings) -> CatalogReport:
+def _report(
+    plans: Sequence[CatalogPlan], snapshot: TableSnapshot, settings: CatalogSettings
+) -> CatalogReport:
     return CatalogReport(
         catalog=settings.kind.value,
         database_created=any(plan.creates_database for plan in plans),

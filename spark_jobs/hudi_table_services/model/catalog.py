@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-
 LAST_COMMIT = "last_commit_time_sync"
 """Property with the requested time of the newest write that the catalog shows."""
 LAST_COMPLETION = "last_commit_completion_time_sync"
@@ -191,7 +190,9 @@ class CatalogPlan:
     @property
     def is_empty(self) -> bool:
         """Whether the catalog already has the wanted state."""
-        return not (self.creates_database or self.creates_table or self.updates_table or self.changes_partitions)
+        return not (
+            self.creates_database or self.creates_table or self.updates_table or self.changes_partitions
+        )
 
     @property
     def changes_partitions(self) -> bool:

@@ -97,10 +97,16 @@ SCHEMA_LENGTH = _catalog(
     WholeNumber(least=1),
 )
 TABLE_PROPERTIES = _catalog(
-    f"{_HIVE}table_properties", "", "further properties of the table, as lines of the form `key=value`", Text()
+    f"{_HIVE}table_properties",
+    "",
+    "further properties of the table, as lines of the form `key=value`",
+    Text(),
 )
 SERDE_PROPERTIES = _catalog(
-    f"{_HIVE}serde_properties", "", "further properties of the SerDe, as lines of the form `key=value`", Text()
+    f"{_HIVE}serde_properties",
+    "",
+    "further properties of the SerDe, as lines of the form `key=value`",
+    Text(),
 )
 BATCH_SIZE = _catalog(
     f"{_HIVE}batch_num",
@@ -156,9 +162,7 @@ GLUE_CATALOG = _catalog(
     Text(),
     f"{_GLUE}catalog_id",
 )
-GLUE_DATABASE = _catalog(
-    f"{_GLUE}database_name", "", f"with AWS Glue, replaces `{_HIVE}database`", Text()
-)
+GLUE_DATABASE = _catalog(f"{_GLUE}database_name", "", f"with AWS Glue, replaces `{_HIVE}database`", Text())
 GLUE_TABLE = _catalog(f"{_GLUE}table_name", "", f"with AWS Glue, replaces `{_HIVE}table`", Text())
 GLUE_SKIP_ARCHIVE = _catalog(
     f"{_GLUE}skip_table_archive",

@@ -217,7 +217,10 @@ def _column_changes(existing: CatalogTable, table: CatalogTable) -> _ColumnChang
         changed.append(f"{name} {old} → {new}")
     comments = [
         (old.comment, new.comment)
-        for columns in ((existing.columns, table.columns), (existing.partition_columns, table.partition_columns))
+        for columns in (
+            (existing.columns, table.columns),
+            (existing.partition_columns, table.partition_columns),
+        )
         for old, new in _pairs(*columns)
     ]
     return _ColumnChanges(

@@ -149,7 +149,9 @@ def wanted_table(
     )
 
 
-def wanted_partitions(paths: Iterable[str], rule: PartitionRule, location: str) -> tuple[CatalogPartition, ...]:
+def wanted_partitions(
+    paths: Iterable[str], rule: PartitionRule, location: str
+) -> tuple[CatalogPartition, ...]:
     """Return the catalog's partitions for these partition paths, in the order of their values.
 
     Raises:

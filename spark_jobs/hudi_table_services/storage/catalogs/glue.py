@@ -103,9 +103,7 @@ class GlueCatalog:
             if found is None:
                 return CatalogState(has_database=True)
             partitions = self._partitions(database, table) if found.get("PartitionKeys") else ()
-        return CatalogState(
-            has_database=True, table=_catalog_table(database, found), partitions=partitions
-        )
+        return CatalogState(has_database=True, table=_catalog_table(database, found), partitions=partitions)
 
     def create_database(self, name: str) -> None:
         description = {"Name": name, "Description": "created by airflow-provider-hudi"}
@@ -131,7 +129,9 @@ class GlueCatalog:
         with _translated(f"change {table.full_name}"):
             found = self._table(table.database, table.name)
             if found is None:
-                raise CatalogError(f"Another program has dropped {table.full_name}.", hint="Run the sync again.")
+                raise CatalogError(
+                    f"Another program has dropped {table.full_name}.", hint="Run the sync again."
+                )
             # Glue has no cascade. Partitions come first: if the job dies, the next sync finds the old table.
             if cascades:
                 self.move_partitions(table, self._partitions(table.database, table.name))
@@ -218,9 +218,7 @@ def _catalog_table(database: str, found: Mapping[str, Any]) -> CatalogTable:
 
 
 def _column(found: Mapping[str, str]) -> CatalogColumn:
-    return CatalogColumn(
-        name=found["Name"], type=found.get("Type", ""), comment=found.get("Comment") or ""
-    )
+    return CatalogColumn(name=found["Name"], type=found.get("Type", ""), comment=found.get("Comment") or "")
 
 
 def _columns(columns: Sequence[CatalogColumn]) -> list[dict[str, str]]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from thriftpy2.rpc import make_client
-from thriftpy2.thrift import TException
-from thriftpy2.transport import TTransportException
+from thriftpy2.protocol import TBinaryProtocolFactory
+from thriftpy2.thrift import TClient, TException
+from thriftpy2.transport import TBufferedTransportFactory, TSocket, TTransportException
 
 from hudi_table_services.errors import CatalogError
 from hudi_table_services.model.catalog import (
@@ -43,15 +43,8 @@ class HiveMetastore:
         """Connect to the first metastore that answers. Raises CatalogError if none answers."""
         failures = []
         for uri in settings.metastore_uris:
-            host, _, port = uri.removeprefix("thrift://").rpartition(":")
             try:
-                client = make_client(
-                    metastore_interface().ThriftHiveMetastore,
-                    host,
-                    int(port),
-                    timeout=_ANSWER_MS,
-                    connect_timeout=_CONNECT_MS,
-                )
+                client = _connected(uri)
             except (OSError, TException) as error:
                 _LOG.info("The Hive Metastore at %s does not answer: %s", uri, error)
                 failures.append(f"{uri}: {error}")
@@ -102,7 +95,9 @@ class HiveMetastore:
         with self._translated(f"change {table.full_name}"):
             found = self._table(table.database, table.name)
             if found is None:
-                raise CatalogError(f"Another program has dropped {table.full_name}.", hint="Run the sync again.")
+                raise CatalogError(
+                    f"Another program has dropped {table.full_name}.", hint="Run the sync again."
+                )
             self._set_storage(found.sd, table)
             found.partitionKeys = self._columns(table.partition_columns)
             found.parameters = dict(table.properties)
@@ -216,6 +211,15 @@ class HiveMetastore:
                 f"The Hive Metastore at {self._uri} refused to {action}: {_reason(error)}",
                 hint="The log of the metastore contains the details.",
             ) from error
+
+
+def _connected(uri: str) -> TClient:
+    host, _, port = uri.removeprefix("thrift://").rpartition(":")
+    socket = TSocket(host, int(port), socket_timeout=_ANSWER_MS, connect_timeout=_CONNECT_MS)
+    transport = TBufferedTransportFactory().get_transport(socket)
+    transport.open()
+    protocol = TBinaryProtocolFactory().get_protocol(transport)
+    return TClient(metastore_interface().ThriftHiveMetastore, protocol)
 
 
 def partition_name(columns: Sequence[str], values: Sequence[str]) -> str:

@@ -81,9 +81,7 @@ def test_a_new_commit_changes_only_its_property() -> None:
     assert made.updates_table
     assert made.changed_properties == ("last_commit_time_sync",)
     assert not made.cascades
-    assert plan(
-        wanted(commit="2"), existing(wanted()), of=changed(SETTINGS, only_if_changed=True)
-    ).is_empty
+    assert plan(wanted(commit="2"), existing(wanted()), of=changed(SETTINGS, only_if_changed=True)).is_empty
 
 
 def test_new_and_wider_columns_cascade_to_partitions() -> None:
@@ -165,7 +163,11 @@ def test_partitions_are_added_moved_and_dropped() -> None:
     made = plan(
         wanted(),
         existing(
-            wanted(), partition("a"), partition("b", "s3://lake/old"), partition("c"), partition("d", "s3://x")
+            wanted(),
+            partition("a"),
+            partition("b", "s3://lake/old"),
+            partition("c"),
+            partition("d", "s3://x"),
         ),
         partition("a"),
         partition("b"),
