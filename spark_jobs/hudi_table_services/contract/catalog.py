@@ -146,11 +146,9 @@ class CatalogReport(Report):
 
     def summary(self, result: "JobResult") -> str:
         names = ", ".join(table.table for table in self.tables)
-        changes = "; ".join(filter(None, (table.partition_counts for table in self.tables)))
-        return outcome_line(
-            result,
-            f"{names} in {self.catalog} shows {self.synced_commit}" + (f"; {changes}" if changes else ""),
-        )
+        changes = [table.partition_counts for table in self.tables if table.partition_counts]
+        text = "; ".join([f"{names} in {self.catalog} shows {self.synced_commit}", *changes])
+        return outcome_line(result, text)
 
     def sections(self, result: "JobResult") -> list[Section]:
         return [(f"Table {table.table}", table.lines) for table in self.tables]

@@ -1,4 +1,4 @@
-"""Sync a catalog: make its tables show the current columns and partitions of a Hudi table. The Hudi table is unchanged."""
+"""Sync a catalog: its tables show the current columns and partitions of a Hudi table."""
 
 import logging
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from hudi_table_services.model.catalog import (
     CatalogSettings,
     CatalogState,
 )
+from hudi_table_services.model.schema import StructType
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.options.catalog import CatalogJobOptions, resolve_catalog_options
@@ -93,7 +94,7 @@ def _sync(
         snapshot = load_snapshot(storage, config=config, metadata_enable=options.metadata_enable)
     if not snapshot.timeline.completed_writes or snapshot.schema_json is None:
         return replace(result, reason="the table has no completed write", timings_s=watch.seconds)
-    plans = _plans(snapshot, states, settings)
+    plans = _plans(snapshot, from_avro_json(snapshot.schema_json), states, settings)
     warnings = (*options.warnings, *_foreign_warnings(plans))
     report = _report(plans, snapshot, settings)
     result = replace(result, report=report, warnings=warnings)
@@ -108,11 +109,9 @@ def _sync(
 
 
 def _plans(
-    snapshot: TableSnapshot, states: Sequence[CatalogState], settings: CatalogSettings
+    snapshot: TableSnapshot, schema: StructType, states: Sequence[CatalogState], settings: CatalogSettings
 ) -> list[CatalogPlan]:
     config, writes = snapshot.config, snapshot.timeline.completed_writes
-    assert snapshot.schema_json is not None
-    schema = from_avro_json(snapshot.schema_json)
     commit = SyncedCommit(
         requested_time=writes[-1].requested_time,
         completion_time=max((i.completion_time for i in writes if i.completion_time), default=None),

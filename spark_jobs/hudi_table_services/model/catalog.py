@@ -54,9 +54,11 @@ class CatalogSettings:
         metadata_listing: whether Athena lists files with the metadata table.
         partition_fields: names of the catalog's partition columns; None means the partition columns of the table.
         extractor: how partition values are extracted; None means that the table's properties decide.
-        decodes_partitions: whether ``%XX`` in partition values is decoded; None means that the table's property decides.
+        decodes_partitions: whether ``%XX`` in partition values is decoded; None means that the table's properties
+            decide.
         creates_database: whether the sync creates a missing database.
-        supports_timestamp: whether timestamps become ``timestamp`` columns; if not, they become ``bigint``.
+        supports_timestamp: whether timestamps become ``timestamp`` columns; if not, they become ``bigint``. None means
+            that new columns become ``timestamp`` columns, and that existing columns keep their type.
         omits_meta_columns: whether the catalog's table lacks Hudi's meta columns.
         syncs_comments: whether comments of columns are copied.
         is_spark_table: whether Spark SQL finds the properties of a data source table.
@@ -83,7 +85,7 @@ class CatalogSettings:
     extractor: PartitionExtractor | None
     decodes_partitions: bool | None
     creates_database: bool
-    supports_timestamp: bool
+    supports_timestamp: bool | None
     omits_meta_columns: bool
     syncs_comments: bool
     is_spark_table: bool

@@ -59,8 +59,8 @@ def _settings(reader: OptionReader, request: SyncCatalogRequest) -> CatalogSetti
     is_glue = kind is CatalogKind.GLUE
     return CatalogSettings(
         kind=kind,
-        database=(is_glue and reader[keys.GLUE_DATABASE]) or reader[keys.DATABASE],
-        table=(is_glue and reader[keys.GLUE_TABLE]) or reader[keys.TABLE],
+        database=(reader[keys.GLUE_DATABASE] if is_glue else "") or reader[keys.DATABASE],
+        table=(reader[keys.GLUE_TABLE] if is_glue else "") or reader[keys.TABLE],
         location=reader[keys.LOCATION].rstrip("/"),
         metastore_uris=_metastore_uris(reader),
         glue_region=reader[keys.GLUE_REGION] or request.storage_options.get("aws_region", ""),
@@ -68,7 +68,7 @@ def _settings(reader: OptionReader, request: SyncCatalogRequest) -> CatalogSetti
         glue_catalog_id=reader[keys.GLUE_CATALOG],
         skip_glue_archive=reader[keys.GLUE_SKIP_ARCHIVE],
         metadata_listing=reader[keys.GLUE_METADATA_LISTING],
-        partition_fields=reader[keys.PARTITION_FIELDS] if keys.PARTITION_FIELDS in reader else None,
+        partition_fields=reader[keys.PARTITION_FIELDS] or None,
         extractor=reader[keys.PARTITION_EXTRACTOR],
         decodes_partitions=reader[keys.DECODE_PARTITION],
         creates_database=reader[keys.CREATE_DATABASE],

@@ -54,9 +54,9 @@ PARTITION_EXTRACTOR = _catalog(
     f"{_HIVE}partition_extractor_class",
     "",
     "how a partition path becomes values, by the name of Hudi's class: `MultiPartKeysValueExtractor`, "
-    "`SinglePartPartitionValueExtractor`, `HiveStylePartitionValueExtractor`, `SlashEncodedDayPartitionValueExtractor`, "
-    "`SlashEncodedHourPartitionValueExtractor` or `NonPartitionedExtractor`; default: the class that fits the number of "
-    "partition columns",
+    "`SinglePartPartitionValueExtractor`, `HiveStylePartitionValueExtractor`, "
+    "`SlashEncodedDayPartitionValueExtractor`, `SlashEncodedHourPartitionValueExtractor` or "
+    "`NonPartitionedExtractor`; default: the class that fits the number of partition columns",
     OrNone(Member(PartitionExtractor, by_class=True)),
 )
 DECODE_PARTITION = _catalog(
@@ -71,9 +71,10 @@ CREATE_DATABASE = _catalog(
 )
 SUPPORT_TIMESTAMP = _catalog(
     f"{_HIVE}support_timestamp",
-    True,
-    "if `false`, columns of timestamps have the type `bigint` in the catalog [Hudi: `false`, except in Spark]",
-    Flag(),
+    "",
+    "if `true`, columns of timestamps have the type `timestamp` in the catalog; if `false`, `bigint`; default: "
+    "`timestamp` for new columns, and existing columns keep their type [Hudi: `false`]",
+    OrNone(Flag()),
 )
 OMIT_META_COLUMNS = _catalog(
     f"{_HIVE}omit_metadata_fields", False, "if `true`, the catalog's table has no `_hoodie_…` columns", Flag()

@@ -1,5 +1,6 @@
 """Compare a catalog with the wanted table, and plan the changes. The comparison refuses tables of other programs."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -15,7 +16,11 @@ from hudi_table_services.model.catalog import (
     CatalogTable,
 )
 from hudi_table_services.options.keys.catalog import CREATE_DATABASE, TABLE
-from hudi_table_services.planning.catalog.column_types import are_equal_types, can_replace
+from hudi_table_services.planning.catalog.column_types import (
+    are_equal_types,
+    can_replace,
+    differ_only_in_timestamps,
+)
 from hudi_table_services.planning.catalog.locations import are_equal_locations, is_below
 from hudi_table_services.planning.catalog.wanted_table import PROVIDER, SPARK_SCHEMA
 
@@ -96,11 +101,64 @@ def _merged(
     return replace(
         wanted,
         table_type=existing.table_type,
-        columns=_with_comments(existing.columns, wanted.columns, settings),
+        columns=_with_comments(existing.columns, _with_known_types(existing, wanted, settings), settings),
         partition_columns=_partition_columns(existing, wanted, free_types, settings),
-        properties={**kept, **wanted_properties},
-        serde_properties={**existing.serde_properties, **wanted.serde_properties},
+        properties={**kept, **wanted_properties, **_equal_spark_schema(existing, wanted)},
+        serde_properties={
+            **existing.serde_properties,
+            **wanted.serde_properties,
+            **_equal_path(existing, wanted),
+        },
     )
+
+
+def _with_known_types(
+    existing: CatalogTable, wanted: CatalogTable, settings: CatalogSettings
+) -> tuple[CatalogColumn, ...]:
+    """Return the wanted columns; if the settings allow it, timestamps have the type of the existing table.
+
+    Hudi's sync stores timestamps as ``bigint`` by default, and a Hive Metastore refuses to change this type.
+    """
+    if settings.supports_timestamp is not None:
+        return wanted.columns
+    known = {column.name.lower(): column.type for column in existing.columns}
+    return tuple(
+        replace(column, type=known[column.name])
+        if differ_only_in_timestamps(known.get(column.name, ""), column.type)
+        else column
+        for column in wanted.columns
+    )
+
+
+def _equal_spark_schema(existing: CatalogTable, wanted: CatalogTable) -> dict[str, str]:
+    """Return the existing properties with the Spark schema if they mean the same; Hudi's JSON has other blanks."""
+    before, after = (
+        {key: value for key, value in each.properties.items() if key.startswith(f"{SPARK_SCHEMA}.")}
+        for each in (existing, wanted)
+    )
+    is_equal = (
+        before.keys() == after.keys()
+        and bool(before)
+        and _spark_schema(before) == _spark_schema(after)
+        and all(before[key] == after[key] for key in before if ".part." not in key)
+    )
+    return before if is_equal else {}
+
+
+def _spark_schema(properties: Mapping[str, str]) -> object:
+    parts = sorted(
+        (int(key.rpartition(".")[2]), value) for key, value in properties.items() if ".part." in key
+    )
+    try:
+        return json.loads("".join(value for _, value in parts))
+    except ValueError:
+        return None
+
+
+def _equal_path(existing: CatalogTable, wanted: CatalogTable) -> dict[str, str]:
+    """Return the existing SerDe property with the path if it is the same location."""
+    before, after = (each.serde_properties.get("path", "") for each in (existing, wanted))
+    return {"path": before} if before and after and are_equal_locations(before, after) else {}
 
 
 def _with_comments(
@@ -209,8 +267,8 @@ def _column_changes(existing: CatalogTable, table: CatalogTable) -> _ColumnChang
             continue
         if not can_replace(old, new):
             raise InvalidRequestError(
-                f"Column {name!r} of {existing.full_name} is {old} in the catalog and {new} in the table; the catalog's "
-                "type cannot become the table's type.",
+                f"Column {name!r} of {existing.full_name} is {old} in the catalog and {new} in the table; a catalog "
+                "cannot change this type.",
                 hint="Drop the table in the catalog, which deletes no data of an external table, and run the sync "
                 "again.",
             )

@@ -33,11 +33,11 @@ _PROMOTIONS: dict[str, frozenset[str]] = {
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 
-def hive_type(data_type: DataType, *, supports_timestamp: bool) -> str:
+def hive_type(data_type: DataType, *, supports_timestamp: bool | None) -> str:
     """Return the type in Hive's syntax, in lower case and without blanks, such as ``array<struct<a:int>>``.
 
     Args:
-        supports_timestamp: whether timestamps become ``timestamp``; if not, they become ``bigint``.
+        supports_timestamp: whether timestamps become ``timestamp``; if False, they become ``bigint``.
     """
     match data_type:
         case StructType():
@@ -53,7 +53,7 @@ def hive_type(data_type: DataType, *, supports_timestamp: bool) -> str:
         case DecimalType():
             return f"decimal({data_type.precision},{data_type.scale})"
         case _:
-            if data_type.name in _TIMES and not supports_timestamp:
+            if data_type.name in _TIMES and supports_timestamp is False:
                 return "bigint"
             return _HIVE_NAMES.get(data_type.name, data_type.name)
 
@@ -101,6 +101,11 @@ def _spark_type(data_type: DataType) -> Any:
 def are_equal_types(one: str, other: str) -> bool:
     """Whether two Hive types are equal, apart from blanks and letter case."""
     return _normal(one) == _normal(other)
+
+
+def differ_only_in_timestamps(one: str, other: str) -> bool:
+    """Whether two Hive types are equal except that one has ``bigint`` where the other one has ``timestamp``."""
+    return _normal(one).replace("timestamp", "bigint") == _normal(other).replace("timestamp", "bigint")
 
 
 def can_replace(old: str, new: str) -> bool:

@@ -3,9 +3,6 @@
 import re
 
 _SAME_SCHEMES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "wasbs": "wasb", "": "file"}
-_URI = re.compile(
-    r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):)?(?://(?P<authority>[^/]*))?(?P<path>.*)", re.DOTALL
-)
 
 
 def table_location(uri: str) -> str:
@@ -36,7 +33,8 @@ def is_below(location: str, parent: str) -> bool:
 
 
 def _key(location: str) -> str:
-    found = _URI.fullmatch(location)
-    assert found is not None  # every part of the pattern is optional
-    scheme = (found["scheme"] or "").lower()
-    return f"{_SAME_SCHEMES.get(scheme, scheme)}://{found['authority'] or ''}{found['path'].rstrip('/')}"
+    scheme, separator, rest = location.partition(":")
+    if not separator or "/" in scheme:
+        scheme, rest = "", location
+    path = rest if rest.startswith("//") else f"//{rest}"
+    return f"{_SAME_SCHEMES.get(scheme.lower(), scheme.lower())}:{path.rstrip('/')}"

@@ -190,8 +190,8 @@ def _ignored_option(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "refused-by-job",
     Severity.ERROR,
-    "a write, clustering, clean, archival or catalog sync of this project would reject the options for a reason that no other rule "
-    "checks",
+    "a write, clustering, clean, archival or catalog sync of this project would reject the options for a reason that "
+    "no other rule checks",
     source=_LIST,
     engines="native",
 )

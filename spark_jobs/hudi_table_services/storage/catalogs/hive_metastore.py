@@ -30,7 +30,7 @@ _ItemT = TypeVar("_ItemT")
 
 
 class HiveMetastore:
-    """One connection to a Hive Metastore 2.3, 3.x or 4.0 without Kerberos and TLS. It is not safe for several threads."""
+    """One connection to a Hive Metastore, without Kerberos and TLS. It is not safe for several threads."""
 
     def __init__(self, client: Any, uri: str, batch_size: int) -> None:
         self._client = client
@@ -208,7 +208,7 @@ class HiveMetastore:
             ) from error
         except TException as error:
             raise CatalogError(
-                f"The Hive Metastore at {self._uri} refused to {action}: {_reason(error)}",
+                f"The Hive Metastore at {self._uri} refused to {action}: {_reason(error)}.",
                 hint="The log of the metastore contains the details.",
             ) from error
 
@@ -259,7 +259,7 @@ def _without_nulls(pairs: Mapping[str, str | None] | None) -> dict[str, str]:
 
 
 def _reason(error: TException) -> str:
-    return str(getattr(error, "message", None) or error)
+    return " ".join(str(getattr(error, "message", None) or error).split()).rstrip(".")
 
 
 def _user() -> str:

@@ -76,6 +76,23 @@ def test_an_equal_catalog_needs_no_change() -> None:
     assert plan(wanted(), existing(stored, partition("a", "s3a://lake/trips")), partition("a")).is_empty
 
 
+def test_a_table_of_hudis_sync_keeps_its_timestamps_and_the_text_of_its_spark_schema() -> None:
+    def in_hudis_form(name: str, value: str) -> str:
+        return value.replace('"array",', '"array", ') if ".part." in name else value
+
+    stored = replace(
+        wanted(),
+        columns=wanted(of=changed(SETTINGS, supports_timestamp=False)).columns,
+        properties={name: in_hudis_form(name, value) for name, value in wanted().properties.items()},
+    )
+    assert stored.properties != wanted().properties
+    assert plan(wanted(), existing(stored)).is_empty
+    asked = changed(SETTINGS, supports_timestamp=True)
+    assert plan(wanted(of=asked), existing(stored), of=asked).changed_columns == (
+        "seen_at bigint → timestamp",
+    )
+
+
 def test_a_new_commit_changes_only_its_property() -> None:
     made = plan(wanted(commit="2"), existing(wanted()))
     assert made.updates_table
