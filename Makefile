@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help install check format lock docs demo demo-spark airflow soak bench bench-metadata-table archive clean
-.PHONY: test-s3 test test-all test-times test-docs test-unit test-spark test-spark35 test-airflow test-airflow31 test-airflow-stack test-conformance test-conformance42 test-e2e
+.PHONY: test-s3 test test-all test-times test-docs test-unit test-spark test-spark35 test-airflow test-airflow31 test-airflow-stack test-conformance test-conformance42 test-e2e test-readers
 
 PYTEST_ARGS ?=
 PYTEST       = -m pytest $(PYTEST_ARGS)
@@ -31,6 +31,9 @@ install: .venv/.ready .venv-s3/.ready .venv-judges/.ready ## Create the environm
 .venv-docs/.ready: locks/docs.txt pyproject.toml
 	@scripts/ensure_env.sh .venv-docs locks/docs.txt
 
+.venv-readers/.ready: locks/readers.txt pyproject.toml
+	@scripts/ensure_env.sh .venv-readers locks/readers.txt
+
 check: .venv/.ready ## Check style, formatting, strict types and the direction of imports
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
@@ -46,7 +49,7 @@ EVERY_ENVIRONMENT = .venv/.ready .venv-s3/.ready .venv-airflow31/.ready .venv-ju
 test: $(EVERY_ENVIRONMENT) ## Run every group of tests in two lanes, with a sample of the matrix (docs/testing.md)
 	@$(WITH_JAVA) .venv/bin/python scripts/run_test_groups.py
 
-test-all: $(EVERY_ENVIRONMENT) ## Run every group of tests with the whole matrix: every table version, release, layout and point of failure
+test-all: $(EVERY_ENVIRONMENT) .venv-readers/.ready ## Run every group of tests with the whole matrix: every table version, release, layout and point of failure
 	@$(WITH_JAVA) TEST_DEPTH=all .venv/bin/python scripts/run_test_groups.py
 	.venv/bin/python scripts/make_testing_doc.py
 
@@ -103,6 +106,9 @@ test-conformance: .venv-judges/.ready ## Let real Hudi 1.2.0 and 0.15.0 and hudi
 test-conformance42: .venv/.ready .venv-judges/.ready ## Run the tests of test-conformance with the engine on Spark 4.2; only test-all includes this target
 	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/conformance
 
+test-readers: .venv/.ready .venv-judges/.ready .venv-readers/.ready ## Let Hive, Trino, Spark, DuckDB and pandas read tables through a Hive Metastore; needs Maven; only test-all includes this target
+	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/readers
+
 demo: .venv/.ready ## Backfill and cluster two weeks of real flights in a real Airflow (5 to 8 minutes)
 	@$(WITH_SPARK) .venv/bin/python scripts/demo_airflow.py
 
@@ -131,6 +137,6 @@ lock: ## Regenerate locks/ from pyproject.toml; UPGRADE=1 allows newer versions
 	scripts/lock.sh $(if $(UPGRADE),--upgrade)
 
 clean: ## Remove everything that the other targets created
-	rm -rf .venv .venv-s3 .venv-airflow31 .venv-judges .venv-docs .tools dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis \
+	rm -rf .venv .venv-s3 .venv-airflow31 .venv-judges .venv-docs .venv-readers .tools dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis \
 	  demo-output demo-airflow-output airflow-home soak-output
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

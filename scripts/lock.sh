@@ -17,6 +17,7 @@ lock() {
 lock spark --extra engine --extra catalogs --group dev --extra airflow --group spark --group witnesses "$@"
 lock s3 --group s3 "$@"
 lock docs --group docs "$@"
+lock readers --group readers "$@"
 lock judges --extra engine --group dev --group judges --group bench "$@"
 
 # Use the packages from the release date of the oldest supported Airflow, and the oldest versions of this project's own

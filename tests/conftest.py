@@ -23,6 +23,7 @@ GROUPS = {
     "spark": "the engine on a local Spark session",
     "airflow": "the provider in a real Airflow; tests/airflow/stack with its four processes",
     "e2e": "whole jobs in processes of their own",
+    "readers": "catalogs and query engines: a Hive Metastore, Trino, DuckDB, pandas",
     "conformance": "other implementations of Hudi judge our tables",
 }
 

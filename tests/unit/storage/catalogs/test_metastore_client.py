@@ -1,0 +1,203 @@
+"""The client of a Hive Metastore, against a small server that speaks its Thrift protocol.
+
+The server stores what it receives. tests/readers runs the same client against a real Hive Metastore.
+"""
+
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from thriftpy2.rpc import make_server
+
+from hudi_table_services.errors import CatalogError
+from hudi_table_services.model.catalog import (
+    CatalogColumn,
+    CatalogPartition,
+    CatalogSettings,
+    CatalogTable,
+)
+from hudi_table_services.storage.catalogs.hive_metastore import HiveMetastore, partition_name
+from hudi_table_services.storage.catalogs.metastore_interface import metastore_interface
+from support.catalog_cases import changed, settings
+
+API = metastore_interface()
+TABLE = CatalogTable(
+    database="lake",
+    name="trips",
+    columns=(CatalogColumn(name="id", type="bigint", comment="key"),),
+    partition_columns=(CatalogColumn(name="city", type="string"),),
+    location="s3://lake/trips",
+    input_format="in",
+    output_format="out",
+    serde="serde",
+    properties={"EXTERNAL": "TRUE"},
+    serde_properties={"path": "s3://lake/trips"},
+)
+
+
+class Handler:
+    """A metastore with one table."""
+
+    def __init__(self) -> None:
+        self.databases: dict[str, Any] = {}
+        self.table: Any = None
+        self.partitions: dict[str, Any] = {}
+        self.calls: list[str] = []
+        self.context: Any = None
+
+    def get_database(self, name: str) -> Any:
+        if name not in self.databases:
+            raise API.NoSuchObjectException(message=name)
+        return self.databases[name]
+
+    def create_database(self, database: Any) -> None:
+        if database.name in self.databases:
+            raise API.AlreadyExistsException(message=database.name)
+        self.databases[database.name] = database
+
+    def get_table_req(self, req: Any) -> Any:
+        if self.table is None:
+            raise API.NoSuchObjectException(message=req.tblName)
+        return API.GetTableResult(table=self.table)
+
+    def create_table(self, tbl: Any) -> None:
+        self.table = tbl
+
+    def alter_table_with_environment_context(
+        self, dbname: str, tbl_name: str, new_tbl: Any, environment_context: Any
+    ) -> None:
+        if new_tbl.sd.cols[0].type == "refused":
+            raise API.InvalidOperationException(message="The following columns have types\nincompatible")
+        self.table, self.context = new_tbl, environment_context
+
+    def get_partition_names(self, db_name: str, tbl_name: str, max_parts: int) -> list[str]:
+        assert max_parts == -1
+        return sorted(self.partitions)
+
+    def get_partitions_by_names(self, db_name: str, tbl_name: str, names: list[str]) -> list[Any]:
+        self.calls.append(f"get {len(names)}")
+        return [self.partitions[name] for name in names]
+
+    def add_partitions_req(self, request: Any) -> Any:
+        self.calls.append(f"add {len(request.parts)}")
+        assert request.ifNotExists
+        for part in request.parts:
+            self.partitions.setdefault(partition_name(["city"], part.values), part)
+        return API.AddPartitionsResult()
+
+    def alter_partitions_with_environment_context(
+        self, db_name: str, tbl_name: str, new_parts: list[Any], environment_context: Any
+    ) -> None:
+        for part in new_parts:
+            self.partitions[partition_name(["city"], part.values)] = part
+
+    def drop_partitions_req(self, req: Any) -> Any:
+        self.calls.append(f"drop {len(req.parts.names)}")
+        assert req.deleteData is False
+        for name in req.parts.names:
+            del self.partitions[name]
+        return API.DropPartitionsResult()
+
+
+@pytest.fixture
+def handler() -> Handler:
+    return Handler()
+
+
+@pytest.fixture
+def server_settings(handler: Handler) -> Iterator[CatalogSettings]:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    server = make_server(API.ThriftHiveMetastore, handler, "127.0.0.1", port, client_timeout=None)
+    server.trans.listen()  # before the thread starts, so that the client finds the port open
+    server.trans.listen = lambda: None
+    thread = threading.Thread(target=server.serve, daemon=True)
+    thread.start()
+    yield changed(settings(batch_num="2"), metastore_uris=(f"thrift://127.0.0.1:{port}",))
+    server.close()
+
+
+@pytest.fixture
+def metastore(server_settings: CatalogSettings) -> Iterator[HiveMetastore]:
+    client = HiveMetastore.open(server_settings)
+    yield client
+    client.close()
+
+
+def partitions(*values: str) -> tuple[CatalogPartition, ...]:
+    return tuple(CatalogPartition(values=(value,), location=f"s3://lake/trips/{value}") for value in values)
+
+
+def test_a_table_is_read_as_it_was_created(metastore: HiveMetastore) -> None:
+    assert not metastore.read("lake", "trips").has_database
+    metastore.create_database("lake")
+    metastore.create_database("lake")
+    assert metastore.read("lake", "trips").table is None
+    metastore.create_table(TABLE)
+    found = metastore.read("lake", "trips")
+    assert found.has_database
+    assert found.table == TABLE
+    assert found.partitions == ()
+
+
+def test_partitions_are_sent_and_read_in_batches(metastore: HiveMetastore, handler: Handler) -> None:
+    metastore.create_database("lake")
+    metastore.create_table(TABLE)
+    metastore.add_partitions(TABLE, partitions("c", "a", "b/=d"))
+    assert metastore.read("lake", "trips").partitions == partitions("a", "b/=d", "c")
+    metastore.move_partitions(TABLE, [replace(partitions("a")[0], location="s3://lake/trips/x")])
+    assert metastore.read("lake", "trips").partitions[0].location == "s3://lake/trips/x"
+    metastore.drop_partitions(TABLE, partitions("a", "b/=d", "c"))
+    assert metastore.read("lake", "trips").partitions == ()
+    assert [call for call in handler.calls if not call.startswith("get")] == [
+        "add 2",
+        "add 1",
+        "drop 2",
+        "drop 1",
+    ]
+    assert handler.calls[2:4] == ["get 2", "get 1"]
+
+
+def test_a_change_keeps_what_the_sync_does_not_know(metastore: HiveMetastore, handler: Handler) -> None:
+    metastore.create_database("lake")
+    metastore.create_table(TABLE)
+    handler.table.owner, handler.table.retention, handler.table.sd.numBuckets = "ann", 7, 4
+    wider = replace(TABLE, columns=(*TABLE.columns, CatalogColumn(name="note", type="string")))
+    metastore.update_table(wider, cascades=True)
+    assert metastore.read("lake", "trips").table == wider
+    assert (handler.table.owner, handler.table.retention, handler.table.sd.numBuckets) == ("ann", 7, 4)
+    assert handler.context.properties == {"CASCADE": "true"}
+
+
+def test_a_refusal_of_the_metastore_is_an_error_with_its_reason(metastore: HiveMetastore) -> None:
+    metastore.create_database("lake")
+    metastore.create_table(TABLE)
+    refused = replace(TABLE, columns=(CatalogColumn(name="id", type="refused"),))
+    with pytest.raises(CatalogError, match=r"refused to change lake\.trips: .* types incompatible\."):
+        metastore.update_table(refused, cascades=False)
+
+
+def test_a_metastore_that_ends_is_a_retryable_error(metastore: HiveMetastore) -> None:
+    metastore._client._iprot.trans.close()
+    with pytest.raises(CatalogError, match="does not answer") as caught:
+        metastore.read("lake", "trips")
+    assert caught.value.retryable
+
+
+def test_the_second_address_is_used_if_the_first_one_does_not_answer(
+    server_settings: CatalogSettings,
+) -> None:
+    uris = ("thrift://127.0.0.1:9", *server_settings.metastore_uris)
+    client = HiveMetastore.open(changed(server_settings, metastore_uris=uris))
+    assert not client.read("lake", "trips").has_database
+    client.close()
+    with pytest.raises(CatalogError, match=r"No Hive Metastore answers: thrift://127\.0\.0\.1:9"):
+        HiveMetastore.open(changed(server_settings, metastore_uris=uris[:1]))
+
+
+def test_names_of_partitions_are_escaped_as_in_hive() -> None:
+    assert partition_name(["a", "b:c"], ["x/y", "50% [z]"]) == "a=x%2Fy/b%3Ac=50%25 %5Bz%5D"
