@@ -27,4 +27,4 @@ for package in apache-airflow-providers-apache-spark apache-airflow-providers-co
   newer="$newer --exclude-newer-package $package=2026-11-01"
 done
 # shellcheck disable=SC2086 - several arguments
-lock airflow31 --extra engine --extra airflow --group airflow31 --resolution lowest-direct --exclude-newer 2025-10-15 $newer "$@"
+lock airflow31 --extra engine --extra catalogs --extra airflow --group airflow31 --resolution lowest-direct --exclude-newer 2025-10-15 $newer "$@"

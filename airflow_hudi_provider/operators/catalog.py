@@ -1,7 +1,7 @@
 """Sync a Hudi table to a Hive Metastore or to AWS Glue."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from airflow_hudi_provider.operators.job import OnEmpty
 from airflow_hudi_provider.operators.service_job import HudiServiceOperator, RunOn
@@ -28,7 +28,8 @@ class HudiCatalogSyncOperator(HudiServiceOperator):
 
     :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
-    :param catalog: kind of catalog: ``hms`` (Hive Metastore) or ``glue`` (AWS Glue). (templated)
+    :param catalog: kind of catalog: ``hms`` (Hive Metastore) or ``glue`` (AWS Glue). By default, the value of
+        ``hoodie.datasource.hive_sync.mode``, else ``hms``. (templated)
     :param database: database of the catalog's table. By default, the database name of the Hudi table, else
         ``default``. (templated)
     :param catalog_table: name of the catalog's table. By default, the name of the Hudi table. (templated)
@@ -51,7 +52,7 @@ class HudiCatalogSyncOperator(HudiServiceOperator):
     def __init__(
         self,
         *,
-        catalog: Literal["hms", "glue"] | str = "hms",
+        catalog: str = "",
         database: str = "",
         catalog_table: str = "",
         metastore_uris: str = "",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from airflow_hudi_provider.operators.catalog import HudiCatalogSyncOperator
 from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
 from airflow_hudi_provider.operators.metadata_table import RebuildMetadataTableOperator
@@ -26,6 +27,7 @@ from hudi_table_services.storage.stores.local import LocalStorage
 from support.airflow.stand_ins import stand_in
 from support.airflow.task_context import TaskInstance, context
 from support.fixed_clock import FixedClock
+from support.small_metastore import running_metastore
 from support.small_tables import SmallTable
 
 CANARY = "canary-8b2f4"
@@ -40,6 +42,7 @@ OPERATORS: list[tuple[type[HudiServiceOperator], dict[str, Any]]] = [
     (RollbackOperator, {"all_failed": True}),
     (RepairOperator, {"preview": False, "older_than_hours": 0}),
     (RebuildMetadataTableOperator, {"partitions": "files"}),
+    (HudiCatalogSyncOperator, {"metastore_uris": "{metastore}", "catalog_table": "odd"}),
 ]
 
 # A program that replaces spark-submit. It records the facts that other users of the machine can read: the command
@@ -94,17 +97,19 @@ def test_secrets_are_not_shown_and_names_are_not_executed(
     table.begin()
     body = BODY.replace("SEEN", repr(str(seen)))
     answers: list[Any] = []
-    for operator, arguments in OPERATORS:
-        given = {
-            "task_id": "t",
-            "base_path": str(tmp_path / ODD),
-            "storage_conn_id": "store",
-            "run_on": run_on,
-            "spark_binary": stand_in(tmp_path, body),
-            **({} if operator is HudiTableHealthOperator else {"on_nothing": "succeed"}),
-            **{key: last if value == "{last}" else value for key, value in arguments.items()},
-        }
-        answers.append(operator(**given).execute(context(ti=pushed)))
+    with running_metastore() as metastore:
+        places = {"{last}": last, "{metastore}": metastore.uri}
+        for operator, arguments in OPERATORS:
+            given = {
+                "task_id": "t",
+                "base_path": str(tmp_path / ODD),
+                "storage_conn_id": "store",
+                "run_on": run_on,
+                "spark_binary": stand_in(tmp_path, body),
+                **({} if operator is HudiTableHealthOperator else {"on_nothing": "succeed"}),
+                **{key: places.get(str(value), value) for key, value in arguments.items()},
+            }
+            answers.append(operator(**given).execute(context(ti=pushed)))
     processes = [json.loads(line) for line in seen.read_text().splitlines()]
     assert len(processes) == (len(OPERATORS) if run_on == "spark" else 0)
     assert {mode for _, mode in processes} <= {"0o600"}

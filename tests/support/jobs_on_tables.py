@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from hudi_table_services.contract.archival import ArchiveRequest
+from hudi_table_services.contract.catalog import SyncCatalogRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import CancelClusteringRequest, ScheduleClusteringRequest
 from hudi_table_services.contract.config_check import CheckConfigRequest
@@ -20,6 +21,7 @@ from hudi_table_services.contract.recovery import (
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.table_service_plans import decode_savepoint_metadata
 from hudi_table_services.jobs.archival.archive import archive
+from hudi_table_services.jobs.catalog import sync_catalog
 from hudi_table_services.jobs.check_config import check_table_config
 from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.jobs.clustering.cancel import cancel_clustering
@@ -40,6 +42,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from support.archived_tables import SMALL_LIMITS
 from support.fixed_clock import FixedClock
+from support.memory_catalog import MemoryCatalog
 from support.small_tables import SmallTable, base_file_name
 from support.undone_tables import clustered, planned, state, updated
 
@@ -195,6 +198,12 @@ def to_check_settings(table: SmallTable) -> RunJob:
     return lambda storage, clock: check_table_config(request, storage=storage)
 
 
+def to_sync_a_catalog(table: SmallTable) -> RunJob:
+    to_clean(table)
+    request = SyncCatalogRequest(base_path="/t")
+    return lambda storage, clock: sync_catalog(request, storage=storage, catalog=MemoryCatalog())
+
+
 def to_load_snapshot(table: SmallTable) -> RunJob:
     to_clean(table)
     return lambda storage, clock: load_snapshot(storage)
@@ -215,9 +224,10 @@ JOBS: dict[str, Callable[[SmallTable], RunJob]] = {
     "drop metadata table": to_drop_metadata_table,
     "health": to_report_health,
     "check config": to_check_settings,
+    "sync catalog": to_sync_a_catalog,
     "snapshot": to_load_snapshot,
 }
-READ_ONLY_JOBS = ("health", "check config", "snapshot")
+READ_ONLY_JOBS = ("health", "check config", "sync catalog", "snapshot")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from hudi_table_services import cli
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.services.archival import ARCHIVE
+from hudi_table_services.services.catalog import SYNC_CATALOG
 from hudi_table_services.services.cleaning import CLEAN
 from hudi_table_services.services.clustering import CANCEL_CLUSTERING, SCHEDULE_CLUSTERING
 from hudi_table_services.services.config_check import CHECK_CONFIG
@@ -24,6 +25,7 @@ from hudi_table_services.services.savepoints import CREATE_SAVEPOINT, DELETE_SAV
 from hudi_table_services.services.service import Script
 from hudi_table_services.storage.stores.local import LocalStorage
 from support.fixed_clock import FixedClock
+from support.small_metastore import SmallMetastore, running_metastore
 from support.small_tables import SmallTable
 
 CANARY = "canary-5d1e8"
@@ -45,6 +47,7 @@ JOBS: list[tuple[Script[Any], dict[str, Any]]] = [
     (ROLLBACK, {"all_failed": True}),
     (REPAIR_ORPHAN_FILES, {"execute": True, "older_than_hours": 0}),
     (REBUILD_METADATA_TABLE, {"partitions": ["files"]}),
+    (SYNC_CATALOG, {"metastore_uris": "{metastore}"}),
 ]
 
 
@@ -89,16 +92,22 @@ def recorded(
     return RecordedJobs(tmp_path, capfd, caplog)
 
 
+@pytest.fixture
+def metastore() -> Iterator[SmallMetastore]:
+    with running_metastore() as running:
+        yield running
+
+
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda version: version.name)
 def test_jobs_that_succeed_reveal_no_secret(
-    recorded: RecordedJobs, tmp_path: Path, version: TableVersion
+    recorded: RecordedJobs, tmp_path: Path, version: TableVersion, metastore: SmallMetastore
 ) -> None:
     clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=2), step=timedelta(minutes=1))
     table = SmallTable(LocalStorage(str(tmp_path / "t")), version, clock)
     last = [table.commit(FileGroupId("a", "f1")) for _ in range(6)][-1].requested_time
     dead = table.begin()
     for script, fields in JOBS:
-        given = json.loads(json.dumps(fields).replace("{last}", last))
+        given = json.loads(json.dumps(fields).replace("{last}", last).replace("{metastore}", metastore.uri))
         assert recorded.run(script, str(tmp_path / "t"), given) == 0, script
         recorded.assert_no_secret()
     assert dead not in table.timeline_store.load().pending
@@ -123,7 +132,11 @@ def test_jobs_that_fail_reveal_no_secret(
     options: dict[str, str],
 ) -> None:
     script, fields = job
-    given = json.loads(json.dumps(fields).replace("{last}", "20260101000000000"))
+    given = json.loads(
+        json.dumps(fields)
+        .replace("{last}", "20260101000000000")
+        .replace("{metastore}", "thrift://localhost:9")
+    )
     needs_table = script is not CHECK_CONFIG or "://" in base_path
     expected = (64, 66) if needs_table else (0,)
     assert recorded.run(script, base_path.format(folder=tmp_path), given, **options) in expected

@@ -30,7 +30,7 @@ FORBIDDEN = re.compile(
 )
 
 LOCKED_TOGETHER = {"spark": ["dev", "spark"], "judges": ["dev", "judges", "bench"]}
-LOCKED_APART = ["docs", "s3"]
+LOCKED_APART = ["docs", "readers", "s3"]
 
 
 def repository_files() -> list[Path]:

@@ -14,6 +14,7 @@ from uuid import uuid4
 import pytest
 
 from hudi_table_services.contract.archival import ArchiveRequest
+from hudi_table_services.contract.catalog import SyncCatalogRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ScheduleClusteringRequest
 from hudi_table_services.contract.config_check import CheckConfigRequest
@@ -33,6 +34,7 @@ from hudi_table_services.hudi_format.table_service_plans import (
     encode_rollback_plan,
 )
 from hudi_table_services.jobs.archival.archive import archive
+from hudi_table_services.jobs.catalog import sync_catalog
 from hudi_table_services.jobs.check_config import check_table_config
 from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering
@@ -64,6 +66,7 @@ from support.archived_tables import SMALL_LIMITS
 from support.depth import number_from
 from support.fail_points import tried
 from support.fixed_clock import FixedClock
+from support.memory_catalog import MemoryCatalog
 from support.small_tables import SmallTable, base_file_name
 from support.undone_tables import a_table, clustered, planned, updated
 
@@ -178,6 +181,9 @@ def jobs(saved: str) -> dict[str, RunJob]:
             clock=c,
         ),
         "health": lambda s, c: table_health(HealthRequest(base_path="/t"), storage=s, clock=c),
+        "sync catalog": lambda s, c: sync_catalog(
+            SyncCatalogRequest(base_path="/t"), storage=s, catalog=MemoryCatalog()
+        ),
         "check config": lambda s, c: check_table_config(CheckConfigRequest(base_path="/t"), storage=s),
         "snapshot": lambda s, c: load_snapshot(s),
         "schedule": lambda s, c: schedule_clustering(

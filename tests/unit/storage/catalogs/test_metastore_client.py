@@ -3,14 +3,10 @@
 The server stores what it receives. tests/readers runs the same client against a real Hive Metastore.
 """
 
-import socket
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from thriftpy2.rpc import make_server
 
 from hudi_table_services.errors import CatalogError
 from hudi_table_services.model.catalog import (
@@ -20,10 +16,9 @@ from hudi_table_services.model.catalog import (
     CatalogTable,
 )
 from hudi_table_services.storage.catalogs.hive_metastore import HiveMetastore, partition_name
-from hudi_table_services.storage.catalogs.metastore_interface import metastore_interface
 from support.catalog_cases import changed, settings
+from support.small_metastore import SmallMetastore, running_metastore
 
-API = metastore_interface()
 TABLE = CatalogTable(
     database="lake",
     name="trips",
@@ -38,87 +33,15 @@ TABLE = CatalogTable(
 )
 
 
-class Handler:
-    """A metastore with one table."""
-
-    def __init__(self) -> None:
-        self.databases: dict[str, Any] = {}
-        self.table: Any = None
-        self.partitions: dict[str, Any] = {}
-        self.calls: list[str] = []
-        self.context: Any = None
-
-    def get_database(self, name: str) -> Any:
-        if name not in self.databases:
-            raise API.NoSuchObjectException(message=name)
-        return self.databases[name]
-
-    def create_database(self, database: Any) -> None:
-        if database.name in self.databases:
-            raise API.AlreadyExistsException(message=database.name)
-        self.databases[database.name] = database
-
-    def get_table_req(self, req: Any) -> Any:
-        if self.table is None:
-            raise API.NoSuchObjectException(message=req.tblName)
-        return API.GetTableResult(table=self.table)
-
-    def create_table(self, tbl: Any) -> None:
-        self.table = tbl
-
-    def alter_table_with_environment_context(
-        self, dbname: str, tbl_name: str, new_tbl: Any, environment_context: Any
-    ) -> None:
-        if new_tbl.sd.cols[0].type == "refused":
-            raise API.InvalidOperationException(message="The following columns have types\nincompatible")
-        self.table, self.context = new_tbl, environment_context
-
-    def get_partition_names(self, db_name: str, tbl_name: str, max_parts: int) -> list[str]:
-        assert max_parts == -1
-        return sorted(self.partitions)
-
-    def get_partitions_by_names(self, db_name: str, tbl_name: str, names: list[str]) -> list[Any]:
-        self.calls.append(f"get {len(names)}")
-        return [self.partitions[name] for name in names]
-
-    def add_partitions_req(self, request: Any) -> Any:
-        self.calls.append(f"add {len(request.parts)}")
-        assert request.ifNotExists
-        for part in request.parts:
-            self.partitions.setdefault(partition_name(["city"], part.values), part)
-        return API.AddPartitionsResult()
-
-    def alter_partitions_with_environment_context(
-        self, db_name: str, tbl_name: str, new_parts: list[Any], environment_context: Any
-    ) -> None:
-        for part in new_parts:
-            self.partitions[partition_name(["city"], part.values)] = part
-
-    def drop_partitions_req(self, req: Any) -> Any:
-        self.calls.append(f"drop {len(req.parts.names)}")
-        assert req.deleteData is False
-        for name in req.parts.names:
-            del self.partitions[name]
-        return API.DropPartitionsResult()
+@pytest.fixture
+def handler() -> Iterator[SmallMetastore]:
+    with running_metastore() as server:
+        yield server
 
 
 @pytest.fixture
-def handler() -> Handler:
-    return Handler()
-
-
-@pytest.fixture
-def server_settings(handler: Handler) -> Iterator[CatalogSettings]:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
-    server = make_server(API.ThriftHiveMetastore, handler, "127.0.0.1", port, client_timeout=None)
-    server.trans.listen()  # before the thread starts, so that the client finds the port open
-    server.trans.listen = lambda: None
-    thread = threading.Thread(target=server.serve, daemon=True)
-    thread.start()
-    yield changed(settings(batch_num="2"), metastore_uris=(f"thrift://127.0.0.1:{port}",))
-    server.close()
+def server_settings(handler: SmallMetastore) -> CatalogSettings:
+    return changed(settings(batch_num="2"), metastore_uris=(handler.uri,))
 
 
 @pytest.fixture
@@ -144,7 +67,7 @@ def test_a_table_is_read_as_it_was_created(metastore: HiveMetastore) -> None:
     assert found.partitions == ()
 
 
-def test_partitions_are_sent_and_read_in_batches(metastore: HiveMetastore, handler: Handler) -> None:
+def test_partitions_are_sent_and_read_in_batches(metastore: HiveMetastore, handler: SmallMetastore) -> None:
     metastore.create_database("lake")
     metastore.create_table(TABLE)
     metastore.add_partitions(TABLE, partitions("c", "a", "b/=d"))
@@ -162,7 +85,9 @@ def test_partitions_are_sent_and_read_in_batches(metastore: HiveMetastore, handl
     assert handler.calls[2:4] == ["get 2", "get 1"]
 
 
-def test_a_change_keeps_what_the_sync_does_not_know(metastore: HiveMetastore, handler: Handler) -> None:
+def test_a_change_keeps_what_the_sync_does_not_know(
+    metastore: HiveMetastore, handler: SmallMetastore
+) -> None:
     metastore.create_database("lake")
     metastore.create_table(TABLE)
     handler.table.owner, handler.table.retention, handler.table.sd.numBuckets = "ann", 7, 4
@@ -181,8 +106,10 @@ def test_a_refusal_of_the_metastore_is_an_error_with_its_reason(metastore: HiveM
         metastore.update_table(refused, cascades=False)
 
 
-def test_a_metastore_that_ends_is_a_retryable_error(metastore: HiveMetastore) -> None:
-    metastore._client._iprot.trans.close()
+def test_a_metastore_that_ends_is_a_retryable_error(
+    metastore: HiveMetastore, handler: SmallMetastore
+) -> None:
+    handler.is_ended = True
     with pytest.raises(CatalogError, match="does not answer") as caught:
         metastore.read("lake", "trips")
     assert caught.value.retryable
