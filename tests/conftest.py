@@ -23,7 +23,7 @@ GROUPS = {
     "spark": "the engine on a local Spark session",
     "airflow": "the provider in a real Airflow; tests/airflow/stack with its four processes",
     "e2e": "whole jobs in processes of their own",
-    "readers": "catalogs and query engines: a Hive Metastore, Trino, DuckDB, pandas",
+    "readers": "catalogs and query engines read our tables",
     "conformance": "other implementations of Hudi judge our tables",
 }
 
@@ -56,9 +56,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         group = item.path.relative_to(TESTS).parts[0]
         if group not in GROUPS:
-            raise pytest.UsageError(
-                f"{item.path} belongs to no group: put it under one of {', '.join(GROUPS)}."
-            )
+            raise pytest.UsageError(f"{item.path} is in no group: put it under {', '.join(GROUPS)}.")
         item.add_marker(group)
 
 

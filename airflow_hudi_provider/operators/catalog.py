@@ -7,10 +7,10 @@ from airflow_hudi_provider.operators.job import OnEmpty
 from airflow_hudi_provider.operators.service_job import HudiServiceOperator, RunOn
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.run import TaskRun
-from hudi_table_services.contract.catalog import SyncCatalogRequest
+from hudi_table_services.contract.catalog.catalog_sync import SyncCatalogRequest
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
-from hudi_table_services.options.catalog import resolve_catalog_options
+from hudi_table_services.options.catalog.catalog_options import resolve_catalog_options
 
 _FIELDS = ("catalog", "database", "catalog_table", "metastore_uris")
 

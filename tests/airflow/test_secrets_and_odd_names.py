@@ -26,8 +26,8 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
 from support.airflow.stand_ins import stand_in
 from support.airflow.task_context import TaskInstance, context
+from support.catalogs.small_metastore import running_metastore
 from support.fixed_clock import FixedClock
-from support.small_metastore import running_metastore
 from support.small_tables import SmallTable
 
 CANARY = "canary-8b2f4"

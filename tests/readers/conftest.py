@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hudi_table_services.contract.catalog import SyncCatalogRequest
+from hudi_table_services.contract.catalog.catalog_sync import SyncCatalogRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.jobs.catalog import sync_catalog

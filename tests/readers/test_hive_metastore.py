@@ -8,14 +8,16 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from hudi_table_services.contract.catalog import CatalogReport, SyncCatalogRequest
+from hudi_table_services.contract.catalog.catalog_sync import CatalogReport, SyncCatalogRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import CatalogError, InvalidRequestError
 from hudi_table_services.jobs.catalog import sync_catalog
-from hudi_table_services.model.catalog import CatalogState
+from hudi_table_services.model.catalog.catalog_table import (
+    CatalogState,
+)
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.options.catalog import resolve_catalog_options
+from hudi_table_services.options.catalog.catalog_options import resolve_catalog_options
 from hudi_table_services.storage.catalogs.hive_metastore import HiveMetastore
 from hudi_table_services.storage.stores.local import LocalStorage
 from judges.hudi_judge import HudiJudge

@@ -9,13 +9,13 @@ import boto3
 import pytest
 
 from conftest import S3
-from hudi_table_services.contract.catalog import CatalogReport, SyncCatalogRequest
+from hudi_table_services.contract.catalog.catalog_sync import CatalogReport, SyncCatalogRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import CatalogError, InvalidRequestError
 from hudi_table_services.jobs.catalog import sync_catalog
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.options.catalog import resolve_catalog_options
+from hudi_table_services.options.catalog.catalog_options import resolve_catalog_options
 from hudi_table_services.storage.catalogs.glue import GlueCatalog
 from hudi_table_services.storage.stores.factory import open_storage
 from support.small_tables import SmallTable

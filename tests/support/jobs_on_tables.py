@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from hudi_table_services.contract.archival import ArchiveRequest
-from hudi_table_services.contract.catalog import SyncCatalogRequest
+from hudi_table_services.contract.catalog.catalog_sync import SyncCatalogRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import CancelClusteringRequest, ScheduleClusteringRequest
 from hudi_table_services.contract.config_check import CheckConfigRequest
@@ -41,8 +41,8 @@ from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from support.archived_tables import SMALL_LIMITS
+from support.catalogs.memory_catalog import MemoryCatalog
 from support.fixed_clock import FixedClock
-from support.memory_catalog import MemoryCatalog
 from support.small_tables import SmallTable, base_file_name
 from support.undone_tables import clustered, planned, state, updated
 

@@ -6,21 +6,26 @@ from contextlib import closing
 from dataclasses import replace
 
 from hudi_table_services.commits.stopwatch import Stopwatch
-from hudi_table_services.contract.catalog import EXAMPLES, CatalogReport, SyncCatalogRequest, SyncedTable
+from hudi_table_services.contract.catalog.catalog_sync import (
+    EXAMPLES,
+    CatalogReport,
+    SyncCatalogRequest,
+    SyncedTable,
+)
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
-from hudi_table_services.model.catalog import (
+from hudi_table_services.model.catalog.catalog_settings import CatalogSettings
+from hudi_table_services.model.catalog.catalog_table import (
     LAST_COMMIT,
     LAST_COMPLETION,
     CatalogPartition,
     CatalogPlan,
-    CatalogSettings,
     CatalogState,
 )
 from hudi_table_services.model.schema import StructType
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
-from hudi_table_services.options.catalog import CatalogJobOptions, resolve_catalog_options
+from hudi_table_services.options.catalog.catalog_options import CatalogJobOptions, resolve_catalog_options
 from hudi_table_services.planning.catalog.changes import plan_catalog_sync
 from hudi_table_services.planning.catalog.locations import table_location
 from hudi_table_services.planning.catalog.wanted_table import (

@@ -34,7 +34,8 @@ class OptionGroup(str, Enum):
 
 
 WRITES = (OptionGroup.WRITES,)
-ALL_SERVICES = tuple(OptionGroup)
+ALL_SERVICES = tuple(each for each in OptionGroup if each is not OptionGroup.CATALOG)
+"""All groups whose jobs change tables."""
 FILE_SERVICES = tuple(
     each
     for each in OptionGroup

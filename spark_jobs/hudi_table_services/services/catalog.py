@@ -3,9 +3,9 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from hudi_table_services.contract.catalog import CatalogReport, SyncCatalogRequest
+from hudi_table_services.contract.catalog.catalog_sync import CatalogReport, SyncCatalogRequest
 from hudi_table_services.contract.result import JobResult
-from hudi_table_services.options.catalog import resolve_catalog_options
+from hudi_table_services.options.catalog.catalog_options import resolve_catalog_options
 from hudi_table_services.options.keys.catalog import METASTORE_URIS
 from hudi_table_services.services.flags import add_preview, table_group
 from hudi_table_services.services.service import MetadataScript, Service

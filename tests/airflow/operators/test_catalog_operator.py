@@ -14,7 +14,7 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
 from support.airflow.task_context import TaskInstance, context
-from support.small_metastore import SmallMetastore, running_metastore
+from support.catalogs.small_metastore import SmallMetastore, running_metastore
 from support.small_tables import SmallTable
 
 COLUMNS = '{"type":"record","name":"r","fields":[{"name":"id","type":"long"}]}'

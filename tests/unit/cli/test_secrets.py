@@ -24,8 +24,8 @@ from hudi_table_services.services.recovery import RESTORE, ROLLBACK
 from hudi_table_services.services.savepoints import CREATE_SAVEPOINT, DELETE_SAVEPOINT
 from hudi_table_services.services.service import Script
 from hudi_table_services.storage.stores.local import LocalStorage
+from support.catalogs.small_metastore import SmallMetastore, running_metastore
 from support.fixed_clock import FixedClock
-from support.small_metastore import SmallMetastore, running_metastore
 from support.small_tables import SmallTable
 
 CANARY = "canary-5d1e8"

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from hudi_table_services.contract.archival import ArchiveRequest
+from hudi_table_services.contract.catalog.catalog_sync import SyncCatalogRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ClusteringRequest
 from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.contract.recovery import RollbackRequest
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.options.archival import resolve_archive_options
+from hudi_table_services.options.catalog.catalog_options import resolve_catalog_options
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.metadata_table import resolve_metadata_table_options
@@ -28,6 +30,7 @@ STORED = json.loads(
 )
 OPTIONS = [option for group in OPTION_GROUPS.values() for option in group]
 RESOLVED = {
+    "catalog": resolve_catalog_options(SyncCatalogRequest(base_path="/t")),
     "archival": resolve_archive_options(ArchiveRequest(base_path="/t")),
     "cleaning": resolve_clean_options(CleanRequest(base_path="/t")),
     "clustering": resolve_clustering_options(ClusteringRequest(base_path="/t")),
@@ -49,7 +52,11 @@ def plain(value: Any) -> Any:
 
 def declared(option: AnyOption) -> dict[str, Any]:
     # The stored values of keys that all services read are older than these groups, so they do not contain them.
-    later = {OptionGroup.TIMELINE, OptionGroup.METADATA_TABLE} if len(option.services) > 1 else set()
+    later = (
+        {OptionGroup.TIMELINE, OptionGroup.METADATA_TABLE, OptionGroup.CATALOG}
+        if len(option.services) > 1
+        else set()
+    )
     services = [each.value for each in option.services if each not in later]
     return {
         "default": option.default,

@@ -22,4 +22,4 @@ def test_every_declared_option_is_in_a_group() -> None:
 
 
 def test_the_configuration_check_runs_the_checks_of_every_service_that_writes_or_deletes_files() -> None:
-    assert set(CHECKS_OF_JOBS) == {*FILE_SERVICES, OptionGroup.METADATA_TABLE}
+    assert set(CHECKS_OF_JOBS) == {*FILE_SERVICES, OptionGroup.METADATA_TABLE, OptionGroup.CATALOG}

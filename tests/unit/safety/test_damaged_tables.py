@@ -14,7 +14,7 @@ from uuid import uuid4
 import pytest
 
 from hudi_table_services.contract.archival import ArchiveRequest
-from hudi_table_services.contract.catalog import SyncCatalogRequest
+from hudi_table_services.contract.catalog.catalog_sync import SyncCatalogRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ScheduleClusteringRequest
 from hudi_table_services.contract.config_check import CheckConfigRequest
@@ -63,10 +63,10 @@ from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import BACKUP, PROPERTIES
 from support.archived_tables import SMALL_LIMITS
+from support.catalogs.memory_catalog import MemoryCatalog
 from support.depth import number_from
 from support.fail_points import tried
 from support.fixed_clock import FixedClock
-from support.memory_catalog import MemoryCatalog
 from support.small_tables import SmallTable, base_file_name
 from support.undone_tables import a_table, clustered, planned, updated
 

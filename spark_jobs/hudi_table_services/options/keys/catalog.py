@@ -1,6 +1,6 @@
 """Keys that the catalog sync reads (HoodieSyncConfig, HiveSyncConfigHolder, GlueCatalogSyncClientConfig; Hudi 1.2)."""
 
-from hudi_table_services.model.catalog import CatalogKind, PartitionExtractor, TableStrategy
+from hudi_table_services.model.catalog.catalog_settings import CatalogKind, PartitionExtractor, TableStrategy
 from hudi_table_services.options.kinds import Flag, Kind, Member, Names, OrNone, Text, ValueT, WholeNumber
 from hudi_table_services.options.option import AnyOption, Option, OptionGroup, ignored, option
 

@@ -23,7 +23,14 @@ from hudi_table_services.options.keys.locks import (
     LOCK_WAIT,
 )
 from hudi_table_services.options.kinds import Flag, Member, Names, Number, OrNone, Text, WholeNumber, Word
-from hudi_table_services.options.option import ALL_SERVICES, FILE_SERVICES, AnyOption, fixed, option
+from hudi_table_services.options.option import (
+    ALL_SERVICES,
+    FILE_SERVICES,
+    AnyOption,
+    OptionGroup,
+    fixed,
+    option,
+)
 from hudi_table_services.options.writing_values import (
     ConcurrencyMode,
     FailedWritesPolicy,
@@ -37,7 +44,7 @@ TABLE_NAME = option(
     "name of the table, `--table-name`",
     Text(),
     "hoodie.datasource.write.table.name",
-    services=ALL_SERVICES,
+    services=(*ALL_SERVICES, OptionGroup.CATALOG),
 )
 DATABASE_NAME = option("hoodie.database.name", "", "database name to record in a new table", Text())
 TABLE_VERSION = option(
@@ -53,7 +60,7 @@ METADATA_ENABLE = option(
     "all of its indexes, and jobs list folders; otherwise every change updates the metadata table, and the first write "
     "of a table creates it; if `true`, a write also creates the metadata table of a table with commits [Hudi: true]",
     OrNone(Flag()),
-    services=ALL_SERVICES,
+    services=(*ALL_SERVICES, OptionGroup.CATALOG),
 )
 OPERATION = option(
     "hoodie.datasource.write.operation",

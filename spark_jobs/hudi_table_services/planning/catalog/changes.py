@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.catalog import (
+from hudi_table_services.model.catalog.catalog_settings import CatalogSettings
+from hudi_table_services.model.catalog.catalog_table import (
     LAST_COMMIT,
     LAST_COMPLETION,
     CatalogColumn,
     CatalogPartition,
     CatalogPlan,
-    CatalogSettings,
     CatalogState,
     CatalogTable,
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.catalog import PartitionExtractor
+from hudi_table_services.model.catalog.catalog_settings import PartitionExtractor
 from hudi_table_services.options.keys.catalog import PARTITION_EXTRACTOR, PARTITION_FIELDS
 
 _DATE_PARTS = {PartitionExtractor.SLASH_ENCODED_DAY: 3, PartitionExtractor.SLASH_ENCODED_HOUR: 4}

@@ -4,16 +4,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.catalog import (
+from hudi_table_services.model.catalog.catalog_settings import (
+    CatalogKind,
+    CatalogSettings,
+    PartitionExtractor,
+    TableStrategy,
+)
+from hudi_table_services.model.catalog.catalog_table import (
     LAST_COMMIT,
     LAST_COMPLETION,
     CatalogColumn,
-    CatalogKind,
     CatalogPartition,
-    CatalogSettings,
     CatalogTable,
-    PartitionExtractor,
-    TableStrategy,
 )
 from hudi_table_services.model.schema import StructType, with_meta_columns, without_meta_columns
 from hudi_table_services.model.table_config import TableConfig

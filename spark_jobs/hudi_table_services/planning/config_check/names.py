@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from hudi_table_services.contract.archival import ArchiveRequest
-from hudi_table_services.contract.catalog import SyncCatalogRequest
+from hudi_table_services.contract.catalog.catalog_sync import SyncCatalogRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ClusteringRequest
 from hudi_table_services.contract.config_check import Severity
@@ -12,7 +12,7 @@ from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequ
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.options.archival import resolve_archive_options
-from hudi_table_services.options.catalog import resolve_catalog_options
+from hudi_table_services.options.catalog.catalog_options import resolve_catalog_options
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.keys.inline import AUTOMATIC_SWITCHES, INLINE_SWITCHES

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.catalog import (
-    CatalogKind,
+from hudi_table_services.model.catalog.catalog_settings import CatalogKind, CatalogSettings
+from hudi_table_services.model.catalog.catalog_table import (
     CatalogPartition,
-    CatalogSettings,
     CatalogState,
     CatalogTable,
 )

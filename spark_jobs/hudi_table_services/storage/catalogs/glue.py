@@ -8,13 +8,14 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from hudi_table_services.errors import CatalogError, CatalogPermissionError
-from hudi_table_services.model.catalog import (
+from hudi_table_services.model.catalog.catalog_settings import CatalogSettings
+from hudi_table_services.model.catalog.catalog_table import (
     CatalogColumn,
     CatalogPartition,
-    CatalogSettings,
     CatalogState,
     CatalogTable,
 )
+from hudi_table_services.options.keys.catalog import GLUE_REGION
 
 _CHANGED_AT_ONCE, _DELETED_AT_ONCE = 100, 25
 _MISSING, _EXISTS = "EntityNotFoundException", "AlreadyExistsException"
@@ -88,7 +89,7 @@ class GlueCatalog:
         except (BotoCoreError, ValueError) as error:
             raise CatalogError(
                 f"AWS Glue cannot be opened: {error}",
-                hint="Set hoodie.aws.glue.region, or aws_region in the storage options.",
+                hint=f"Set {GLUE_REGION}, or aws_region in the storage options.",
             ) from error
         return cls(client, settings)
 

@@ -12,10 +12,10 @@ from thriftpy2.thrift import TClient, TException
 from thriftpy2.transport import TBufferedTransportFactory, TSocket, TTransportException
 
 from hudi_table_services.errors import CatalogError
-from hudi_table_services.model.catalog import (
+from hudi_table_services.model.catalog.catalog_settings import CatalogSettings
+from hudi_table_services.model.catalog.catalog_table import (
     CatalogColumn,
     CatalogPartition,
-    CatalogSettings,
     CatalogState,
     CatalogTable,
 )

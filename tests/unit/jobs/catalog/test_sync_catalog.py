@@ -5,16 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_table_services.contract.catalog import CatalogReport, SyncCatalogRequest
+from hudi_table_services.contract.catalog.catalog_sync import CatalogReport, SyncCatalogRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import CatalogError, InvalidRequestError
 from hudi_table_services.jobs.catalog import sync_catalog
-from hudi_table_services.model.catalog import CatalogState
+from hudi_table_services.model.catalog.catalog_table import (
+    CatalogState,
+)
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.services.registry import read_result
 from hudi_table_services.storage.stores.memory import MemoryStorage
-from support.memory_catalog import MemoryCatalog
+from support.catalogs.memory_catalog import MemoryCatalog
 from support.small_tables import SmallTable
 
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.catalog import (
+from hudi_table_services.model.catalog.catalog_settings import CatalogSettings
+from hudi_table_services.model.catalog.catalog_table import (
     CatalogColumn,
     CatalogPartition,
     CatalogPlan,
-    CatalogSettings,
     CatalogState,
     CatalogTable,
 )
@@ -20,7 +20,7 @@ from hudi_table_services.model.schema import StructType
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.planning.catalog.changes import plan_catalog_sync
 from hudi_table_services.planning.catalog.wanted_table import SyncedCommit, TableVariant, wanted_table
-from support.catalog_cases import SCHEMA, changed, settings
+from support.catalogs.catalog_cases import SCHEMA, changed, settings
 
 SETTINGS = settings()
 COMMIT = SyncedCommit(requested_time="20260102030405006", completion_time=None)

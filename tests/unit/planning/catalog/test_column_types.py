@@ -29,7 +29,7 @@ from hudi_table_services.planning.catalog.column_types import (
     hive_type,
     spark_schema_json,
 )
-from support.catalog_cases import SCHEMA
+from support.catalogs.catalog_cases import SCHEMA
 
 HIVE_TYPES: list[tuple[DataType, str]] = [
     (BOOLEAN, "boolean"),

@@ -3,7 +3,7 @@
 import pytest
 
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.catalog import PartitionExtractor
+from hudi_table_services.model.catalog.catalog_settings import PartitionExtractor
 from hudi_table_services.planning.catalog.partition_values import PartitionRule, inferred_extractor
 
 

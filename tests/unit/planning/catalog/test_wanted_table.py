@@ -5,7 +5,10 @@ import json
 import pytest
 
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.catalog import CatalogKind, CatalogSettings, CatalogTable
+from hudi_table_services.model.catalog.catalog_settings import CatalogKind, CatalogSettings
+from hudi_table_services.model.catalog.catalog_table import (
+    CatalogTable,
+)
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.planning.catalog.wanted_table import (
     INPUT_FORMAT,
@@ -17,7 +20,7 @@ from hudi_table_services.planning.catalog.wanted_table import (
     wanted_partitions,
     wanted_table,
 )
-from support.catalog_cases import SCHEMA, changed, settings
+from support.catalogs.catalog_cases import SCHEMA, changed, settings
 
 COMMIT = SyncedCommit(requested_time="20260102030405006", completion_time="20260102030405007")
 CITY = {"hoodie.table.partition.fields": "city"}

@@ -9,15 +9,15 @@ from dataclasses import replace
 import pytest
 
 from hudi_table_services.errors import CatalogError
-from hudi_table_services.model.catalog import (
+from hudi_table_services.model.catalog.catalog_settings import CatalogSettings
+from hudi_table_services.model.catalog.catalog_table import (
     CatalogColumn,
     CatalogPartition,
-    CatalogSettings,
     CatalogTable,
 )
 from hudi_table_services.storage.catalogs.hive_metastore import HiveMetastore, partition_name
-from support.catalog_cases import changed, settings
-from support.small_metastore import SmallMetastore, running_metastore
+from support.catalogs.catalog_cases import changed, settings
+from support.catalogs.small_metastore import SmallMetastore, running_metastore
 
 TABLE = CatalogTable(
     database="lake",

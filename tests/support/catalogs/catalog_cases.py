@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from hudi_table_services.contract.catalog import SyncCatalogRequest
-from hudi_table_services.model.catalog import CatalogSettings
+from hudi_table_services.contract.catalog.catalog_sync import SyncCatalogRequest
+from hudi_table_services.model.catalog.catalog_settings import CatalogSettings
 from hudi_table_services.model.schema import (
     DATE,
     INT,
@@ -17,7 +17,7 @@ from hudi_table_services.model.schema import (
     MapType,
     StructType,
 )
-from hudi_table_services.options.catalog import resolve_catalog_options
+from hudi_table_services.options.catalog.catalog_options import resolve_catalog_options
 
 SCHEMA = StructType(
     (

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from hudi_table_services.contract.catalog import SyncCatalogRequest
+from hudi_table_services.contract.catalog.catalog_sync import SyncCatalogRequest
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.catalog import CatalogKind, CatalogSettings
+from hudi_table_services.model.catalog.catalog_settings import CatalogKind, CatalogSettings
 from hudi_table_services.options.keys import catalog as keys
 from hudi_table_services.options.keys.writing import METADATA_ENABLE, TABLE_NAME
 from hudi_table_services.options.option import AnyOption, Option, OptionGroup

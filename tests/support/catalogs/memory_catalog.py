@@ -4,7 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from hudi_table_services.errors import CatalogError
-from hudi_table_services.model.catalog import CatalogPartition, CatalogState, CatalogTable
+from hudi_table_services.model.catalog.catalog_table import (
+    CatalogPartition,
+    CatalogState,
+    CatalogTable,
+)
 
 
 @dataclass

@@ -1,0 +1,1 @@
+"""Request and report of the catalog sync."""
