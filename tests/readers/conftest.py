@@ -82,11 +82,7 @@ def flights(
 @pytest.fixture(scope="session")
 def trino(metastore: Metastore, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
     """A Trino server with the Hudi connector, which reads the metastore and local files."""
-    catalog = {
-        "connector.name": "hudi",
-        "hive.metastore.uri": metastore.uri,
-        "fs.hadoop.enabled": "true",
-    }
+    catalog = {"connector.name": "hudi", "hive.metastore.uri": metastore.uri, "fs.hadoop.enabled": "true"}
     server = Trino(tmp_path_factory.mktemp("trino"), catalog)
     server.start()
     yield server

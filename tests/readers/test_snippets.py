@@ -35,6 +35,7 @@ def run(python: Path, text: str, folder: Path, **variables: str) -> str:
         text=True,
         cwd=folder,
         timeout=300,
+        check=False,
         env={**os.environ, **variables},
     )
     assert done.returncode == 0, done.stderr[-4000:]

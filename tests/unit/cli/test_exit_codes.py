@@ -33,6 +33,8 @@ EXIT_CODES = {
     "ObjectNotFoundError": 74,
     "ObjectExistsError": 74,
     "StoragePermissionError": 77,
+    "CatalogError": 74,
+    "CatalogPermissionError": 77,
     "ExecutionFailedError": 70,
     "UnhealthyTableError": 76,
     "UnsafeConfigError": 78,

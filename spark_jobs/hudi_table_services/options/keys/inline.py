@@ -14,5 +14,8 @@ INLINE_SWITCHES = {
 }
 """Maps each key to the task that replaces the switch."""
 
+CATALOG_SWITCHES = ("hoodie.datasource.hive_sync.enable", "hoodie.datasource.meta.sync.enable")
+"""Switches of the sync of a catalog."""
+
 AUTOMATIC_SWITCHES = ("hoodie.clean.automatic", "hoodie.archive.automatic")
 """Switches that are on by default in Hudi."""

@@ -15,7 +15,7 @@ from hudi_table_services.options.archival import resolve_archive_options
 from hudi_table_services.options.catalog.catalog_options import resolve_catalog_options
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
-from hudi_table_services.options.keys.inline import AUTOMATIC_SWITCHES, INLINE_SWITCHES
+from hudi_table_services.options.keys.inline import AUTOMATIC_SWITCHES, CATALOG_SWITCHES, INLINE_SWITCHES
 from hudi_table_services.options.keys.writing import METADATA_ENABLE, METADATA_KEY_PREFIX
 from hudi_table_services.options.metadata_table import resolve_metadata_table_options
 from hudi_table_services.options.option import AnyOption, Effect, OptionGroup
@@ -249,7 +249,9 @@ def _rebuild_metadata_table(options: Mapping[str, str]) -> None:
 
 
 def _sync_catalog(options: Mapping[str, str]) -> None:
-    resolve_catalog_options(SyncCatalogRequest(base_path="/", options=options))
+    # Without a switch, these may be options of a write that never syncs a catalog, such as those of an older job.
+    if any(options.get(switch, "").strip().lower() == "true" for switch in CATALOG_SWITCHES):
+        resolve_catalog_options(SyncCatalogRequest(base_path="/", options=options))
 
 
 CHECKS_OF_JOBS: Mapping[OptionGroup, Callable[[Mapping[str, str]], None]] = {

@@ -5,6 +5,7 @@ from metadata_cases import METADATA_CASES
 from writer_cases import WRITER_CASES
 
 from hudi_table_services.contract.archival import ArchiveRequest
+from hudi_table_services.contract.catalog.catalog_sync import SyncCatalogRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ClusteringRequest
 from hudi_table_services.contract.config_check import RuntimeFacts
@@ -12,6 +13,7 @@ from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequ
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.options.archival import resolve_archive_options
+from hudi_table_services.options.catalog.catalog_options import resolve_catalog_options
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.keys.archival import MIN_COMMITS
@@ -112,6 +114,7 @@ def is_refused_by_a_job(options: dict[str, str]) -> bool:
         lambda: resolve_options(UpsertRequest(base_path="/", options=options)),
         lambda: resolve_clean_options(CleanRequest(base_path="/", options=options)),
         lambda: resolve_clustering_options(ClusteringRequest(base_path="/", options=options)),
+        lambda: resolve_catalog_options(SyncCatalogRequest(base_path="/", options=options)),
         lambda: resolve_archive_options(ArchiveRequest(base_path="/", options=options)),
         lambda: resolve_metadata_table_options(RebuildMetadataTableRequest(base_path="/", options=options)),
     )
