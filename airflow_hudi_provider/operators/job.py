@@ -10,12 +10,14 @@ from airflow.providers.common.compat.sdk import AirflowSkipException, BaseOperat
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.links import SPARK_UI_LINK, TABLE_LINK, push_table_link
+from airflow_hudi_provider.results.failure import failures_shown
 from airflow_hudi_provider.results.log import log_result
-from airflow_hudi_provider.results.task_outcome import JobEnd, decide_outcome, event_of, task_error, xcom_of
-from airflow_hudi_provider.spark.processes import run_in_time
+from airflow_hudi_provider.results.task_outcome import JobEnd, decide_outcome, event_of, xcom_of
 from airflow_hudi_provider.spark.submission import SparkEnd, Submission
 from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tasks.early_start import start_in_worker
 from airflow_hudi_provider.tasks.identity import OnRerun, identity_of, place_of
+from airflow_hudi_provider.tasks.killed import log_state, release_in_time
 from airflow_hudi_provider.tasks.lineage import lineage_of
 from airflow_hudi_provider.tasks.memory import TaskMemory
 from airflow_hudi_provider.tasks.metrics import measured
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 OnEmpty = Literal["succeed", "skip", "fail"]
 
 _FAILED_WHILE_DEFERRED = "__fail__"
-_RELEASE_SECONDS = 1.0
 _OF_THE_JOB = {"application", "application_args", "java_class"}
 
 
@@ -164,6 +165,8 @@ class HudiJobOperator(SparkSubmitOperator):
 
     def run_job(self, run: TaskRun, submission: Submission) -> JobResult:
         """Run the job, by default on Spark. Raises TaskDeferred if the triggerer waits for the job."""
+        if (early := start_in_worker(self, run, submission)) is not None:
+            return early
         with submission.submit() as end:
             return self._outcome_of(run, end)
 
@@ -200,6 +203,15 @@ class HudiJobOperator(SparkSubmitOperator):
         """Return whether the job is a preview or dry run, which writes nothing."""
         return bool(getattr(self, "preview", False))
 
+    @property
+    def begun_run(self) -> TaskRun | None:
+        """Return the run of this try, or None if the task has not located its table."""
+        return self._submission.run if self._submission is not None else None
+
+    def table_after_failure(self, run: TaskRun) -> str:
+        """Return a sentence about what the table contains after the task failed."""
+        return self.left_behind
+
     def leave_turn(self, run: TaskRun, request_id: str) -> None:
         """Remove an earlier request of this task from the table's writer queue. By default, do nothing."""
 
@@ -208,13 +220,13 @@ class HudiJobOperator(SparkSubmitOperator):
 
     def execute(self, context: "Context") -> dict[str, Any]:  # type: ignore[override]  # Airflow's returns None
         """Return the result of the request. If an earlier try completed the request, do not run the job again."""
-        with measured(self):
+        with measured(self), failures_shown(self, context):
             return self._execute(context, None)
 
     def execute_when_over(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
         """Conclude the Spark run for which this task was deferred. Airflow passes the trigger's event."""
         event = event or {}
-        with measured(self, earlier_s=float(event.get("seconds") or 0)):
+        with measured(self, earlier_s=float(event.get("seconds") or 0)), failures_shown(self, context):
             return self._execute(context, event)
 
     def resume_execution(
@@ -230,9 +242,9 @@ class HudiJobOperator(SparkSubmitOperator):
         """End the Spark run, and log the state of the timeline."""
         if self._submission is None:
             return  # Airflow killed the task before `execute` had located the table
-        self._release_in_time(self._submission)
+        release_in_time(self, self._submission)
         self._submission.end()
-        self._log_state_after_kill(self._submission)
+        log_state(self, self._submission)
 
     def run_spark_submit(self, context: "Context") -> None:
         """Call Airflow's own ``execute``, with the arguments that `Submission` has completed."""
@@ -267,10 +279,7 @@ class HudiJobOperator(SparkSubmitOperator):
         submission = self._begin(context)
         run = submission.run
         self.log.info("This task handles request %s for table %s", run.request_id, run.location.base_path)
-        try:
-            result = self.find_result(run, submission, event)
-        except HudiTableServiceError as error:
-            raise task_error(error) from error
+        result = self.find_result(run, submission, event)
         self.last_result = result
         self.remember(run, result)
         log_result(self.log, result)
@@ -372,28 +381,4 @@ class HudiJobOperator(SparkSubmitOperator):
         """End the run of a task that was deferred for longer than its ``execution_timeout``."""
         self.log.warning("The execution_timeout has passed: ending the Spark run.")
         submission.end_late()
-        self._log_state_after_kill(submission)
-
-    def _release_in_time(self, submission: Submission) -> None:
-        """Remove the request document and call `release`, but wait at most one second for both.
-
-        Airflow gives `on_kill` five seconds, and storage may be slow. Remove the document first: it may contain
-        credentials, and no later process removes it. A turn, in contrast, expires.
-        """
-        run_in_time(
-            (submission.forget_request, lambda: self.release(submission.run)),
-            _RELEASE_SECONDS,
-            lambda error: self.log.warning(
-                "Could not remove the request document or the turn of the killed task: %s", error
-            ),
-        )
-
-    def _log_state_after_kill(self, submission: Submission) -> None:
-        if submission.is_on_cluster:
-            self.log.warning(
-                "The driver on the cluster may still run; the next log line describes the current state of the table."
-            )
-        try:
-            self.log_state_after_kill(submission.run)
-        except Exception as error:
-            self.log.warning("Could not read the timeline after the kill: %s", error)
+        log_state(self, submission)
