@@ -1,4 +1,4 @@
-"""The part of the Hive Metastore's Thrift interface that the sync uses (hive_metastore.thrift of Hive 2.3 to 4.0).
+"""The part of the Hive Metastore's Thrift interface that the sync uses (hive_metastore.thrift of Hive 3.1).
 
 Structures that the sync reads and writes back have all fields that a metastore stores, because the metastore would
 otherwise lose the missing ones. Enumerations are written as ``i32``, which is their form on the wire.
@@ -97,7 +97,6 @@ service ThriftHiveMetastore {
     throws (1: InvalidOperationException o1, 2: MetaException o2)
   DropPartitionsResult drop_partitions_req(1: DropPartitionsRequest req)
     throws (1: NoSuchObjectException o1, 2: MetaException o2)
-  void shutdown()
 }
 """
 
