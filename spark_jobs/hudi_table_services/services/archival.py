@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   Show what would be archived, and what blocks archival:
-    archive.py --base-path /data/flights --preview
+    {program} --base-path /data/flights --preview
   Keep a week of hourly commits:
-    archive.py --base-path /data/flights --min-commits 168 --max-commits 192
+    {program} --base-path /data/flights --min-commits 168 --max-commits 192
 """
 
 
@@ -43,6 +43,7 @@ def _archive(request: ArchiveRequest, storage: "Storage | None") -> JobResult:
 
 ARCHIVE = MetadataScript(
     file_name="archive.py",
+    command="archive",
     request_type=ArchiveRequest,
     description="Move the oldest completed instants of a Hudi table from its active timeline into the archive. "
     "Needs no Spark.",

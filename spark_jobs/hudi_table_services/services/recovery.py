@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 _ROLLBACK_EXAMPLES = """\
 examples:
   Roll back the writes of dead writers:
-    rollback.py --base-path /data/flights --all-failed
+    {program} --base-path /data/flights --all-failed
   Undo the newest commit; the first command shows what would be deleted:
-    rollback.py --base-path /data/flights --instant 20260102030405006 --preview
-    rollback.py --base-path /data/flights --instant 20260102030405006
+    {program} --base-path /data/flights --instant 20260102030405006 --preview
+    {program} --base-path /data/flights --instant 20260102030405006
 """
 _RESTORE_EXAMPLES = """\
 examples:
-    restore.py --base-path /data/flights --savepoint 20260102030405006 --preview
-    restore.py --base-path /data/flights --savepoint 20260102030405006
+    {program} --base-path /data/flights --savepoint 20260102030405006 --preview
+    {program} --base-path /data/flights --savepoint 20260102030405006
 """
 _PREVIEW = "report what would be undone, and undo nothing"
 
@@ -57,6 +57,7 @@ def _restore(request: RestoreRequest, storage: "Storage | None") -> JobResult:
 
 ROLLBACK = MetadataScript(
     file_name="rollback.py",
+    command="rollback",
     request_type=RollbackRequest,
     description="Undo failed writes of a Hudi table, or its newest completed instants. Needs no Spark.",
     examples=_ROLLBACK_EXAMPLES,
@@ -67,6 +68,7 @@ ROLLBACK = MetadataScript(
 
 RESTORE = MetadataScript(
     file_name="restore.py",
+    command="restore",
     request_type=RestoreRequest,
     description="Restore a Hudi table to a savepoint. No writer may run during the restore. Needs no Spark.",
     examples=_RESTORE_EXAMPLES,

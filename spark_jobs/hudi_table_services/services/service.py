@@ -31,8 +31,9 @@ class Script(Generic[RequestT_co]):
 
     Attributes:
         file_name: file name of the script, such as ``clean.py``.
+        command: name of the same job as a sub-command of ``hudi-services``, such as ``clean``.
         request_type: class of the request that flags and request documents describe.
-        description, examples: parts of the text of ``--help``.
+        description, examples: parts of the text of ``--help``. In `examples`, ``{program}`` is the name of the program.
         exit_codes: last part of the text of ``--help``.
         add_flags: adds the flags of the script to its parser. A flag stores its value under the name of a field of
             the request, see `flags`.
@@ -47,6 +48,7 @@ class Script(Generic[RequestT_co]):
     """Whether the job needs a Spark session."""
 
     file_name: str
+    command: str
     request_type: type[RequestT_co]
     description: str
     examples: str
@@ -66,16 +68,35 @@ class Script(Generic[RequestT_co]):
         """Whether the job of this request needs a Spark session."""
         return self.needs_spark
 
-    def parser(self) -> argparse.ArgumentParser:
-        """Create the parser of the script's flags. The result of parsing lacks flags that are not given."""
-        parser = new_parser(self.file_name, self.description, self.examples + self.exit_codes)
+    def parser(self, program: str = "", examples: str = "") -> argparse.ArgumentParser:
+        """Create the parser of the script's flags. The result of parsing lacks flags that are not given.
+
+        Args:
+            program: name of the program in the help; empty means the file name of the script.
+            examples: examples in the help; empty means the examples of the script.
+        """
+        name = program or self.file_name
+        shown = examples or self.examples.replace("{program}", name)
+        parser = new_parser(name, self.description, shown + self.exit_codes)
         self.add_flags(parser)
         add_run_flags(parser.add_argument_group("run"))
         return parser
 
     def parse(self, arguments: Sequence[str] | None = None) -> CommandLine:
-        """Read the flags; see `command_line_of`."""
-        return command_line_of(self.parser(), self._request_of, arguments)
+        """Read the flags. ``--help`` prints the help and ends the process.
+
+        Args:
+            arguments: command-line arguments without the program name; None means the arguments of this process.
+
+        Raises:
+            InvalidRequestError: a flag is unknown, has no value or contradicts another flag.
+        """
+        parser = self.parser()
+        return self.command_line(parser, parser.parse_args(arguments))
+
+    def command_line(self, parser: argparse.ArgumentParser, flags: argparse.Namespace) -> CommandLine:
+        """Convert parsed flags to a request; see `command_line_of`."""
+        return command_line_of(parser, self._request_of, vars(flags))
 
     def _request_of(self, flags: dict[str, Any]) -> RequestT_co:
         if self.build_request is not None:

@@ -1,0 +1,120 @@
+"""How the command shows a job: on a terminal a bar and a summary, in a pipe log lines and JSON."""
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from hudi_table_services.cli import Presentation
+from hudi_table_services.command.job_summary import job_summary
+from hudi_table_services.command.output import console_of, is_terminal, print_text
+from hudi_table_services.command.progress_bar import TerminalLog
+from hudi_table_services.command.rendering import print_summary, sentence
+from hudi_table_services.command.spark_log import SPARK_SETTINGS, is_startup_line, log_errors_only
+from hudi_table_services.command.stderr_lines import stderr_lines
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.errors import HudiTableServiceError
+
+
+class CommandPresentation(Presentation):
+    """Presentation of one sub-command.
+
+    Standard output shows the result: a summary on a terminal, JSON in a pipe or with ``--json``. Standard error shows
+    the log and the error: a bar, warnings and a block on a terminal; log lines in a file or with ``--verbose``.
+
+    Args:
+        command: name of the sub-command.
+        as_json: whether to print JSON also on a terminal.
+        verbose: whether to print log lines also on a terminal.
+    """
+
+    def __init__(self, command: str, *, as_json: bool = False, verbose: bool = False) -> None:
+        self._command = command
+        self._prints_json = as_json or not is_terminal(sys.stdout)
+        self._started = time.monotonic()
+        self._has_terminal = is_terminal(sys.stderr)
+        self._log: TerminalLog | None = None
+        if self._has_terminal and not verbose:
+            self._log = TerminalLog(_lasting_console())
+            self.spark_settings: Mapping[str, str] = SPARK_SETTINGS
+
+    @property
+    def prints_json(self) -> bool:
+        """Whether standard output gets JSON."""
+        return self._prints_json
+
+    def start_logging(self) -> None:
+        if self._log is None:
+            super().start_logging()
+            return
+        root = logging.getLogger()
+        root.setLevel(logging.INFO)
+        root.addHandler(self._log)
+        logging.getLogger("py4j").setLevel(logging.WARNING)
+
+    def running(self, request: JobRequest, *, with_spark: bool) -> AbstractContextManager[None]:
+        return nullcontext() if self._log is None else self._with_bar(self._log, with_spark=with_spark)
+
+    @contextmanager
+    def _with_bar(self, log: TerminalLog, *, with_spark: bool) -> Iterator[None]:
+        with ExitStack() as stack:
+            stack.enter_context(log.progress_bar(self._command))
+            if with_spark and "PYSPARK_GATEWAY_PORT" not in os.environ:
+                log_errors_only()
+                stack.enter_context(stderr_lines(lambda line: _print_foreign(log, line)))
+            yield
+
+    def show_ui_address(self, address: str) -> None:
+        if self._log is None:
+            super().show_ui_address(address)
+        else:
+            self._log.print_line(f"Spark UI: {address}", "dim")
+
+    def show_result(self, result: JobResult) -> None:
+        if self._prints_json:
+            print_text(result.to_json())
+            return
+        shown = self._log.shown_warnings if self._log else ()
+        elapsed_s = time.monotonic() - self._started
+        print_summary(console_of(sys.stdout), job_summary(result, self._command, elapsed_s, shown))
+
+    def show_failure(self, result: JobResult) -> None:
+        """Print the whole result as JSON. A terminal shows the report of the failed job, if there is one."""
+        if self._prints_json or result.report is not None:
+            self.show_result(result)
+
+    def show_error(self, error: HudiTableServiceError) -> None:
+        if not self._has_terminal:
+            super().show_error(error)
+            return
+        print_error(console_of(sys.stderr), self._command, error)
+
+    def show_unexpected_error(self) -> None:
+        """Show the traceback, because only the maintainers can correct the error."""
+        super().show_unexpected_error()
+
+
+def print_error(console: Console, command: str, error: HudiTableServiceError) -> None:
+    """Print an error as a block: the kind, what happened to which object, and what to do."""
+    console.print(Text(f"✗ {command} failed: {error.kind}", style="bold red"))
+    console.print(Padding(sentence(error.message), (0, 0, 0, 2), expand=False))
+    if error.hint:
+        hint = Text.assemble(("What to do: ", "bold"), sentence(error.hint))
+        console.print(Padding(hint, (0, 0, 0, 2), expand=False))
+
+
+def _lasting_console() -> Console:
+    """Return a console that writes to the terminal even while `stderr_lines` redirects standard error."""
+    return console_of(os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8", errors="replace"))
+
+
+def _print_foreign(log: TerminalLog, line: str) -> None:
+    if not is_startup_line(line):
+        log.print_line(line)
