@@ -18,8 +18,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from hudi_table_services.command.program import run
     except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
         print(
-            f"hudi-services needs the package {error.name!r}: run pip install 'airflow-provider-hudi[engine]'.",
+            f"hudi-services needs the package {package!r}: run pip install 'airflow-provider-hudi[engine]'.",
             file=sys.stderr,
         )
         return _MISSING_PACKAGE_EXIT_CODE

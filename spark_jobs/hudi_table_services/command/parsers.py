@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -61,21 +62,24 @@ def whole_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {_version()}")
     commands = parser.add_subparsers(
-        title="commands", dest="command", metavar="COMMAND", parser_class=_created_by
+        title="commands", dest="command", metavar="COMMAND", parser_class=_CREATED_BY
     )
     for name, script in JOBS.items():
-        _add(commands, name, script.description, lambda script=script: job_parser(script))
+        _add(commands, name, script.description, partial(job_parser, script))
     shown = _add(commands, SHOW, f"Show a table: {', '.join(view.name for view in VIEWS)}.", _show_parser)
-    views = shown.add_subparsers(title="views", dest="view", metavar="VIEW", parser_class=_created_by)
+    views = shown.add_subparsers(title="views", dest="view", metavar="VIEW", parser_class=_CREATED_BY)
     for view in VIEWS:
-        _add(views, view.name, view.description, lambda view=view: view_parser(view))
+        _add(views, view.name, view.description, partial(view_parser, view))
     _add(commands, COMPLETION, "Print the code that switches completion on in a shell.", _completion_parser)
     return parser
 
 
-def _created_by(create: Callable[[], argparse.ArgumentParser], prog: str) -> Any:
-    """Class of sub-parsers, as argparse calls it; the program name is already known."""
+def _created_by(create: Callable[[], argparse.ArgumentParser], prog: str) -> argparse.ArgumentParser:
+    """Create a sub-parser. Argparse calls this function instead of a class; `create` knows the program name."""
     return create()
+
+
+_CREATED_BY: Any = _created_by
 
 
 def _add(commands: Any, name: str, description: str, create: Callable[[], Any]) -> argparse.ArgumentParser:

@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 
@@ -66,6 +67,8 @@ class CommandPresentation(Presentation):
     def _with_bar(self, log: TerminalLog, *, with_spark: bool) -> Iterator[None]:
         with ExitStack() as stack:
             stack.enter_context(log.progress_bar(self._command))
+            stack.enter_context(warnings.catch_warnings())
+            warnings.filterwarnings("ignore", module=r"pyspark\.")  # for developers of PySpark
             if with_spark and "PYSPARK_GATEWAY_PORT" not in os.environ:
                 log_errors_only()
                 stack.enter_context(stderr_lines(lambda line: _print_foreign(log, line)))

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 import argcomplete
+from argcomplete.shell_integration import shellcode
 
 from hudi_table_services.cli import missing_package, run_script
 from hudi_table_services.command.output import console_of, discard_output, print_text
@@ -61,7 +62,7 @@ def _run(words: list[str]) -> int:
     given = parser.parse_args(words)
     if given.command != COMPLETION:
         parser.parse_args([*words, "--help"])
-    print_text(argcomplete.shellcode([PROGRAM], shell=given.shell))
+    print_text(shellcode([PROGRAM], shell=given.shell))
     return 0
 
 

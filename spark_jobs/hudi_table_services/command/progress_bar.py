@@ -39,6 +39,7 @@ class TerminalLog(logging.Handler):
             TextColumn("{task.fields[left]}"),
             TimeElapsedColumn(),
             console=self._console,
+            refresh_per_second=4,
             transient=True,
             expand=True,
             redirect_stdout=False,
@@ -66,7 +67,13 @@ class TerminalLog(logging.Handler):
         elif self._bar is not None:
             bar, task = self._bar
             if isinstance(progress, JobProgress):
-                bar.update(task, description=progress.phase, **_amounts(progress))
+                bar.update(
+                    task,
+                    description=progress.phase,
+                    total=progress.total,
+                    completed=progress.done,
+                    left=_left(progress),
+                )
             else:
                 bar.update(task, description=printable(message), total=None, completed=0, left="")
 
@@ -76,8 +83,8 @@ class TerminalLog(logging.Handler):
         self._console.print(Text(lines, style=style), soft_wrap=True)
 
 
-def _amounts(progress: JobProgress) -> dict[str, object]:
+def _left(progress: JobProgress) -> str:
     parts = [f"{progress.done:,} of {progress.total:,}"]
     if progress.remaining_s is not None:
         parts.append(f"about {human_time(progress.remaining_s)} left")
-    return {"total": progress.total, "completed": progress.done, "left": ", ".join(parts)}
+    return ", ".join(parts)

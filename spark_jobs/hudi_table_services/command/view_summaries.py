@@ -8,7 +8,7 @@ from hudi_table_services.command.summaries.details import shown_path
 from hudi_table_services.command.summaries.health import pending_grid
 from hudi_table_services.command.summary import Grid, Summary
 from hudi_table_services.contract.text import counted, human_bytes
-from hudi_table_services.contract.views import (
+from hudi_table_services.tables.views.documents import (
     CommitView,
     FilesView,
     InstantView,

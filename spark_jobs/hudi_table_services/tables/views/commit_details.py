@@ -1,6 +1,5 @@
 """Read one instant in detail, from the active timeline or from the archive."""
 
-from hudi_table_services.contract.views import CommitPartition, CommitView
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.timeline import Timeline
@@ -11,6 +10,7 @@ from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.pending_instants import load_pending
 from hudi_table_services.tables.table import TableAccess
+from hudi_table_services.tables.views.documents import CommitPartition, CommitView
 from hudi_table_services.tables.views.instant_details import describe_instant
 
 

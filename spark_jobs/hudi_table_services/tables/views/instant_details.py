@@ -1,11 +1,11 @@
 """Describe instants of the timeline with the numbers in their commit metadata."""
 
-from hudi_table_services.contract.views import InstantView
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata
 from hudi_table_services.planning.file_size_history import write_summary
 from hudi_table_services.storage.clock import instant_moment
+from hudi_table_services.tables.views.documents import InstantView
 
 
 def describe_instant(instant: Instant, metadata: CommitMetadata | None, config: TableConfig) -> InstantView:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
-from hudi_table_services.contract.views import FilesView, LiveFile, LivePartition, PartitionsView
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.options.keys.writing import SMALL_FILE_LIMIT
@@ -11,6 +10,7 @@ from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.views.documents import FilesView, LiveFile, LivePartition, PartitionsView
 from hudi_table_services.tables.written_files import WrittenFiles
 
 

@@ -1,12 +1,12 @@
 """Read the properties and the present state of a table, as one document."""
 
-from hudi_table_services.contract.views import InstantView, TableView
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.pending_instants import load_pending
 from hudi_table_services.tables.table import TableAccess
+from hudi_table_services.tables.views.documents import InstantView, TableView
 from hudi_table_services.tables.views.instant_details import describe_instant
 from hudi_table_services.tables.views.live_files import live_files, row_counts, total_rows
 

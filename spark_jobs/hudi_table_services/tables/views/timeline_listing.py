@@ -1,6 +1,5 @@
 """Read the newest instants of the active timeline, with the numbers of the writes among them."""
 
-from hudi_table_services.contract.views import TimelineView
 from hudi_table_services.errors import ObjectNotFoundError
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.write_stat import CommitMetadata
@@ -10,6 +9,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+from hudi_table_services.tables.views.documents import TimelineView
 from hudi_table_services.tables.views.instant_details import describe_instant
 
 
