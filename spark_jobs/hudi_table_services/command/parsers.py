@@ -8,6 +8,7 @@ from typing import Any
 
 from hudi_table_services.command.view_commands import VIEWS, ViewCommand, add_view_flags
 from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.services.flags import RequestParser
 from hudi_table_services.services.registry import SERVICES
 from hudi_table_services.services.service import Script
@@ -50,6 +51,32 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("output").add_argument
     add("--json", action="store_true", dest="as_json", help="print JSON, as in a pipe")
     add("--verbose", action="store_true", help="print the log instead of a progress bar")
+
+
+def output_flags(flags: argparse.Namespace) -> dict[str, bool]:
+    """Remove the flags for the output, and return them as arguments of `CommandPresentation`."""
+    return {name: vars(flags).pop(name, False) for name in ("as_json", "verbose")}
+
+
+def with_table(flags: argparse.Namespace) -> argparse.Namespace:
+    """Store TABLE under the name of `--base-path`. The instant of `show commit` may be the only or the first word."""
+    values = vars(flags)
+    if "table" not in values:
+        return flags
+    table = values.pop("table")
+    if "instant" in values and _is_instant(table) and not _is_instant(values["instant"]):
+        table, values["instant"] = values["instant"], table
+    if "base_path" in values:
+        if _is_instant(table) and "instant" not in values:
+            values["instant"] = table
+            return flags
+        raise InvalidRequestError("The table is given twice: as TABLE and with --base-path.")
+    values["base_path"] = table
+    return flags
+
+
+def _is_instant(word: str) -> bool:
+    return word.isascii() and word.isdecimal() and 14 <= len(word) <= 20
 
 
 def whole_parser() -> argparse.ArgumentParser:

@@ -1,6 +1,5 @@
 """The words of the command line: find the sub-command, read its flags and run it."""
 
-import argparse
 import difflib
 import json
 import sys
@@ -19,8 +18,10 @@ from hudi_table_services.command.parsers import (
     PROGRAM,
     SHOW,
     job_parser,
+    output_flags,
     view_parser,
     whole_parser,
+    with_table,
 )
 from hudi_table_services.command.presentation import CommandPresentation
 from hudi_table_services.command.rendering import print_summary
@@ -83,28 +84,22 @@ def _unknown(kind: str, name: str, known: Iterable[str]) -> InvalidRequestError:
 def _run_job(script: Script[JobRequest], arguments: Sequence[str]) -> int:
     parser = job_parser(script)
     try:
-        flags = _with_table(parser.parse_intermixed_args(arguments))
+        flags = with_table(parser.parse_intermixed_args(arguments))
     except HudiTableServiceError as error:
         CommandPresentation(script.command).show_error(error)
         return error.exit_code
-    presentation = _presentation(script.command, flags)
+    presentation = CommandPresentation(script.command, **output_flags(flags))
     return run_script(script, lambda: script.command_line(parser, flags), presentation)
-
-
-def _presentation(command: str, flags: argparse.Namespace) -> CommandPresentation:
-    """Create the presentation, and remove its flags."""
-    output: dict[str, Any] = {name: vars(flags).pop(name, False) for name in ("as_json", "verbose")}
-    return CommandPresentation(command, **output)
 
 
 def _show(view: ViewCommand, arguments: Sequence[str]) -> int:
     name = f"{SHOW} {view.name}"
     try:
-        flags = _with_table(view_parser(view).parse_intermixed_args(arguments))
+        flags = with_table(view_parser(view).parse_intermixed_args(arguments))
     except HudiTableServiceError as error:
         CommandPresentation(name).show_error(error)
         return error.exit_code
-    presentation = _presentation(name, flags)
+    presentation = CommandPresentation(name, **output_flags(flags))
     presentation.start_logging()
     try:
         values = vars(flags)
@@ -122,24 +117,3 @@ def _show(view: ViewCommand, arguments: Sequence[str]) -> int:
     else:
         print_summary(console_of(sys.stdout), SUMMARIES[type(shown)](shown))
     return 0
-
-
-def _with_table(flags: argparse.Namespace) -> argparse.Namespace:
-    """Store TABLE under the name of `--base-path`. The instant of `show commit` may be the only or the first word."""
-    values = vars(flags)
-    if "table" not in values:
-        return flags
-    table = values.pop("table")
-    if "instant" in values and _is_instant(table) and not _is_instant(values["instant"]):
-        table, values["instant"] = values["instant"], table
-    if "base_path" in values:
-        if _is_instant(table) and "instant" not in values:
-            values["instant"] = table
-            return flags
-        raise InvalidRequestError("The table is given twice: as TABLE and with --base-path.")
-    values["base_path"] = table
-    return flags
-
-
-def _is_instant(word: str) -> bool:
-    return word.isascii() and word.isdecimal() and 14 <= len(word) <= 20
