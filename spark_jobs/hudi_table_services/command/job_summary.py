@@ -71,7 +71,11 @@ def job_summary(
             ("Time", human_time(elapsed_s) if elapsed_s >= 1 else ""),
         ),
         grids=details.grids,
-        notes=[f"Warning: {each}" for each in result.warnings if each not in shown_warnings],
+        notes=[
+            f"Warning: {each}"
+            for each in result.warnings
+            if each not in shown_warnings and not any(text in each for text in details.sentences)
+        ],
     )
 
 

@@ -33,6 +33,7 @@ from hudi_table_services.services.service import Script
 from hudi_table_services.storage.stores.factory import open_storage
 
 _INTERRUPTED_EXIT_CODE = 130
+_UNEXPECTED_EXIT_CODE = 70
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -112,6 +113,9 @@ def _show(view: ViewCommand, arguments: Sequence[str]) -> int:
     except HudiTableServiceError as error:
         presentation.show_error(error)
         return error.exit_code
+    except Exception:
+        presentation.show_unexpected_error()
+        return _UNEXPECTED_EXIT_CODE
     if presentation.prints_json:
         print_text(json.dumps({"view": view.name, **asdict(shown)}, indent=2))
     else:

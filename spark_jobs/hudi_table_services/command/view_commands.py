@@ -72,9 +72,9 @@ def _add_commit_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def _table(storage: Storage, flags: Flags) -> object:
-    from hudi_table_services.tables.views.table_overview import read_overview
+    from hudi_table_services.tables.views.table_state import read_table_state
 
-    return read_overview(storage)
+    return read_table_state(storage)
 
 
 def _timeline(storage: Storage, flags: Flags) -> object:

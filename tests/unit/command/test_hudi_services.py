@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -192,6 +193,15 @@ def test_a_failed_job_prints_its_whole_result_as_json(
     assert "UnhealthyTableError: " in captured.err
 
 
+def test_an_unexpected_error_of_a_view_has_a_traceback_and_exit_code_70(
+    table: SmallTable, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("hudi_table_services.command.program.open_storage", lambda *_: None)
+    assert main(["show", "table", path_of(table)]) == 70
+    assert "Please send this log to the maintainers" in caplog.text
+    assert "Traceback" in caplog.text
+
+
 def test_every_view_has_a_description_and_flags_with_help() -> None:
     for view in VIEWS:
         assert view.description.endswith(".")
@@ -209,7 +219,7 @@ def environment(**variables: str) -> dict[str, str]:
 
 def test_a_reader_that_ends_early_causes_no_message(tmp_path: Path) -> None:
     made = SmallTable(LocalStorage(str(tmp_path / "many")))
-    made.commit(*(FileGroupId("p", f"f{number}") for number in range(600)))
+    made.commit(*(FileGroupId("p", f"f{number}") for number in range(400)))
     running = subprocess.Popen(
         program("show", "files", path_of(made)),
         stdout=subprocess.PIPE,
@@ -272,3 +282,11 @@ def test_a_missing_package_is_reported_in_one_sentence(tmp_path: Path) -> None:
 def test_the_parser_of_all_commands_reads_what_the_single_parsers_read() -> None:
     given = whole_parser().parse_args(["clean", "/t", "--preview"])
     assert (given.table, given.preview) == ("/t", True)
+
+
+def test_the_page_lists_every_command_and_view() -> None:
+    page = (REPOSITORY / "docs" / "command.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"`([\w-]+)`", "\n".join(re.findall(r"^\| (`[^|]*)\|", page, re.MULTILINE))))
+    assert JOBS.keys() - listed == set()
+    shown = set(re.findall(r"^\| `show (\w+)", page, re.MULTILINE))
+    assert shown == {view.name for view in VIEWS}

@@ -215,6 +215,13 @@ def test_warnings_that_the_terminal_shows_are_not_repeated() -> None:
     assert notes == ["Warning: second"]
 
 
+def test_findings_of_a_health_report_are_not_repeated_as_warnings() -> None:
+    finding = HealthFinding(level="warn", measure="dead_instants", value=1, limit=0, advice="Run it.")
+    report = HealthReport(status="warning", findings=(finding,))
+    warnings = ("dead_instants is 1, above 0. Run it.", "other")
+    assert job_summary(result_of(report, warnings=warnings), "health").notes == ["Warning: other"]
+
+
 @pytest.mark.parametrize(
     ("text", "printed"),
     [

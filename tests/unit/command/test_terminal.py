@@ -4,12 +4,10 @@ import io
 import json
 import logging
 import os
-import pty
 import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,40 +20,17 @@ from hudi_table_services.contract.progress import PROGRESS_FIELD, JobProgress
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.storage.stores.local import LocalStorage
 from support.small_tables import SmallTable
+from support.terminal import CONTROL, run_on_a_terminal, without_control
 
 REPOSITORY = Path(__file__).parents[3]
-COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 CODE = "import sys; from hudi_table_services.command.main import main; sys.exit(main())"
 
 
 def on_a_terminal(*words: str, **variables: str) -> tuple[int, str]:
-    """Run the command on a terminal of 100 columns, and return its exit code and what the terminal received."""
-    master, slave = pty.openpty()
-    environment = {
-        **{name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")},
-        "PYTHONPATH": str(REPOSITORY / "spark_jobs"),
-        "TERM": "xterm-256color",
-        "COLUMNS": "100",
-        **variables,
-    }
-    running = subprocess.Popen(
-        [sys.executable, "-c", CODE, *words], stdin=slave, stdout=slave, stderr=slave, env=environment
-    )
-    os.close(slave)
-    received = b"".join(received_from(master))
-    os.close(master)
-    return running.wait(60), received.decode().replace("\r\n", "\n")
-
-
-def received_from(master: int) -> Iterator[bytes]:
-    while True:
-        try:
-            part = os.read(master, 65536)
-        except OSError:  # the last process closed the terminal
-            return
-        if not part:
-            return
-        yield part
+    """Run the command; return its exit code and what the terminal received."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")}
+    environment["PYTHONPATH"] = str(REPOSITORY / "spark_jobs")
+    return run_on_a_terminal([sys.executable, "-c", CODE, *words], {**environment, **variables})
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +49,8 @@ def path_of(table: SmallTable) -> str:
 def test_a_view_has_colours_and_aligned_columns(table: SmallTable) -> None:
     exit_code, text = on_a_terminal("show", "partitions", path_of(table))
     assert exit_code == 0
-    assert COLOUR.search(text)
-    lines = [line.rstrip() for line in COLOUR.sub("", text).splitlines()]
+    assert CONTROL.search(text)
+    lines = [line.rstrip() for line in without_control(text).splitlines()]
     assert lines[0] == "Partitions of trips: 2 partitions"
     header, first, second = lines[1:]
     assert header.split() == ["partition", "files", "small", "size", "rows", "last", "write"]
@@ -95,7 +70,7 @@ def test_a_job_shows_a_bar_a_summary_and_no_log_lines(table: SmallTable) -> None
     exit_code, received = on_a_terminal("health", path_of(table))
     assert exit_code == 0
     assert "\x1b[?25l" in received, "there was no bar"
-    text = COLOUR.sub("", received)
+    text = without_control(received)
     assert "! health of trips: warning" in text
     assert "dead_instants = 1" in text
     assert " INFO " not in text
@@ -112,7 +87,7 @@ def test_verbose_shows_log_lines_instead_of_a_bar(table: SmallTable) -> None:
 def test_an_error_is_a_block_without_a_traceback(tmp_path: Path) -> None:
     exit_code, received = on_a_terminal("clean", str(tmp_path / "none"))
     assert exit_code == 66
-    text = COLOUR.sub("", received)
+    text = without_control(received)
     assert "✗ clean failed: TableNotFoundError" in text
     assert "What to do: Check the base path." in text
     assert "Traceback" not in text

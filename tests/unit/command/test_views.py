@@ -19,7 +19,7 @@ from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.tables.views.commit_details import read_commit
 from hudi_table_services.tables.views.current_schema import read_schema
 from hudi_table_services.tables.views.live_files import read_files, read_partitions
-from hudi_table_services.tables.views.table_overview import read_overview
+from hudi_table_services.tables.views.table_state import read_table_state
 from hudi_table_services.tables.views.timeline_listing import read_timeline
 from support.archived_tables import History
 from support.small_tables import SmallTable
@@ -66,7 +66,7 @@ def new_table(version: TableVersion) -> Table:
 @VERSIONS
 def test_the_table_has_names_keys_files_and_last_write(version: TableVersion) -> None:
     table = new_table(version)
-    view = read_overview(table.storage)
+    view = read_table_state(table.storage)
     assert (view.table_name, view.table_version, view.record_key) == ("trips", int(version), ("id",))
     assert (view.partition_count, view.file_count, view.size_bytes, view.row_count) == (2, 3, 12, 0)
     assert view.last_write is not None
@@ -84,7 +84,7 @@ def test_the_table_has_names_keys_files_and_last_write(version: TableVersion) ->
 def test_the_table_lists_pending_instants_with_the_next_step() -> None:
     table = new_table(TableVersion.V9)
     pending = table.begin()
-    text = shown(read_overview(table.storage))
+    text = shown(read_table_state(table.storage))
     assert pending.requested_time in text
     assert "Run the request again" in text
     assert "hudi-services rollback" in text
@@ -96,7 +96,7 @@ def test_the_number_of_rows_is_unknown_if_a_live_file_is_older_than_the_active_t
         history.commits(1, FileGroupId("p", f"f{number}"))
     history.archive()
     assert len(history.archived()) > 1
-    view = read_overview(history.storage)
+    view = read_table_state(history.storage)
     assert (view.file_count, view.row_count) == (8, None)
     assert "rows" not in shown(view)
     assert {each.row_count for each in read_files(history.storage).files} == {0, None}
@@ -176,8 +176,13 @@ def test_the_schema_has_types_and_roles() -> None:
 
 def test_a_table_without_commits_has_empty_views() -> None:
     storage = SmallTable(MemoryStorage(f"lake/{uuid4().hex}")).storage
-    assert read_overview(storage).last_write is None
-    for view in (read_overview(storage), read_files(storage), read_partitions(storage), read_schema(storage)):
+    assert read_table_state(storage).last_write is None
+    for view in (
+        read_table_state(storage),
+        read_files(storage),
+        read_partitions(storage),
+        read_schema(storage),
+    ):
         assert "trips" in shown(view)
     assert read_timeline(storage, 5).instants == ()
 
@@ -222,7 +227,7 @@ def test_an_unknown_instant_is_refused_with_the_newest_writes() -> None:
     assert table.second.requested_time in refused.value.hint
 
 
-@pytest.mark.parametrize("read", [read_overview, read_files, read_partitions, read_schema])
+@pytest.mark.parametrize("read", [read_table_state, read_files, read_partitions, read_schema])
 def test_a_missing_table_is_refused(read: object) -> None:
     with pytest.raises(TableNotFoundError):
         read(MemoryStorage(f"lake/{uuid4().hex}"))  # type: ignore[operator]

@@ -59,7 +59,12 @@ def test_the_wheel_has_the_command_and_the_log_configuration_of_spark(wheel: zip
     assert "hudi_table_services/command/log4j2-terminal.properties" in wheel.namelist()
 
 
-PROGRAM = "import sys; from importlib.metadata import entry_points as e; sys.exit(*[p.load()() for p in e(name='hudi-services')])"
+PROGRAM = """
+import sys
+from importlib.metadata import entry_points
+(program,) = entry_points(group="console_scripts", name="hudi-services")
+sys.exit(program.load()())
+"""
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,7 @@ def config_check_details(report: ConfigReport, result: JobResult) -> Details:
     return Details(
         verdict="no findings" if report.status == "clean" else counted(len(rows), "finding"),
         tone=_TONES.get(report.status, Tone.WARNING),
+        sentences=[each.reason for each in report.findings],
         facts=(("Checked", checked), ("Table", report.table)),
         grids=(Grid(columns=("severity", "settings", "reason", "cure"), rows=rows, noun="finding"),),
     )

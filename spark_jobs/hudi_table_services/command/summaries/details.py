@@ -14,12 +14,14 @@ class Details:
     Attributes:
         verdict: word after the name of the job in the title, such as ``failing``; empty means the outcome of the job.
         tone: see `Summary`; None means the tone of the outcome.
+        sentences: sentences in the tables. Warnings that contain one of them are not shown again.
     """
 
     facts: Sequence[tuple[str, str]] = ()
     grids: Sequence[Grid] = ()
     verdict: str = ""
     tone: Tone | None = None
+    sentences: Sequence[str] = ()
 
 
 def shown_path(partition_path: str) -> str:

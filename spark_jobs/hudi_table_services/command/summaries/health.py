@@ -20,6 +20,7 @@ def health_details(report: HealthReport, result: JobResult) -> Details:
     return Details(
         verdict=report.status,
         tone=_TONES.get(report.status, Tone.BAD),
+        sentences=[each.advice for each in report.findings],
         facts=_facts(report, result),
         grids=(
             Grid(columns=("level", "measure", ">limit", "what to do"), rows=findings, noun="finding"),

@@ -11,7 +11,7 @@ from hudi_table_services.tables.views.instant_details import describe_instant
 from hudi_table_services.tables.views.live_files import live_files, row_counts, total_rows
 
 
-def read_overview(storage: Storage) -> TableView:
+def read_table_state(storage: Storage) -> TableView:
     """Read the overview of a table.
 
     Raises:
