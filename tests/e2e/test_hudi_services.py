@@ -8,7 +8,7 @@ import pytest
 
 from e2e.job_processes import environment, run, spark_settings
 from e2e.orders import orders, stored, table_flags, write_parquet
-from support.terminal import run_on_a_terminal, without_control
+from support.command.terminal import run_on_a_terminal, without_control
 
 FIRST = orders(range(300))
 PROGRAM = Path(sys.executable).with_name("hudi-services")

@@ -19,8 +19,8 @@ from hudi_table_services.command.stderr_lines import stderr_lines
 from hudi_table_services.contract.progress import PROGRESS_FIELD, JobProgress
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.storage.stores.local import LocalStorage
+from support.command.terminal import CONTROL, run_on_a_terminal, without_control
 from support.small_tables import SmallTable
-from support.terminal import CONTROL, run_on_a_terminal, without_control
 
 REPOSITORY = Path(__file__).parents[3]
 CODE = "import sys; from hudi_table_services.command.main import main; sys.exit(main())"
