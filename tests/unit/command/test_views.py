@@ -23,6 +23,8 @@ from hudi_table_services.tables.views.table_state import read_table_state
 from hudi_table_services.tables.views.timeline_listing import read_timeline
 from support.archived_tables import History
 from support.small_tables import SmallTable
+from support.whole_metadata_golden import NAMES, whole_table
+from support.whole_metadata_golden import VERSIONS as GOLDEN_VERSIONS
 
 A, B, C = FileGroupId("city=a", "fa"), FileGroupId("city=a", "fb"), FileGroupId("city=c", "fc")
 SCHEMA = json.dumps(
@@ -231,3 +233,28 @@ def test_an_unknown_instant_is_refused_with_the_newest_writes() -> None:
 def test_a_missing_table_is_refused(read: object) -> None:
     with pytest.raises(TableNotFoundError):
         read(MemoryStorage(f"lake/{uuid4().hex}"))  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("version", GOLDEN_VERSIONS, ids=str)
+def test_tables_of_hudi_have_all_views(version: TableVersion, name: str) -> None:
+    table = whole_table(version, name)
+    table.put_data_files()
+    overview, files = read_table_state(table.storage), read_files(table.storage)
+    stored = {file for sizes in table.files.values() for file in sizes}
+    assert files.files
+    assert {each.name for each in files.files if each.name} <= stored
+    assert (overview.file_count, overview.size_bytes) == (
+        len(files.files),
+        sum(each.size_bytes for each in files.files),
+    )
+    if name == "copy_on_write":
+        assert overview.row_count == len(table.expected["rows"])
+    timeline = read_timeline(table.storage, 100)
+    assert {each.instant_time for each in timeline.instants} == {
+        each.requested_time for each in table.timeline
+    }
+    for each in timeline.instants:
+        assert each.instant_time in shown(read_commit(table.storage, each.instant_time))
+    for view in (overview, files, timeline, read_partitions(table.storage), read_schema(table.storage)):
+        assert view.table_name in shown(view)
