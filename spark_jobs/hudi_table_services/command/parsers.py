@@ -17,7 +17,7 @@ PROGRAM = "hudi-services"
 SHOW = "show"
 COMPLETION = "completion"
 SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
-JOBS = {script.command: script for service in SERVICES for script in service.scripts}
+JOBS = {script.command_name: script for service in SERVICES for script in service.scripts}
 """Maps the name of each sub-command that runs a job to its script."""
 
 _DISTRIBUTION = "airflow-provider-hudi"
@@ -26,7 +26,7 @@ _TABLE_HELP = "base path of the table: a folder, or a URI such as s3://lake/flig
 
 def job_parser(script: Script[JobRequest]) -> argparse.ArgumentParser:
     """Create the parser of a sub-command that runs a job: TABLE, the flags of the script, and those for the output."""
-    program = f"{PROGRAM} {script.command}"
+    program = f"{PROGRAM} {script.command_name}"
     examples = script.examples.replace("{program} --base-path", program).replace("{program}", program)
     parser = script.parser(program, examples)
     _add_table(parser)

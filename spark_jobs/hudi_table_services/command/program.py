@@ -39,10 +39,11 @@ _UNEXPECTED_EXIT_CODE = 70
 def run(arguments: Sequence[str]) -> int:
     """Run a command line. Returns the exit code: that of the script for jobs, and of the error for views."""
     argcomplete.autocomplete(whole_parser())  # ends the process if a shell asks for completions
+    words = list(arguments)
     try:
-        return _run(list(arguments))
+        return _run(words)
     except HudiTableServiceError as error:
-        CommandPresentation(PROGRAM).show_error(error)
+        CommandPresentation(_name_of(words)).show_error(error)
         return error.exit_code
     except BrokenPipeError:
         discard_output()
@@ -50,6 +51,19 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print(f"{PROGRAM} was interrupted.", file=sys.stderr)
         return _INTERRUPTED_EXIT_CODE
+    except Exception:
+        CommandPresentation(_name_of(words)).show_unexpected_error()
+        return _UNEXPECTED_EXIT_CODE
+
+
+def _name_of(words: list[str]) -> str:
+    """Return the name of the sub-command, for messages."""
+    match words:
+        case [name, *_] if name in JOBS:
+            return name
+        case [name, view, *_] if name == SHOW:
+            return f"{name} {view}"
+    return PROGRAM
 
 
 def _run(words: list[str]) -> int:
@@ -84,38 +98,21 @@ def _unknown(kind: str, name: str, known: Iterable[str]) -> InvalidRequestError:
 
 def _run_job(script: Script[JobRequest], arguments: Sequence[str]) -> int:
     parser = job_parser(script)
-    try:
-        flags = with_table(parser.parse_intermixed_args(arguments))
-    except HudiTableServiceError as error:
-        CommandPresentation(script.command).show_error(error)
-        return error.exit_code
-    presentation = CommandPresentation(script.command, **output_flags(flags))
+    flags = with_table(parser.parse_intermixed_args(arguments))
+    presentation = CommandPresentation(script.command_name, **output_flags(flags))
     return run_script(script, lambda: script.command_line(parser, flags), presentation)
 
 
 def _show(view: ViewCommand, arguments: Sequence[str]) -> int:
-    name = f"{SHOW} {view.name}"
-    try:
-        flags = with_table(view_parser(view).parse_intermixed_args(arguments))
-    except HudiTableServiceError as error:
-        CommandPresentation(name).show_error(error)
-        return error.exit_code
-    presentation = CommandPresentation(name, **output_flags(flags))
+    flags = with_table(view_parser(view).parse_intermixed_args(arguments))
+    presentation = CommandPresentation(f"{SHOW} {view.name}", **output_flags(flags))
     presentation.start_logging()
+    values = vars(flags)
     try:
-        values = vars(flags)
         storage = open_storage(values.get("base_path", ""), values.get("storage_options"))
         shown: Any = view.read(storage, values)
     except ModuleNotFoundError as error:
-        missing = missing_package(error)
-        presentation.show_error(missing)
-        return missing.exit_code
-    except HudiTableServiceError as error:
-        presentation.show_error(error)
-        return error.exit_code
-    except Exception:
-        presentation.show_unexpected_error()
-        return _UNEXPECTED_EXIT_CODE
+        raise missing_package(error) from error
     if presentation.prints_json:
         print_text(json.dumps({"view": view.name, **asdict(shown)}, indent=2))
     else:

@@ -43,7 +43,6 @@ def _archive(request: ArchiveRequest, storage: "Storage | None") -> JobResult:
 
 ARCHIVE = MetadataScript(
     file_name="archive.py",
-    command="archive",
     request_type=ArchiveRequest,
     description="Move the oldest completed instants of a Hudi table from its active timeline into the archive. "
     "Needs no Spark.",

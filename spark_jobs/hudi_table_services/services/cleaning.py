@@ -53,7 +53,6 @@ def _clean(request: CleanRequest, storage: "Storage | None") -> JobResult:
 
 CLEAN = MetadataScript(
     file_name="clean.py",
-    command="clean",
     request_type=CleanRequest,
     description="Delete the files of a Hudi table that the retention policy no longer keeps. Needs no Spark.",
     examples=_EXAMPLES,

@@ -162,7 +162,6 @@ def _cancel(request: CancelClusteringRequest, storage: "Storage | None") -> JobR
 
 SCHEDULE_CLUSTERING = MetadataScript(
     file_name="schedule_clustering.py",
-    command="schedule-clustering",
     request_type=ScheduleClusteringRequest,
     description="Plan a clustering of a Hudi table and write the plan to the timeline. Needs no Spark.",
     examples=_SCHEDULE_EXAMPLES,
@@ -173,7 +172,6 @@ SCHEDULE_CLUSTERING = MetadataScript(
 
 EXECUTE_CLUSTERING = SparkScript(
     file_name="execute_clustering.py",
-    command="execute-clustering",
     request_type=ExecuteClusteringRequest,
     description="Execute pending clusterings of a Hudi table.",
     examples=_EXECUTE_EXAMPLES,
@@ -196,7 +194,6 @@ RUN_CLUSTERING = SparkScript(
 
 CANCEL_CLUSTERING = MetadataScript(
     file_name="cancel_clustering.py",
-    command="cancel-clustering",
     request_type=CancelClusteringRequest,
     description="Remove pending clusterings from the timeline, and delete the files that they wrote. Needs no Spark.",
     examples=_CANCEL_EXAMPLES,

@@ -59,7 +59,6 @@ def _check_config(request: CheckConfigRequest, storage: "Storage | None") -> Job
 
 CHECK_CONFIG = MetadataScript(
     file_name="check_config.py",
-    command="check-config",
     request_type=CheckConfigRequest,
     description="Find settings of Hudi that would harm a table. Needs neither Spark nor a table.",
     examples=_EXAMPLES,

@@ -66,7 +66,6 @@ def _wants_spark(request: RebuildMetadataTableRequest) -> bool:
 
 REBUILD_METADATA_TABLE = OptionalSparkScript(
     file_name="rebuild_metadata_table.py",
-    command="rebuild-metadata-table",
     request_type=RebuildMetadataTableRequest,
     description="Build the metadata table of a Hudi table from the files of the table, or drop it. Only the record "
     "index and secondary indexes need Spark.",

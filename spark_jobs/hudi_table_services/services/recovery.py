@@ -57,7 +57,6 @@ def _restore(request: RestoreRequest, storage: "Storage | None") -> JobResult:
 
 ROLLBACK = MetadataScript(
     file_name="rollback.py",
-    command="rollback",
     request_type=RollbackRequest,
     description="Undo failed writes of a Hudi table, or its newest completed instants. Needs no Spark.",
     examples=_ROLLBACK_EXAMPLES,
@@ -68,7 +67,6 @@ ROLLBACK = MetadataScript(
 
 RESTORE = MetadataScript(
     file_name="restore.py",
-    command="restore",
     request_type=RestoreRequest,
     description="Restore a Hudi table to a savepoint. No writer may run during the restore. Needs no Spark.",
     examples=_RESTORE_EXAMPLES,

@@ -68,7 +68,6 @@ CREATE_SAVEPOINT = MetadataScript(
 
 DELETE_SAVEPOINT = MetadataScript(
     file_name="delete_savepoint.py",
-    command="delete-savepoint",
     request_type=DeleteSavepointRequest,
     description="Delete savepoints. After that, cleaning may delete the files that the savepoints kept. "
     "Needs no Spark.",

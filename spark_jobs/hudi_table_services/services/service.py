@@ -31,7 +31,6 @@ class Script(Generic[RequestT_co]):
 
     Attributes:
         file_name: file name of the script, such as ``clean.py``.
-        command: name of the same job as a sub-command of ``hudi-services``, such as ``clean``.
         request_type: class of the request that flags and request documents describe.
         description, examples: parts of the text of ``--help``. In `examples`, ``{program}`` is the name of the program.
         exit_codes: last part of the text of ``--help``.
@@ -42,13 +41,14 @@ class Script(Generic[RequestT_co]):
         check_run: refuses a request that lacks fields. Such a request is valid only as an argument of the engine's
             Python functions, which accept further arguments.
         metric: name of the job in metrics and lineage; empty means the file name without ``.py``.
+        command: name of the job as a sub-command of ``hudi-services``; empty means the file name without ``.py``, with
+            dashes.
     """
 
     needs_spark: ClassVar[bool] = False
     """Whether the job needs a Spark session."""
 
     file_name: str
-    command: str
     request_type: type[RequestT_co]
     description: str
     examples: str
@@ -58,6 +58,12 @@ class Script(Generic[RequestT_co]):
     build_request: Callable[[dict[str, Any]], RequestT_co] | None = None
     check_run: Callable[[RequestT_co], None] | None = None
     metric: str = ""
+    command: str = ""
+
+    @property
+    def command_name(self) -> str:
+        """Return the name of the sub-command of ``hudi-services``, such as ``check-config``."""
+        return self.command or self.file_name.removesuffix(".py").replace("_", "-")
 
     @property
     def metric_name(self) -> str:

@@ -67,11 +67,13 @@ def test_every_script_has_its_own_sub_command() -> None:
 @pytest.mark.parametrize("script", JOBS.values(), ids=JOBS)
 def test_the_help_names_the_command_and_every_flag_of_the_script(script: Script[JobRequest]) -> None:
     text = job_parser(script).format_help()
-    assert text.startswith(f"usage: hudi-services {script.command} ")
+    assert text.startswith(f"usage: hudi-services {script.command_name} ")
     for action in script.parser()._actions:
         assert action.option_strings[-1] in text
     assert "{program}" not in text + script.parser().format_help()
-    calls = [line.split() for line in text.splitlines() if f"hudi-services {script.command} " in line][1:]
+    calls = [line.split() for line in text.splitlines() if f"hudi-services {script.command_name} " in line][
+        1:
+    ]
     assert calls, "the help has no example"
     outside_spark = [line for line in text.splitlines() if "spark-submit" not in line]
     assert script.file_name not in "\n".join(outside_spark)
