@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _UNEXPECTED_EXIT_CODE = 70
+_HADOOP_FOLDERS = {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}
 
 
 class Presentation:
@@ -152,10 +153,15 @@ def _run(request: JobRequest, script: Script[JobRequest], presentation: Presenta
     script.check(request)  # report an invalid option before Spark starts
     script.check_before_run(request)
     # In cluster mode, spark-submit reports a program as failed if the program never creates a session.
-    uses_spark = script.uses_spark(request) or "PYSPARK_GATEWAY_PORT" in os.environ
+    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    uses_spark = script.uses_spark(request) or is_submitted
     with presentation.running(request, with_spark=uses_spark):
         if not uses_spark:
             return script.run(None, request)
+        # Paths without scheme may be on HDFS if Hadoop is configured.
+        early = script.start_without_spark(request, sees_local_files=not _HADOOP_FOLDERS & os.environ.keys())
+        if early is not None and not is_submitted:
+            return early
         name = f"{request.work} {request.table_name or request.base_path}"
         spark = spark_session(name, presentation.spark_settings)
         if address := _ui_address(spark):

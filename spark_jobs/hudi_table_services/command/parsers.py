@@ -53,7 +53,7 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
     add("--verbose", action="store_true", help="print the log instead of a progress bar")
 
 
-def output_flags(flags: argparse.Namespace) -> dict[str, bool]:
+def output_flags(flags: argparse.Namespace) -> dict[str, Any]:
     """Remove the flags for the output, and return them as arguments of `CommandPresentation`."""
     return {name: vars(flags).pop(name, False) for name in ("as_json", "verbose")}
 

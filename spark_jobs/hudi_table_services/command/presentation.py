@@ -9,19 +9,23 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from hudi_table_services.cli import Presentation
 from hudi_table_services.command.job_summary import job_summary
 from hudi_table_services.command.output import console_of, is_terminal, print_text
 from hudi_table_services.command.progress_bar import TerminalLog
-from hudi_table_services.command.rendering import print_summary, sentence
+from hudi_table_services.command.rendering import print_summary, printable
+from hudi_table_services.command.script_names import with_commands
 from hudi_table_services.command.spark_log import SPARK_SETTINGS, is_startup_line, log_errors_only
 from hudi_table_services.command.stderr_lines import stderr_lines
+from hudi_table_services.contract.error_text import TEXT_WIDTH, Failure
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.errors import HudiTableServiceError
+
+_LABEL_WIDTH = 16
+"""Width of the labels of `Failure.lines`, with their indent."""
 
 
 class CommandPresentation(Presentation):
@@ -32,12 +36,16 @@ class CommandPresentation(Presentation):
 
     Args:
         command: name of the sub-command.
+        table: base path of the table; empty if it is not known.
         as_json: whether to print JSON also on a terminal.
         verbose: whether to print log lines also on a terminal.
     """
 
-    def __init__(self, command: str, *, as_json: bool = False, verbose: bool = False) -> None:
+    def __init__(
+        self, command: str, *, table: str = "", as_json: bool = False, verbose: bool = False
+    ) -> None:
         self._command = command
+        self._table = table
         self._prints_json = as_json or not is_terminal(sys.stdout)
         self._started = time.monotonic()
         self._has_terminal = is_terminal(sys.stderr)
@@ -97,20 +105,28 @@ class CommandPresentation(Presentation):
         if not self._has_terminal:
             super().show_error(error)
             return
-        print_error(console_of(sys.stderr), self._command, error)
+        print_error(console_of(sys.stderr), self._command, error, self._table)
 
     def show_unexpected_error(self) -> None:
         """Show the traceback, because only the maintainers can correct the error."""
         super().show_unexpected_error()
 
 
-def print_error(console: Console, command: str, error: HudiTableServiceError) -> None:
-    """Print an error as a block: the kind, what happened to which object, and what to do."""
+def print_error(console: Console, command: str, error: HudiTableServiceError, table: str = "") -> None:
+    """Print an error as a block: what happened to which object, what to do, and whether a second run may succeed."""
+    retry = "The same command may succeed if you run it again." if error.retryable else ""
+    texts = {name: _readable(text) for name, text in (("message", error.message), ("hint", error.hint))}
+    failure = Failure(kind=error.kind, table=printable(table), table_now="", retry=retry, **texts)
+    width = min(TEXT_WIDTH, console.width - _LABEL_WIDTH)
     console.print(Text(f"✗ {command} failed: {error.kind}", style="bold red"))
-    console.print(Padding(sentence(error.message), (0, 0, 0, 2), expand=False))
-    if error.hint:
-        hint = Text.assemble(("What to do: ", "bold"), sentence(error.hint))
-        console.print(Padding(hint, (0, 0, 0, 2), expand=False))
+    for line in failure.lines(width=width)[1:]:
+        text = Text(line)
+        text.stylize("bold", 0, _LABEL_WIDTH)
+        console.print(text, overflow="fold")
+
+
+def _readable(text: str) -> str:
+    return with_commands("\n".join(map(printable, text.splitlines())))
 
 
 def _lasting_console() -> Console:

@@ -1,5 +1,6 @@
 """The words of the command line: find the sub-command, read its flags and run it."""
 
+import argparse
 import difflib
 import json
 import sys
@@ -99,8 +100,12 @@ def _unknown(kind: str, name: str, known: Iterable[str]) -> InvalidRequestError:
 def _run_job(script: Script[JobRequest], arguments: Sequence[str]) -> int:
     parser = job_parser(script)
     flags = with_table(parser.parse_intermixed_args(arguments))
-    presentation = CommandPresentation(script.command_name, **output_flags(flags))
+    presentation = CommandPresentation(script.command_name, table=_table_in(flags), **output_flags(flags))
     return run_script(script, lambda: script.command_line(parser, flags), presentation)
+
+
+def _table_in(flags: argparse.Namespace) -> str:
+    return str(vars(flags).get("base_path", ""))
 
 
 def _show(view: ViewCommand, arguments: Sequence[str]) -> int:

@@ -89,7 +89,10 @@ def test_an_error_is_a_block_without_a_traceback(tmp_path: Path) -> None:
     assert exit_code == 66
     text = without_control(received)
     assert "✗ clean failed: TableNotFoundError" in text
-    assert "What to do: Check the base path." in text
+    words = " ".join(text.split())
+    assert "What happened There is no Hudi table at" in words
+    assert "What to do Check the base path." in words
+    assert f"Table {tmp_path / 'none'}" in words
     assert "Traceback" not in text
     assert all(len(line) <= 100 for line in text.splitlines() if "⠋" not in line)
 
