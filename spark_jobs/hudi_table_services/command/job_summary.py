@@ -61,7 +61,8 @@ def job_summary(
         else DETAILS[type(result.report)](result.report, result)
     )
     outcome, tone = _OUTCOMES[result.outcome]
-    name = f" of {result.table_name}" if result.table_name else ""
+    table = result.table_name or result.base_path.rstrip("/").rpartition("/")[2]
+    name = f" of {table}" if table else ""
     return Summary(
         title=f"{command}{name}: {details.verdict or outcome}",
         tone=details.tone or tone,

@@ -209,6 +209,17 @@ def test_a_job_with_nothing_to_do_gives_the_reason() -> None:
     assert "2 of 4 commits" in text
 
 
+def test_a_request_without_a_name_is_shown_with_the_folder_of_the_table() -> None:
+    result = JobResult(request_id="r", outcome=Outcome.COMPLETED, base_path="s3://lake/flights/")
+    assert job_summary(result, "upsert").title == "upsert of flights: completed"
+
+
+def test_rows_that_were_not_written_are_counted_by_reason() -> None:
+    result = result_of(None, rows=RowCounts(updated=1, unchanged=7, dropped_existing=2))
+    text = shown(job_summary(result, "upsert"))
+    assert "1 updated, 0 deleted, 7 unchanged, 2 dropped because their key exists" in text
+
+
 def test_warnings_that_the_terminal_shows_are_not_repeated() -> None:
     result = result_of(None, warnings=("first", "second"))
     notes = job_summary(result, "upsert", shown_warnings={"first"}).notes

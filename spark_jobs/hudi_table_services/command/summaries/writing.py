@@ -23,10 +23,14 @@ def write_details(result: JobResult) -> Details:
 def _rows(result: JobResult) -> str:
     rows = result.rows
     parts = [f"{rows.inserted:,} inserted", f"{rows.updated:,} updated", f"{rows.deleted:,} deleted"]
-    if rows.older_than_stored:
-        parts.append(f"{rows.older_than_stored:,} older than the stored version")
-    if rows.superseded:
-        parts.append(f"{rows.superseded:,} with the key of another row")
+    others = {
+        "unchanged": rows.unchanged,
+        "older than the stored version": rows.older_than_stored,
+        "with the key of another row": rows.superseded,
+        "dropped because their key exists": rows.dropped_existing,
+        "deletes without a stored row": rows.unmatched_deletes,
+    }
+    parts += [f"{count:,} {meaning}" for meaning, count in others.items() if count]
     return ", ".join(parts)
 
 
