@@ -28,6 +28,8 @@ class TerminalLog(logging.Handler):
         self.shown_warnings: set[str] = set()
         self._console = console
         self._bar: tuple[Progress, TaskID] | None = None
+        # After Ctrl+C, py4j logs tracebacks with the root logger. A job reports each failed call itself.
+        self.addFilter(lambda record: "/py4j/" not in record.pathname)
 
     @contextmanager
     def progress_bar(self, title: str) -> Iterator[None]:

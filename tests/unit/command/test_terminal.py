@@ -133,6 +133,13 @@ def test_the_bar_shows_the_progress_of_a_phase_and_warnings_stay(console: Consol
     assert log.shown_warnings == {"columns have no time zone"}
 
 
+def test_tracebacks_of_py4j_are_not_shown(console: Console) -> None:
+    interrupted = record("KeyboardInterrupt while sending command.", logging.ERROR)
+    interrupted.pathname = "/venv/site-packages/py4j/java_gateway.py"
+    TerminalLog(console).handle(interrupted)
+    assert written_to(console) == ""
+
+
 def test_lines_that_other_processes_write_to_stderr_are_passed_on() -> None:
     lines: list[str] = []
     with stderr_lines(lines.append):
