@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from hudi_table_services.command.summaries.archival import archival_details
+from hudi_table_services.command.summaries.catalog import catalog_details
 from hudi_table_services.command.summaries.cleaning import cleaning_details
 from hudi_table_services.command.summaries.clustering import clustering_details
 from hudi_table_services.command.summaries.config_check import config_check_details
@@ -14,6 +15,7 @@ from hudi_table_services.command.summaries.recovery import orphan_details, recov
 from hudi_table_services.command.summaries.writing import write_details
 from hudi_table_services.command.summary import Summary, Tone
 from hudi_table_services.contract.archival import ArchiveReport
+from hudi_table_services.contract.catalog.catalog_sync import CatalogReport
 from hudi_table_services.contract.cleaning import CleanReport
 from hudi_table_services.contract.clustering import ClusteringReport
 from hudi_table_services.contract.config_check import ConfigReport
@@ -26,6 +28,7 @@ from hudi_table_services.contract.text import human_time
 
 DETAILS: dict[type[Report], Callable[[Any, JobResult], Details]] = {
     ArchiveReport: archival_details,
+    CatalogReport: catalog_details,
     CleanReport: cleaning_details,
     ClusteringReport: clustering_details,
     ConfigReport: config_check_details,

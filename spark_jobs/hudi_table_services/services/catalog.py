@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   Show what a Hive Metastore lacks:
-    sync_catalog.py --base-path s3a://lake/flights --metastore-uris thrift://metastore:9083 --preview
+    {program} --base-path s3a://lake/flights --metastore-uris thrift://metastore:9083 --preview
   Sync a table to AWS Glue:
-    sync_catalog.py --base-path s3://lake/flights --catalog glue --database lake
+    {program} --base-path s3://lake/flights --catalog glue --database lake
 """
 
 
