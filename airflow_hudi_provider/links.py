@@ -99,6 +99,8 @@ def _assets_of_dag(task: Any) -> "Iterator[Any]":
     for each in (task, *(dag.tasks if dag is not None else ())):
         yield from each.outlets or ()
         yield from each.inlets or ()
+        if (declared := getattr(each, "declared_asset", None)) is not None:
+            yield declared  # a running task does not contain it among its outlets
     yield from _within(getattr(getattr(dag, "timetable", None), "asset_condition", None))
 
 

@@ -11,10 +11,11 @@ from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.links import SPARK_UI_LINK, TABLE_LINK, push_table_link
 from airflow_hudi_provider.results.log import log_result
-from airflow_hudi_provider.results.task_outcome import JobEnd, decide_outcome, event_of, task_error, xcom_of
+from airflow_hudi_provider.results.task_outcome import JobEnd, decide_outcome, task_error, xcom_of
 from airflow_hudi_provider.spark.processes import run_in_time
 from airflow_hudi_provider.spark.submission import SparkEnd, Submission
 from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tasks.declared_table import DeclaresTable
 from airflow_hudi_provider.tasks.identity import OnRerun, identity_of, place_of
 from airflow_hudi_provider.tasks.lineage import lineage_of
 from airflow_hudi_provider.tasks.memory import TaskMemory
@@ -37,7 +38,7 @@ _RELEASE_SECONDS = 1.0
 _OF_THE_JOB = {"application", "application_args", "java_class"}
 
 
-class HudiJobOperator(SparkSubmitOperator):
+class HudiJobOperator(DeclaresTable, SparkSubmitOperator):
     """Base of all operators that run a job on a table.
 
     It has two direct subclasses: `HudiWriteOperator` for writes, and `HudiServiceOperator` for table services.
@@ -48,6 +49,9 @@ class HudiJobOperator(SparkSubmitOperator):
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
     :param on_rerun: what a cleared task does with a request that is already completed: ``reuse`` reports the earlier
         result, and ``write_again`` runs the job again.
+    :param declare_asset: declare the table as an asset of the task: as an outlet if the task changes rows, else as an
+        inlet. Assets of the table in ``outlets`` and ``inlets`` take precedence, and a table whose base path has a
+        template, or depends on a connection, is not declared.
     :param spark_conn_id: Spark connection. By default, the task uses the Spark connection that the hudi connection
         names, else ``spark_default``. (templated)
     :param result_base_path: folder for request and result documents, needed with ``deploy_mode="cluster"``. (templated)
@@ -98,6 +102,7 @@ class HudiJobOperator(SparkSubmitOperator):
         result_base_path: str | None = None,
         conn_id: str | None = None,
         deferrable: bool = False,
+        declare_asset: bool = True,
         **kwargs: Any,
     ) -> None:
         kwargs.setdefault("name", f"hudi {kwargs.get('task_id', '')}")
@@ -110,6 +115,7 @@ class HudiJobOperator(SparkSubmitOperator):
         self.spark_conn_id = spark_conn_id or conn_id
         self.result_base_path = result_base_path
         self.deferrable = deferrable
+        self.declare_asset = declare_asset
         self._filled_in_later: tuple[str, ...] = ()
         self._waited_for: tuple[str, ...] | None = None
         # `execute` sets this attribute, because Airflow copies the operator before a run.
@@ -184,13 +190,6 @@ class HudiJobOperator(SparkSubmitOperator):
     def answer_of(self, result: JobResult) -> dict[str, Any]:
         """Build the task's return value from small, plain JSON values."""
         return xcom_of(result)
-
-    def event_of(self, result: JobResult) -> dict[str, Any]:
-        """Build the ``extra`` field of the task's asset events from small, plain JSON values."""
-        return event_of(result)
-
-    def add_partitions(self, event: Any, result: JobResult) -> None:
-        """Add partition keys to an asset event. By default, add none."""
 
     def lineage_inputs(self) -> list[str]:
         """Return the paths that the job reads besides the table."""
@@ -318,11 +317,7 @@ class HudiJobOperator(SparkSubmitOperator):
 
     def _finish(self, context: "Context", result: JobResult) -> dict[str, Any]:
         document = self.answer_of(result)
-        events: Any = context.get("outlet_events")
-        for outlet in self.outlets if events is not None else ():
-            event = events[outlet]
-            event.extra = {"hudi": self.event_of(result)}
-            self.add_partitions(event, result)
+        self.fill_events(context, result)
         if result.outcome is Outcome.NOTHING_TO_DO and self.when_empty() != "succeed":
             reason = f"Nothing to do: {result.reason}"
             raise (
@@ -352,11 +347,12 @@ class HudiJobOperator(SparkSubmitOperator):
     def check_when_the_dag_is_read(self) -> None:
         """Reject unknown keys, wrong values and contradicting values when Airflow parses the DAG.
 
-        Values that contain a template are checked after rendering.
+        Values that contain a template are checked after rendering. This method also declares the table as an asset.
 
         Raises:
             ValueError: the message begins with the task's id.
         """
+        self.declare_table()
         if not (is_filled_in_later(self.hudi_options) or isinstance(self.hudi_options or {}, Mapping)):
             raise ValueError(f"{self.task_id}: hudi_options must be a dictionary, not {self.hudi_options!r}.")
         try:

@@ -67,12 +67,16 @@ class HudiWriteOperator(HudiJobOperator):
         self.dry_run_only = dry_run
         self.take_turns = take_turns
         self.emit_partitions = emit_partitions
+        self.declare_table()
         if emit_partitions and not self.outlets:
             raise ValueError(f"{self.task_id}: emit_partitions needs outlets, such as HudiAsset(base_path).")
 
     @abstractmethod
     def files_at_stake(self, run: TaskRun) -> FilesAtStake | None:
         """Return where the write may change existing files, or None if it changes none. Raises InvalidRequestError."""
+
+    def changes_rows(self) -> bool:
+        return True
 
     def is_preview(self) -> bool:
         return self.dry_run_only

@@ -184,7 +184,7 @@ def _with_small_file_limit(
     if request.small_file_limit_bytes:
         limit, source = request.small_file_limit_bytes, "request"
     else:
-        limits = size_limits(written.writes(timeline))
+        limits = size_limits((i, metadata.extra_metadata) for i, metadata in written.writes(timeline))
         limit, source = limits.small_file_limit_bytes, "writers" if limits.recorded_by else "default"
     return replace(report, small_file_limit_bytes=limit, small_file_limit_source=source)
 

@@ -68,7 +68,7 @@ def read_contents(storage: Storage, *, footer_limit: int = FOOTER_LIMIT) -> Tabl
     snapshot = load_snapshot(storage)
     store = TimelineStore(storage, snapshot.config, SystemClock())
     writes = WrittenFiles(store).writes(snapshot.timeline)
-    limits = size_limits(writes)
+    limits = size_limits((instant, metadata.extra_metadata) for instant, metadata in writes)
     rows = row_counts(
         storage, snapshot.all_slices, recorded_row_counts(metadata for _, metadata in writes), footer_limit
     )
