@@ -107,10 +107,10 @@ def table(table_id: str, view: str, user: User, wanted: Annotated[Wanted, Depend
         failure = last_failure(users["writers"]) if shown.get("exists") is False else None
         is_shown = failure is not None and may_see_runs(user, failure["dag_id"])
         shown |= {**users, "last_failure": failure if is_shown else None}
+        if shown.get("last_commit"):
+            shown["last_commit"] = _without_hidden_run(shown["last_commit"], may_see_tasks)
     if "instants" in shown:
         shown["instants"] = [_without_hidden_run(each, may_see_tasks) for each in shown["instants"]]
-    if shown.get("last_commit"):
-        shown["last_commit"] = _without_hidden_run(shown["last_commit"], may_see_tasks)
     return shown
 
 

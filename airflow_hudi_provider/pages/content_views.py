@@ -10,7 +10,7 @@ from airflow_hudi_provider.pages.recent_values import Dated, RecentValues
 from airflow_hudi_provider.tables.registry import RegisteredTable
 
 if TYPE_CHECKING:
-    from hudi_table_services.model.table_overview import FileTotals, LiveFile, PartitionSummary
+    from hudi_table_services.model.overview.table_overview import FileTotals, LiveFile, PartitionSummary
     from hudi_table_services.tables.overview.partition_summaries import TableContents
 
 PAGE_ROWS = 100

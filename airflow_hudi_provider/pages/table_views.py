@@ -18,8 +18,8 @@ from hudi_table_services.tables.overview.size_limits import size_limits
 
 if TYPE_CHECKING:
     from hudi_table_services.model.instant import Instant
+    from hudi_table_services.model.overview.table_overview import FileSizeLimits
     from hudi_table_services.model.table_config import TableConfig
-    from hudi_table_services.model.table_overview import FileSizeLimits
     from hudi_table_services.model.write_history import FileSizes, WriteSummary
 
 SHOWN_INSTANTS = 1000

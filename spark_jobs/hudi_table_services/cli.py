@@ -6,16 +6,17 @@ No other module reads the environment or ends the process.
 import logging
 import os
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from hudi_table_services.contract.progress import PROGRESS_FIELD, JobProgress, progress_path
 from hudi_table_services.contract.request import JobRequest
-from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.result import SPARK_START, JobResult, Outcome
 from hudi_table_services.errors import (
     ExecutionFailedError,
     HudiTableServiceError,
@@ -99,13 +100,30 @@ def _run(request: JobRequest, script: Script[JobRequest]) -> JobResult:
     # In cluster mode, spark-submit reports a program as failed if the program never creates a session.
     if not script.uses_spark(request) and "PYSPARK_GATEWAY_PORT" not in os.environ:
         return script.run(None, request)
+    began = time.monotonic()
     spark = spark_session(f"{request.work} {request.table_name or request.base_path}")
+    started_s = _driver_age_s(spark) or time.monotonic() - began
     _log_ui_address(spark)
     try:
         with _progress_document(request):
-            return script.run(spark, request)
+            result = script.run(spark, request)
     finally:
         _stop(spark)
+    return replace(result, timings_s={SPARK_START: round(started_s, 3), **result.timings_s})
+
+
+def _driver_age_s(spark: "SparkSession") -> float | None:
+    """Seconds since the start of the driver's JVM; None if unknown, as with Spark Connect.
+
+    With spark-submit, the JVM starts before this process.
+    """
+    try:
+        jvm = spark.sparkContext._jvm
+        runtime = jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()  # type: ignore[union-attr]
+        return float(runtime.getUptime()) / 1000
+    except Exception:
+        _LOG.debug("The start of Spark's driver is unknown.", exc_info=True)
+        return None
 
 
 @contextmanager

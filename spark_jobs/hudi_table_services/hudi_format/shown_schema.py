@@ -5,8 +5,8 @@ from typing import Any
 
 from hudi_table_services.errors import MalformedMetadataError, UnsupportedTableError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
+from hudi_table_services.model.overview.table_overview import SchemaColumn
 from hudi_table_services.model.schema import META_COLUMNS
-from hudi_table_services.model.table_overview import SchemaColumn
 
 
 def shown_columns(schema_json: str) -> tuple[SchemaColumn, ...]:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from hudi_table_services.contract.writing import TimestampsWithoutZone, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.file_sizing import BLOOM_FOOTER_BYTES_PER_RECORD, FileSizingOptions
+from hudi_table_services.model.overview.table_overview import FileSizeLimits
 from hudi_table_services.model.table_config import (
     EVENT_TIME_PAYLOADS,
     OVERWRITE_PAYLOAD,
     RecordMergeMode,
 )
-from hudi_table_services.model.table_overview import FileSizeLimits
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import FILE_SIZES_KEY, WriteOperation
 from hudi_table_services.options.keys import clustering as clustering_keys

@@ -10,7 +10,7 @@ import pytest
 
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.model.table_overview import FileTotals, LockHolder, SchemaVersion
+from hudi_table_services.model.overview.table_overview import FileTotals, LockHolder, SchemaVersion
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import FILE_SIZES_KEY
 from hudi_table_services.options.locks import LockOptions
@@ -56,6 +56,7 @@ def test_partitions_are_summed_up(version: TableVersion) -> None:
         file_count=2, small_file_count=2, size_bytes=8, row_count=21, last_write=newest.requested_time
     )
     assert (found.totals.file_count, found.totals.row_count, found.totals.uncounted_files) == (3, 31, 0)
+    assert found.totals.small_file_count == 2  # the small file in the other partition cannot be merged
     assert found.last_write is not None
     assert (found.last_write[0], found.last_write[1].extra_metadata["airflow.request_id"]) == (
         newest,

@@ -1,6 +1,6 @@
 // Charts of a table. Colours come from the style sheet, because each theme has its own colours.
 import { html, useEffect, useRef } from "../vendor/htm-preact.module.js";
-import { bytes, clock, counted, day, moment, number, zoneName } from "./format.js";
+import { bytes, clock, clockWithSeconds, counted, day, moment, number, zoneName } from "./format.js";
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
@@ -121,9 +121,10 @@ function instantText(each) {
 
 export function sizesOptions({ sizes: points, size_classes: classes }) {
   const isLong = points[points.length - 1].at_ms - points[0].at_ms > 2 * DAY_MS;
-  const label = (ms) => (isLong ? day(ms) : clock(ms));
-  // Orange and yellow are small files, so that the colours agree with the state of the table.
-  const shades = ["orange", "yellow", "green", "teal"];
+  const isShort = points[points.length - 1].at_ms - points[0].at_ms < 600_000;
+  const label = (ms) => (isLong ? day(ms) : isShort ? clockWithSeconds(ms) : clock(ms));
+  // No colour of a state: a small file that is alone in its partition is no fault.
+  const shades = ["violet", "blue", "teal", "green"];
   const bar = { type: "bar", stack: "files", barMaxWidth: 26 };
   const series = classes.map(({ name }, index) => ({
     ...bar,

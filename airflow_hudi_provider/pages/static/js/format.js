@@ -58,6 +58,7 @@ export function moment(ms) {
 // Labels of axes. The zone is named once, beside the axis.
 export const day = (ms) => format(ms, DAY);
 export const clock = (ms) => format(ms, TIME);
+export const clockWithSeconds = (ms) => format(ms, { ...TIME, second: "2-digit" });
 export const clockWithZone = (ms) => format(ms, { ...TIME, timeZoneName: "short" });
 export const zoneName = (ms) =>
   new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "short" })

@@ -18,14 +18,13 @@ export function OverviewTab({ path, table, health, version }) {
 
 function Totals({ table }) {
   const commit = table.last_commit;
-  const share = table.files ? ` (${percent(table.small_files / table.files)})` : "";
   return html`
     <dl class="figures">
       <${Figure} name="Size" value=${bytes(table.size_bytes)} />
       <${Figure} name="Files" value=${number(table.files)} />
       <${Figure} name="Rows" value=${rows(table)} title=${rowsHint(table)} />
       <${Figure} name="Partitions" value=${table.partition_fields.length === 0 ? "not partitioned" : number(table.partition_count)} />
-      <${Figure} name="Small files" value=${`${number(table.small_files)}${share}`} title=${`Files below ${bytes(table.limits.small_file_limit_bytes)}`} />
+      <${Figure} name="Small files" value=${`${number(table.small_files)} of ${number(table.files)}`} title=${`Files below ${bytes(table.limits.small_file_limit_bytes)} that share their partition with another such file`} />
       <${Figure} name="Last commit" value=${commit ? ago(commit.at_ms) : "never"} title=${commit ? moment(commit.at_ms) : ""}>
         ${commit && html`<div class="muted small">${commit.operation.replaceAll("_", " ")} by ${commit.by ? html`<${TaskLink} by=${commit.by} />` : "another program"}</div>`}
       <//>
@@ -101,7 +100,7 @@ function Facts({ table, report }) {
     ["Metadata table", table.metadata_table.length ? `on: ${table.metadata_table.join(", ")}` : "off"],
     ...(report && report.times_ms ? services(report) : []),
     ["Lock", html`<${Lock} lock=${table.lock} />`],
-    ["Written by", html`<${Tasks} tasks=${table.writers} />`],
+    ["Written by", html`<${Tasks} tasks=${writers(table)} />`],
     ["Also used by", html`<${Tasks} tasks=${table.others} />`],
     ["Starts", table.triggered.length ? html`<${Listed} items=${table.triggered.map((each) => html`<${DagLink} dagId=${each} />`)} />` : "no DAG"],
   ];
@@ -123,6 +122,9 @@ function services({ times_ms: times, measures }) {
     ["Cleaning", ran(times.last_clean, measures.commits_since_clean)],
   ];
 }
+
+// The tasks that name the table as an outlet, or else the task of the last commit.
+const writers = ({ writers: named, last_commit: last }) => (named.length === 0 && last && last.by ? [last.by] : named);
 
 const Tasks = ({ tasks }) =>
   tasks.length === 0 ? "no task that Airflow knows" : html`<${Listed} items=${tasks.map((by) => html`<${TaskLink} by=${by} />`)} />`;

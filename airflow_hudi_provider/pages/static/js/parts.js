@@ -62,8 +62,8 @@ export const Section = ({ title, hint, children }) => html`
 
 // On narrow screens, users can scroll the rows sideways, also with the keyboard.
 // A head is a text, or { text, key, number } for a column that sorts by `key`.
-export const Table = ({ caption, head, children, order, sortBy }) => html`
-  <div class="scroll" tabindex="0" role="region" aria-label=${caption}>
+export const Table = ({ caption, head, children, order, sortBy, kind }) => html`
+  <div class="scroll ${kind || ""}" tabindex="0" role="region" aria-label=${caption}>
     <table>
       <thead>
         <tr>

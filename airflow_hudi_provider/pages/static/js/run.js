@@ -38,13 +38,14 @@ const titleOf = (task) => (task.map_index >= 0 ? `${task.task_id} [${task.map_in
 
 function Task({ task }) {
   // The other phases already contain the time that the job waited for the lock.
-  const phases = Object.entries(task.timings_s || {}).filter(([name]) => name !== "lock_wait");
+  const phases = Object.entries(task.timings_s || {}).filter(([name]) => !["lock_wait", "spark_start"].includes(name));
+  const start = (task.timings_s || {}).spark_start;
   const seconds = phases.reduce((sum, [, each]) => sum + each, 0);
   return html`
     <${Section} title=${titleOf(task)}>
       <p>
         <span class="badge">${task.outcome.replaceAll("_", " ")}</span> ${task.operation} on ${" "}
-        <strong>${task.table_name || task.base_path}</strong>${seconds > 0 ? ` in ${duration(seconds)}` : ""}.
+        <strong>${task.table_name || task.base_path}</strong>${seconds > 0 ? ` in ${duration(seconds)}` : ""}${start ? `, after Spark's start of ${duration(start)}` : ""}.
         ${task.reused && " An earlier attempt completed the request; this attempt wrote nothing."}
       </p>
       ${task.reason && html`<p>${task.reason}</p>`}

@@ -107,7 +107,7 @@ function List({ tables, version, refresh }) {
       </select>
       <${AsOf} ms=${times.length ? Math.min(...times) : 0} isReading=${isReading} refresh=${refresh} />
     </div>
-    <${Table} caption="Hudi tables" head=${HEAD} order=${order} sortBy=${sortBy}>
+    <${Table} kind="tables" caption="Hudi tables" head=${HEAD} order=${order} sortBy=${sortBy}>
       ${shown.map(({ table, state }) => html`<${Row} key=${table.id} table=${table} state=${state} />`)}
     <//>
     ${shown.length === 0 && html`<p class="muted">No table matches.</p>`}
@@ -179,7 +179,7 @@ function Row({ table, state }) {
       <tr>
         ${name}
         <td><${Status} value="absent" /></td>
-        <td colspan="4" class="muted"><${LastFailure} failure=${value.last_failure} /></td>
+        <td colspan="4" class="muted"><${LastFailure} failure=${value.last_failure} writers=${value.writers} /></td>
         ${owner}
       </tr>
     `;
@@ -203,5 +203,7 @@ function Row({ table, state }) {
 
 const reasonOf = ({ damage, findings }) => (damage ? "damaged timeline" : findings.map((each) => each.measure.replaceAll("_", " ")).join(", "));
 
-export const LastFailure = ({ failure }) =>
-  failure ? html`The last run failed ${ago(failure.ended_ms)}: <${TaskLink} by=${failure} />` : "No run has failed.";
+export function LastFailure({ failure, writers }) {
+  if (failure) return html`The last run failed ${ago(failure.ended_ms)}: <${TaskLink} by=${failure} />`;
+  return writers.length > 0 ? "No write has run yet, or the writes still run." : "No task in Airflow is known to write the table.";
+}

@@ -38,7 +38,7 @@ function Timeline({ history }) {
   return html`
     ${history.archived_count > 0 && html`<p class="muted">The chart includes ${counted(history.archived_count, "archived write")}; other archived instants are not shown.</p>`}
     ${all > instants.length && html`<p class="muted">The chart shows the latest ${number(instants.length)} of ${counted(all, "instant")}.</p>`}
-    <${Chart} tall build=${() => timelineOptions(instants, history.as_of_ms)} label=${label} depends=${instants} />
+    <${Chart} build=${() => timelineOptions(instants, history.as_of_ms)} label=${label} depends=${instants} />
     <details>
       <summary>${last.length < instants.length ? `The latest ${number(last.length)} instants` : counted(last.length, "instant")} as a table</summary>
       <${Table} caption="Latest instants" head=${["Instant", "What", "State", { text: "Rows", number: true }, { text: "Written", number: true }, "By"]}>

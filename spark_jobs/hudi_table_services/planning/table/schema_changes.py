@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from hudi_table_services.model.table_overview import SchemaColumn, SchemaVersion
+from hudi_table_services.model.overview.table_overview import SchemaColumn, SchemaVersion
 
 
 def schema_versions(schemas: Iterable[SchemaVersion]) -> tuple[SchemaVersion, ...]:

@@ -3,7 +3,7 @@
 from hudi_table_services.errors import HudiTableServiceError, MalformedMetadataError, ObjectNotFoundError
 from hudi_table_services.hudi_format.json_text import decode_json_object
 from hudi_table_services.hudi_format.lock_file import decode_lock_file
-from hudi_table_services.model.table_overview import LockHolder
+from hudi_table_services.model.overview.table_overview import LockHolder
 from hudi_table_services.options.keys.locks import LOCK_FOLDER
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.locks.lock import OWN_LOCK_EXPIRES_MS, OWNER_NAME

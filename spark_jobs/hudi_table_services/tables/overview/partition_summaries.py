@@ -7,7 +7,7 @@ from functools import cached_property
 
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.instant import Instant
-from hudi_table_services.model.table_overview import (
+from hudi_table_services.model.overview.table_overview import (
     FileSizeLimits,
     FileTotals,
     LiveFile,

@@ -1,7 +1,7 @@
 """Read the schemas that a table has had, from the schema in each of its latest writes."""
 
 from hudi_table_services.hudi_format.shown_schema import shown_columns
-from hudi_table_services.model.table_overview import SchemaHistory, SchemaVersion
+from hudi_table_services.model.overview.table_overview import SchemaHistory, SchemaVersion
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_history import HistoryEnd
 from hudi_table_services.model.write_stat import SCHEMA_KEY

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from hudi_table_services.model.instant import Instant
-from hudi_table_services.model.table_overview import FileSizeLimits
+from hudi_table_services.model.overview.table_overview import FileSizeLimits
 from hudi_table_services.options.writing import DEFAULT_LIMITS, recorded_limits
 
 

@@ -1,5 +1,6 @@
 """What people ask first about a table: files, rows, partitions, schemas, limits of file sizes, and the table lock."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -32,8 +33,10 @@ class FileTotals:
     """Sums over live files.
 
     Attributes:
+        small_file_count: number of small files whose partition contains another small file. A single small file cannot
+            be merged, so it does not count.
         row_count: rows of the files whose number of rows is known. If `uncounted_files` is 0, this is the exact number
-            of rows. Otherwise the exact number is this number or more, except in merge-on-read tables.
+            of rows. Otherwise the exact number is this number or more.
         uncounted_files: number of files whose number of rows is not known.
         last_write: requested time of the newest instant that wrote one of the files; empty without files.
     """
@@ -48,9 +51,10 @@ class FileTotals:
     @classmethod
     def of(cls, files: Iterable[LiveFile]) -> "FileTotals":
         every = list(files)
+        small = Counter(file.partition_path for file in every if file.is_small)
         return cls(
             file_count=len(every),
-            small_file_count=sum(file.is_small for file in every),
+            small_file_count=sum(count for count in small.values() if count > 1),
             size_bytes=sum(file.size_bytes for file in every),
             row_count=sum(file.row_count or 0 for file in every),
             uncounted_files=sum(file.row_count is None for file in every),
