@@ -8,10 +8,12 @@ class HudiTaskError(AirflowException):
 
     Attributes:
         kind: name of the engine's error class, or an empty text if the task itself raised the error.
+        reason: the engine's message without kind and hint; empty if the task itself raised the error.
         hint: advice for the user. It may be empty.
     """
 
     kind: str = ""
+    reason: str = ""
     hint: str = ""
 
 
@@ -22,4 +24,5 @@ class HudiTaskRefusedError(AirflowFailException):
     """
 
     kind: str = ""
+    reason: str = ""
     hint: str = ""

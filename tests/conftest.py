@@ -35,7 +35,7 @@ settings.register_profile(
     deadline=None,
     derandomize=True,
     database=None,
-    max_examples=40,
+    max_examples=depth.by_depth(25, 40),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("deep", settings.get_profile("default"), derandomize=False, max_examples=5000)

@@ -8,17 +8,19 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.providers.common.compat.sdk import AirflowSkipException, BaseOperatorLink
 
 from airflow_hudi_provider.assets import HudiAsset
-from airflow_hudi_provider.exceptions import HudiTaskRefusedError
+from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.links import SPARK_UI_LINK, TABLE_LINK, push_table_link
+from airflow_hudi_provider.results.failure import failure_of, log_without_traceback, show_failure
 from airflow_hudi_provider.results.log import log_result
 from airflow_hudi_provider.results.task_outcome import JobEnd, decide_outcome, event_of, task_error, xcom_of
-from airflow_hudi_provider.spark.processes import run_in_time
 from airflow_hudi_provider.spark.submission import SparkEnd, Submission
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.arguments import check_job_arguments
 from airflow_hudi_provider.tasks.declared_table import declare_table, fill_events, hide_declared_asset
+from airflow_hudi_provider.tasks.early_start import start_in_worker
 from airflow_hudi_provider.tasks.identity import OnRerun, identity_of, place_of
+from airflow_hudi_provider.tasks.killed import log_state, release_in_time
 from airflow_hudi_provider.tasks.lineage import lineage_of
 from airflow_hudi_provider.tasks.memory import TaskMemory
 from airflow_hudi_provider.tasks.metrics import measured
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 OnEmpty = Literal["succeed", "skip", "fail"]
 
 _FAILED_WHILE_DEFERRED = "__fail__"
-_RELEASE_SECONDS = 1.0
 _OF_THE_JOB = {"application", "application_args", "java_class"}
 
 
@@ -71,8 +72,7 @@ class HudiJobOperator(SparkSubmitOperator):
     left_behind: ClassVar[str] = "Nothing was committed."
     """Sentence for error messages: the state of the table after a job that did not complete its request."""
 
-    declared_asset: HudiAsset | None = None
-    """The asset that the operator added to its own outlets or inlets, or None."""
+    declared_asset: HudiAsset | None = None  # the asset that the operator added to its outlets or inlets
 
     changes_table = True
     """Whether the job can change the table. If False, the job only reads the table."""
@@ -173,6 +173,8 @@ class HudiJobOperator(SparkSubmitOperator):
 
     def run_job(self, run: TaskRun, submission: Submission) -> JobResult:
         """Run the job, by default on Spark. Raises TaskDeferred if the triggerer waits for the job."""
+        if (early := start_in_worker(self, run, submission)) is not None:
+            return early
         with submission.submit() as end:
             return self._outcome_of(run, end)
 
@@ -213,6 +215,10 @@ class HudiJobOperator(SparkSubmitOperator):
         """Return whether the job is a preview or dry run, which writes nothing."""
         return bool(getattr(self, "preview", False))
 
+    def table_after_failure(self, run: TaskRun) -> str:
+        """Return a sentence about what the table contains after the task failed."""
+        return self.left_behind
+
     def leave_turn(self, run: TaskRun, request_id: str) -> None:
         """Remove an earlier request of this task from the table's writer queue. By default, do nothing."""
 
@@ -247,9 +253,9 @@ class HudiJobOperator(SparkSubmitOperator):
         """End the Spark run, and log the state of the timeline."""
         if self._submission is None:
             return  # Airflow killed the task before `execute` had located the table
-        self._release_in_time(self._submission)
+        release_in_time(self, self._submission)
         self._submission.end()
-        self._log_state_after_kill(self._submission)
+        log_state(self, self._submission)
 
     def run_spark_submit(self, context: "Context") -> None:
         """Call Airflow's own ``execute``, with the arguments that `Submission` has completed."""
@@ -287,11 +293,26 @@ class HudiJobOperator(SparkSubmitOperator):
         try:
             result = self.find_result(run, submission, event)
         except HudiTableServiceError as error:
-            raise task_error(error) from error
+            raise self._shown(run, task_error(error)) from None
+        except (HudiTaskError, HudiTaskRefusedError) as error:
+            raise self._shown(run, error) from None
         self.last_result = result
         self.remember(run, result)
         log_result(self.log, result)
         return self._finish(context, result)
+
+    def _shown(
+        self, run: TaskRun, error: HudiTaskError | HudiTaskRefusedError
+    ) -> HudiTaskError | HudiTaskRefusedError:
+        """Show the failure in the log and on the Hudi tab, and return the error without its traceback."""
+        self.log.debug("The task failed.", exc_info=True)
+        try:
+            table_now = self.table_after_failure(run)
+        except Exception as unknown:
+            table_now = f"The timeline could not be read: {unknown}"
+        show_failure(self.log, failure_of(error, run.location.base_path, table_now, run.context), run.context)
+        log_without_traceback()
+        return error
 
     def _begin(self, context: "Context") -> Submission:
         run = TaskRun(
@@ -376,25 +397,4 @@ class HudiJobOperator(SparkSubmitOperator):
         """End the run of a task that was deferred for longer than its ``execution_timeout``."""
         self.log.warning("The execution_timeout has passed: ending the Spark run.")
         submission.end_late()
-        self._log_state_after_kill(submission)
-
-    def _release_in_time(self, submission: Submission) -> None:
-        """Remove the request document and call `release`. Wait at most one second: Airflow grants `on_kill` 5."""
-        # The document first: it may contain credentials, and no later process removes it. A turn expires.
-        run_in_time(
-            (submission.forget_request, lambda: self.release(submission.run)),
-            _RELEASE_SECONDS,
-            lambda error: self.log.warning(
-                "Could not remove the request document or the turn of the killed task: %s", error
-            ),
-        )
-
-    def _log_state_after_kill(self, submission: Submission) -> None:
-        if submission.is_on_cluster:
-            self.log.warning(
-                "The driver on the cluster may still run; the next log line describes the current state of the table."
-            )
-        try:
-            self.log_state_after_kill(submission.run)
-        except Exception as error:
-            self.log.warning("Could not read the timeline after the kill: %s", error)
+        log_state(self, submission)

@@ -50,6 +50,10 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         ``session`` as times in Spark's session time zone, and ``refuse`` stores them as they are, which tables of
         version 6 cannot. By default, tables of version 6 store times in UTC, with a warning, and later versions store
         them as they are. (templated)
+    :param skip_unchanged: with ``operation="upsert"``, do not write rows that equal the stored row. They are counted as
+        unchanged, and a batch without any change makes no commit.
+    :param check_source: check before Spark starts that the source exists and has the columns of the table's keys. Set
+        False if the worker cannot see the source as Spark does.
     :param max_file_size: target size of a base file in bytes; sets ``hoodie.parquet.max.file.size``. (templated)
     :param small_file_limit: size in bytes below which the job adds rows to an existing file; with 0, it adds rows to
         new files only. Sets ``hoodie.parquet.small.file.limit``. (templated)
@@ -110,6 +114,8 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         partitions: str | Sequence[str] = (),
         ordering_field: str = "",
         timestamps_without_zone: str = "",
+        skip_unchanged: bool = False,
+        check_source: bool = True,
         max_file_size: int | str | None = None,
         small_file_limit: int | str | None = None,
         on_empty: OnEmpty = "succeed",
@@ -129,6 +135,8 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         self.partitions = partitions
         self.ordering_field = ordering_field
         self.timestamps_without_zone = timestamps_without_zone
+        self.skip_unchanged = skip_unchanged
+        self.check_source = check_source
         self.max_file_size = max_file_size
         self.small_file_limit = small_file_limit
         self.on_empty = on_empty
@@ -178,6 +186,8 @@ class UpsertWithSizingOperator(HudiWriteOperator):
             partition_by=names_of(self.partition_by),
             ordering_field=self.ordering_field,
             timestamps_without_zone=self.timestamps_without_zone,
+            skip_unchanged=self.skip_unchanged,
+            check_source=self.check_source,
             options=self._options(),
             storage_options=dict(location.storage_options),
             result_path=result_uri,

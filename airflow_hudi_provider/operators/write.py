@@ -188,6 +188,10 @@ class HudiWriteOperator(HudiJobOperator):
         if keys:
             event.add_partitions(keys)
 
+    def table_after_failure(self, run: TaskRun) -> str:
+        nothing = "Nothing was written: readers see the table as it was before."
+        return state_of_request(run.table, run.request_id, how="Failed", otherwise=nothing)
+
     def log_state_after_kill(self, run: TaskRun) -> None:
         nothing = "Killed before the write began: the table is unchanged."
         self.log.warning("%s", state_of_request(run.table, run.request_id, how="Killed", otherwise=nothing))

@@ -3,7 +3,7 @@
 Routes only read, and every route checks permissions.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,6 +25,7 @@ from airflow_hudi_provider.pages.registered_tables import registered_tables
 from airflow_hudi_provider.pages.run_views import run_view
 from airflow_hudi_provider.pages.table_users import TableUsers, last_failure, users_of_tables
 from airflow_hudi_provider.pages.views import VIEWS
+from airflow_hudi_provider.tables.registry import RegisteredTable
 from hudi_table_services.errors import HudiTableServiceError, StorageError, TableNotFoundError
 
 STATIC = Path(__file__).parent / "static"
@@ -125,12 +126,21 @@ def _without_hidden_run(written: dict[str, Any], may_see_tasks: Callable[[str], 
     return {**written, "by": None} if by and not may_see_tasks(by["dag_id"]) else written
 
 
-def run(dag_id: str, run_id: str, task_id: str = "", map_index: int | None = None) -> dict[str, Any]:
-    """Return the results of the Hudi tasks of a run."""
+def run(
+    user: User, dag_id: str, run_id: str, task_id: str = "", map_index: int | None = None
+) -> dict[str, Any]:
+    """Return the results of the Hudi tasks of a run, with the ids of their tables if the user may see the tables."""
     found = run_view(dag_id, run_id, task_id, map_index)
     if found is None:
         raise HTTPException(404, "There is no such run.")
-    return found
+    visible = {each.table_id for each in registered_tables() if may_see(user, each)}
+    return {**found, "tasks": [{**each, "table_id": _table_id_of(each, visible)} for each in found["tasks"]]}
+
+
+def _table_id_of(task: dict[str, Any], visible: Container[str]) -> str | None:
+    path = task.get("base_path") or (task.get("failure") or {}).get("table") or ""
+    table_id = RegisteredTable.of("", path, None, None).table_id if path else ""
+    return table_id if table_id in visible else None
 
 
 async def _with_headers(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:

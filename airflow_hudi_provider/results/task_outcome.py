@@ -72,7 +72,7 @@ def task_error(error: HudiTableServiceError | JobError) -> HudiTaskError | HudiT
     """Return the task's exception for an error of a job. Airflow retries the task only if the error is retryable."""
     message = f"{error.kind}: {error.message} {error.hint}".strip()
     raised = HudiTaskError(message) if error.retryable else HudiTaskRefusedError(message)
-    raised.kind, raised.hint = error.kind, error.hint
+    raised.kind, raised.reason, raised.hint = error.kind, error.message, error.hint
     return raised
 
 

@@ -119,6 +119,18 @@ def prepare_environment(
     return SparkEnvironment(binary=str(beside / "bin" / "spark-submit"), variables={**wanted, **home})
 
 
+def sees_local_files(deploy_mode: str, variables: Mapping[str, str], conf: Mapping[str, object]) -> bool:
+    """Return whether Spark reads paths without scheme from the worker's file system, and not from HDFS, for example.
+
+    Args:
+        deploy_mode: ``client`` or ``cluster``.
+        variables: environment variables that the user gives to spark-submit.
+        conf: the user's Spark properties.
+    """
+    is_configured = not {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}.isdisjoint((*os.environ, *variables))
+    return deploy_mode != "cluster" and not is_configured and "spark.hadoop.fs.defaultFS" not in conf
+
+
 def _has_java(variables: Mapping[str, str]) -> bool:
     """Return whether spark-submit can find Java: by Spark's own settings, else JAVA_HOME, else ``PATH``."""
     home = variables.get("SPARK_HOME")

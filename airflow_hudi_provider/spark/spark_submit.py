@@ -7,6 +7,8 @@ task is killed.
 import time
 from typing import TYPE_CHECKING, Any
 
+from airflow.providers.common.compat.sdk import Connection
+
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.links import push_spark_ui
 from airflow_hudi_provider.results.log import SparkLogSorter
@@ -16,6 +18,7 @@ from airflow_hudi_provider.spark.environment import (
     refuse_missing_kubernetes_provider,
     refuse_other_programs,
     refuse_standalone_cluster_mode,
+    sees_local_files,
     spark_master,
 )
 from airflow_hudi_provider.spark.processes import end_processes
@@ -52,13 +55,12 @@ class SparkSubmit:
         Raises:
             HudiTaskRefusedError: the job cannot be submitted with these arguments.
         """
-        task, location = self._task, self._run.location
+        task = self._task
         airflow_internals.require_names(task, airflow_internals.OPERATOR_NAMES)
-        conn_id = task.spark_conn_id or location.spark_conn_id or _DEFAULT_SPARK_CONN_ID
-        connection = find_connection(conn_id, "spark_conn_id")
+        conn_id, connection = self._connection()
         airflow_internals.use_connection(task, conn_id)
         master = spark_master(connection)
-        mode = airflow_internals.deploy_mode(task) or connection.extra_dejson.get("deploy-mode") or "client"
+        mode = self._deploy_mode(connection)
         refuse_other_programs(connection.extra_dejson.get("spark-binary"), conn_id)
         refuse_standalone_cluster_mode(master, mode)
         refuse_missing_kubernetes_provider(master)
@@ -66,6 +68,20 @@ class SparkSubmit:
         self._switch_durable_off_on_yarn(master)
         self._prepare_environment(master, connection.extra_dejson.get("spark-binary"))
         return self._documents_folder() if self.is_on_cluster else ""
+
+    def sees_local_files(self) -> bool:
+        """Return whether Spark reads paths without scheme from the worker's file system. See `environment`."""
+        _, connection = self._connection()
+        variables = {key: str(value) for key, value in (self._task.env_vars or {}).items()}
+        return sees_local_files(self._deploy_mode(connection), variables, self._task.conf or {})
+
+    def _connection(self) -> tuple[str, Connection]:
+        conn_id = self._task.spark_conn_id or self._run.location.spark_conn_id or _DEFAULT_SPARK_CONN_ID
+        return conn_id, find_connection(conn_id, "spark_conn_id")
+
+    def _deploy_mode(self, connection: Connection) -> str:
+        mode = airflow_internals.deploy_mode(self._task) or connection.extra_dejson.get("deploy-mode")
+        return mode or "client"
 
     def _prepare_environment(self, master: str, binary_of_connection: str | None) -> None:
         task = self._task

@@ -61,6 +61,11 @@ class Submission:
         """Whether the driver runs on a cluster; False until the submission is prepared."""
         return self._spark.is_on_cluster
 
+    @property
+    def sees_local_files(self) -> bool:
+        """Whether Spark reads paths without scheme from the worker's file system. Raises HudiTaskRefusedError."""
+        return self._spark.sees_local_files()
+
     @cached_property
     def _owner(self) -> str:
         return owner_of(self.run.context, self._request(""))

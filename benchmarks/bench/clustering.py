@@ -70,7 +70,7 @@ def _with_hudi(spark: SparkSession, table: Path, clustering: Clustering) -> None
 
 def _with_engine(spark: SparkSession, table: Path, clustering: Clustering) -> None:
     from hudi_table_services.contract.clustering import ClusteringRequest, ScheduleClusteringRequest
-    from hudi_table_services.jobs.clustering.execute import run_clustering
+    from hudi_table_services.jobs.clustering.run import run_clustering
     from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 
     fields: dict[str, Any] = {

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _UNEXPECTED_EXIT_CODE = 70
+_HADOOP_FOLDERS = {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}
 
 
 def main(script: Script[JobRequest], arguments: Sequence[str] | None = None) -> int:
@@ -98,8 +99,13 @@ def _run(request: JobRequest, script: Script[JobRequest]) -> JobResult:
     script.check(request)  # report an invalid option before Spark starts
     script.check_before_run(request)
     # In cluster mode, spark-submit reports a program as failed if the program never creates a session.
-    if not script.uses_spark(request) and "PYSPARK_GATEWAY_PORT" not in os.environ:
+    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if not script.uses_spark(request) and not is_submitted:
         return script.run(None, request)
+    # Paths without scheme may be on HDFS if Hadoop is configured.
+    early = script.start_without_spark(request, sees_local_files=not _HADOOP_FOLDERS & os.environ.keys())
+    if early is not None and not is_submitted:
+        return early
     began = time.monotonic()
     spark = spark_session(f"{request.work} {request.table_name or request.base_path}")
     started_s = _driver_age_s(spark) or time.monotonic() - began

@@ -198,6 +198,7 @@ def test_we_complete_the_pending_clean_of_hudi(aged: Aged, tmp_path: Path, oracl
     assert_all_read(judge, base_path, model, oracle)
 
 
+@pytest.mark.thorough
 def test_hudi_restores_the_table_to_its_savepoint_after_our_clean(hudi, fragmented, engine: Engine) -> None:
     judge, base_path = hudi(V9.release), fragmented(V9.table_version)
     rows = some_rows([0, 1, *range(40, 45)], 3)
@@ -214,6 +215,7 @@ def test_hudi_restores_the_table_to_its_savepoint_after_our_clean(hudi, fragment
     assert_all_read(judge, base_path, saved, V9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("oracle", ONLY_OLDEST_SAMPLED)
 def test_hudi_restores_the_table_to_our_savepoint_after_our_clean(
     hudi, fragmented, engine: Engine, oracle: Oracle

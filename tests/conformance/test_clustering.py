@@ -144,6 +144,7 @@ def _let_hudi_write_and_maintain(judge: HudiJudge, base_path: Path, model: Model
     return model
 
 
+@pytest.mark.thorough
 def test_each_side_executes_plans_of_the_other_side_on_a_table_without_partitions(
     hudi, engine: Engine, tmp_path: Path
 ) -> None:

@@ -116,6 +116,7 @@ def test_hudi_inserts_rows_but_refuses_updates_while_we_execute_a_plan(
     assert_all_read(judge, base_path, merged(STORED, news), oracle)
 
 
+@pytest.mark.thorough
 @usually_oldest
 def test_a_failed_write_after_a_clustering_blocks_hudi_until_its_cleaning_policy_is_lazy(
     hudi, fragmented, engine: Engine, oracle: Oracle

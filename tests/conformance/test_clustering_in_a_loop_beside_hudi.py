@@ -42,6 +42,7 @@ expires.
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("oracle", ONLY_NEWEST_SAMPLED)
 def test_no_rows_are_lost_or_duplicated_if_hudi_writes_during_our_table_services(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle

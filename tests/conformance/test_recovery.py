@@ -74,6 +74,7 @@ def test_hudi_writes_after_we_rolled_back_its_commit_and_our_clustering(
     assert_both_can_write(judge, base_path, oracle, engine, STORED)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("oracle", ONLY_OLDEST_SAMPLED)
 def test_hudi_writes_after_we_restored_the_table_to_a_savepoint_of_hudi(
     hudi, fragmented, engine: Engine, oracle: Oracle

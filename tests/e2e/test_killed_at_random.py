@@ -275,6 +275,7 @@ def undo(table: Case, where: str) -> None:
         tried("upsert, driver killed, rolled back")
 
 
+@pytest.mark.thorough
 def test_another_session_completes_the_job_of_a_killed_driver(
     spark: SparkSession, case: Made, tmp_path: Path, seed: int
 ) -> None:

@@ -91,6 +91,7 @@ def test_dry_run_reports_the_plan_and_writes_nothing(
     assert files_below(base_path) == before
 
 
+@pytest.mark.thorough
 def test_a_request_document_can_have_a_csv_source_with_a_query(
     folder: Path, variables: dict[str, str]
 ) -> None:

@@ -18,7 +18,7 @@ from hudi_table_services.contract.result import Outcome
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.jobs.cleaning.clean import clean
-from hudi_table_services.jobs.clustering.execute import run_clustering
+from hudi_table_services.jobs.clustering.run import run_clustering
 from hudi_table_services.jobs.health.table_health import table_health
 from hudi_table_services.jobs.recovery.restore import restore
 from hudi_table_services.jobs.recovery.rollback import rollback

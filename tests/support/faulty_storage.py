@@ -86,6 +86,9 @@ class FaultyStorage:
     def delete_empty_folders(self, folder: str) -> None:
         self._change(self.inner.delete_empty_folders, folder)
 
+    def has_folder(self, folder: str) -> bool:
+        return self._look(self.inner.has_folder, folder)
+
     def make_folder(self, folder: str) -> None:
         self._change(self.inner.make_folder, folder)
 

@@ -4,10 +4,12 @@ import hashlib
 import logging
 import uuid
 from collections.abc import Collection
+from itertools import accumulate
 from types import TracebackType
 
 from hudi_table_services.errors import StorageError
 from hudi_table_services.storage.clock import Clock
+from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage
 
 _LOG = logging.getLogger(__name__)
@@ -21,21 +23,26 @@ class StagingArea:
         parent: folder below the base path that contains the staging folders of all jobs.
         owner: id of the request, or empty if the folder belongs to no request. Folders of earlier attempts of the
             same request are removed immediately.
-        is_first_write: whether the table did not exist when the job started.
+        leaves_no_folder: whether to remove also the folders above the staging folder that the job creates: for a dry
+            run, and for the first write, which may be refused.
     """
 
     def __init__(
-        self, storage: Storage, parent: str, clock: Clock, *, owner: str = "", is_first_write: bool = False
+        self, storage: Storage, parent: str, clock: Clock, *, owner: str = "", leaves_no_folder: bool = False
     ) -> None:
         self._storage = storage
         self._clock = clock
         self._parent = parent.strip("/")
-        self._is_first_write = is_first_write
+        self._leaves_no_folder = leaves_no_folder
+        self._earlier_folders: tuple[str, ...] = ()
         self._own_prefix = _prefix(self._parent, owner) if owner else ""
         self.folder = f"{self._own_prefix or f'{self._parent}/'}{uuid.uuid4().hex}"
 
     def __enter__(self) -> "StagingArea":
         self.remove_abandoned()
+        if self._leaves_no_folder:
+            parents = accumulate(self._parent.split("/"), join_path)
+            self._earlier_folders = tuple(each for each in ("", *parents) if self._storage.has_folder(each))
         return self
 
     def __exit__(
@@ -46,10 +53,12 @@ class StagingArea:
     ) -> None:
         try:
             self._storage.delete_folder(self.folder)
-            if self._is_first_write:
-                # If the first write is refused, no folder of the new table stays. Other writers may use folders that
-                # are not empty.
+            if self._leaves_no_folder:
+                # Other writers may use folders that are not empty.
                 self._storage.delete_empty_folders(self._parent)
+                self._storage.delete_empty_folders("")
+                for folder in self._earlier_folders:
+                    self._storage.make_folder(folder)
         except StorageError as failure:
             _LOG.warning("Staged rows in %s were not removed: %s", self.folder, failure)
 

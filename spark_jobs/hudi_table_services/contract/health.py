@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hudi_table_services.contract.metadata_table_health import MetadataTableHealth
+from hudi_table_services.contract.metadata_table import MetadataTableHealth
 from hudi_table_services.contract.report import Report, Section
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.errors import InvalidRequestError

@@ -72,6 +72,7 @@ class RowCounts:
         superseded: number of rows that were replaced by another row of the batch with the same key.
         older_than_stored: number of rows that were not written, because the stored row has a larger ordering value.
         unmatched_deletes: number of deletes whose record key is not in the table.
+        unchanged: number of rows that were not written, because the stored row has the same values.
         dropped_existing: number of inserts that were dropped, because their record key is already in the table.
     """
 
@@ -83,6 +84,7 @@ class RowCounts:
     older_than_stored: int = 0
     unmatched_deletes: int = 0
     dropped_existing: int = 0
+    unchanged: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

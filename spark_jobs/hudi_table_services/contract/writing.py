@@ -75,6 +75,9 @@ class UpsertRequest(JobRequest):
             ordering field.
         timestamps_without_zone: value of `TimestampsWithoutZone`. If empty, the values become UTC in tables of version
             6, with a warning, and stay as they are in later versions.
+        skip_unchanged: leave out updates that would store the values that are already stored; for the operation
+            ``upsert`` only.
+        check_source: whether to check the source before Spark starts.
         dry_run: plan, report and write nothing.
 
     Raises:
@@ -89,6 +92,8 @@ class UpsertRequest(JobRequest):
     partition_by: tuple[str, ...] = ()
     ordering_field: str = ""
     timestamps_without_zone: str = ""
+    skip_unchanged: bool = False
+    check_source: bool = True
     dry_run: bool = False
 
     def __post_init__(self) -> None:

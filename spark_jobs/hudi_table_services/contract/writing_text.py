@@ -37,7 +37,8 @@ def _counts(result: JobResult) -> str:
     rows = result.rows
     counts = f"{rows.inserted} inserted, {rows.updated} updated, {rows.deleted} deleted"
     lost = f", {rows.older_than_stored} older than the stored version" if rows.older_than_stored else ""
-    return counts + lost
+    same = f", {rows.unchanged} unchanged" if rows.unchanged else ""
+    return counts + same + lost
 
 
 def _plan_lines(result: JobResult) -> list[str]:

@@ -36,7 +36,7 @@ def rows_of(file: pq.ParquetFile, data_schema: pa.Schema) -> Iterator[pa.Table]:
 
 def columns_of(file: pq.ParquetFile, target: pa.Schema, batch_rows: int = _BATCH_ROWS) -> Iterator[pa.Table]:
     """Yield the rows in file order, converted to the columns of `target`, at most `batch_rows` at a time."""
-    present = _column_names(file)
+    present = column_names(file)
     columns = [name for name in target.names if name in present]
     if file.metadata.num_rows <= batch_rows:
         yield conform(file.read(columns, use_threads=False), target)
@@ -53,7 +53,7 @@ def _batch_rows(file: pq.ParquetFile) -> int:
     return max(_MIN_BATCH_ROWS, min(_BATCH_ROWS, _BATCH_BYTES // row_bytes))
 
 
-def _column_names(file: pq.ParquetFile) -> set[str]:
+def column_names(file: pq.ParquetFile) -> set[str]:
     """Names of the top-level columns, from the Parquet schema.
 
     A conversion to an Arrow schema would also copy the footer's key-value pairs, including a bloom filter of half a

@@ -17,7 +17,8 @@ from hudi_table_services.model.write_stat import FILE_SIZES_KEY, WriteOperation
 from hudi_table_services.options.keys import clustering as clustering_keys
 from hudi_table_services.options.keys import writing as keys
 from hudi_table_services.options.keys.base_files import BLOOM_MAX_ENTRIES
-from hudi_table_services.options.keys.key_generation import PARTITION_PATH, RECORD_KEY
+from hudi_table_services.options.keys.key_generation import RECORD_KEY
+from hudi_table_services.options.keys.time_partitions import partition_options
 from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.options.metadata_settings import metadata_table_settings
 from hudi_table_services.options.option import AnyOption, OptionGroup
@@ -102,6 +103,11 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
         hoodie_options=named,
         warnings=warnings,
     )
+    if request.skip_unchanged and resolved.operation is not WriteOperation.UPSERT:
+        raise InvalidRequestError(
+            f"Operation {resolved.operation.value.lower()} does not look for unchanged rows.",
+            hint="Remove skip_unchanged (--skip-unchanged), or use the operation upsert.",
+        )
     refuse_contradictions(resolved, reader)
     return resolved.with_warnings(inapplicable_options(resolved, reader))
 
@@ -110,7 +116,7 @@ def _fields(request: UpsertRequest) -> dict[AnyOption, object]:
     return {
         keys.TABLE_NAME: request.table_name,
         RECORD_KEY: ",".join(request.record_key),
-        PARTITION_PATH: ",".join(request.partition_by),
+        **partition_options(request.partition_by, len(request.record_key)),
         keys.ORDERING_FIELDS: request.ordering_field,
         # The default value of `operation` is left out, so that it does not contradict an operation in the options.
         keys.OPERATION: "" if request.operation == keys.OPERATION.default else request.operation,

@@ -140,6 +140,18 @@ def _schedule(request: ScheduleClusteringRequest, storage: "Storage | None") -> 
     return schedule_clustering(request, storage=storage)
 
 
+def _start_execution(request: ExecuteClusteringRequest, _: bool) -> JobResult | None:
+    from hudi_table_services.jobs.clustering.execute import start_execution
+
+    return start_execution(request)
+
+
+def _start_clustering(request: ClusteringRequest, _: bool) -> JobResult | None:
+    from hudi_table_services.jobs.clustering.run import start_clustering
+
+    return start_clustering(request)
+
+
 def _execute(
     spark: "SparkSession", request: ExecuteClusteringRequest, storage: "Storage | None"
 ) -> JobResult:
@@ -149,7 +161,7 @@ def _execute(
 
 
 def _run(spark: "SparkSession", request: ClusteringRequest, storage: "Storage | None") -> JobResult:
-    from hudi_table_services.jobs.clustering.execute import run_clustering
+    from hudi_table_services.jobs.clustering.run import run_clustering
 
     return run_clustering(spark, request, storage=storage)
 
@@ -177,6 +189,7 @@ EXECUTE_CLUSTERING = SparkScript(
     examples=_EXECUTE_EXAMPLES,
     add_flags=_add_execute_flags,
     check_options=resolve_clustering_options,
+    before_spark=_start_execution,
     job=_execute,
 )
 
@@ -187,6 +200,7 @@ RUN_CLUSTERING = SparkScript(
     examples=_RUN_EXAMPLES,
     add_flags=_add_run_flags,
     check_options=_check_plan,
+    before_spark=_start_clustering,
     job=_run,
     metric="clustering",
 )

@@ -40,6 +40,7 @@ class Script(Generic[RequestT_co]):
         build_request: builds the request from the given flags. None means that each flag is a field of the request.
         check_run: refuses a request that lacks fields. Such a request is valid only as an argument of the engine's
             Python functions, which accept further arguments.
+        before_spark: does the part of the job that needs no Spark; see `start_without_spark`.
         metric: name of the job in metrics and lineage; empty means the file name without ``.py``.
     """
 
@@ -55,6 +56,7 @@ class Script(Generic[RequestT_co]):
     check_options: Callable[[RequestT_co], object]
     build_request: Callable[[dict[str, Any]], RequestT_co] | None = None
     check_run: Callable[[RequestT_co], None] | None = None
+    before_spark: "Callable[[RequestT_co, bool], JobResult | None] | None" = None
     metric: str = ""
 
     @property
@@ -94,6 +96,23 @@ class Script(Generic[RequestT_co]):
         """Refuse a request that is complete only with further arguments of the engine's Python functions."""
         if self.check_run is not None:
             self.check_run(self._own(request))
+
+    def start_without_spark(self, request: JobRequest, *, sees_local_files: bool = True) -> JobResult | None:
+        """Do the part of a job that needs no Spark, in about a second, so that no Spark starts in vain.
+
+        Args:
+            sees_local_files: whether Spark reads paths without scheme from the file system of this process.
+
+        Returns:
+            The result if the job has nothing left to do. None means that `run` must follow.
+
+        Raises:
+            HudiTableServiceError: the job would fail with the same error.
+            ModuleNotFoundError: this process lacks a package of the engine.
+        """
+        if self.before_spark is None:
+            return None
+        return self.before_spark(self._own(request), sees_local_files)
 
     def run(
         self, spark: "SparkSession | None", request: JobRequest, *, storage: "Storage | None" = None

@@ -96,6 +96,17 @@ def _add_row_flags(group: argparse._ArgumentGroup) -> None:
         help="how to store timestamps without time zone: utc, session (Spark's session time zone) or refuse; "
         "default: utc in tables of version 6, and without time zone in later versions",
     )
+    add(
+        "--skip-unchanged",
+        action="store_true",
+        help="upsert: do not write rows that equal the stored row; without any change, there is no commit",
+    )
+    add(
+        "--no-source-check",
+        dest="check_source",
+        action="store_false",
+        help="do not check the source before Spark starts, for example because only Spark can read the source",
+    )
     add("--dry-run", action="store_true", help="plan, report and write nothing")
 
 
@@ -117,6 +128,13 @@ def _require_rows(request: UpsertRequest) -> None:
         )
 
 
+def _check_write(request: UpsertRequest, sees_local_files: bool) -> None:
+    from hudi_table_services.jobs.writing.preflight import check_write
+
+    for note in check_write(request, source_is_local=sees_local_files):
+        _LOG.info("%s", note)
+
+
 def _upsert(spark: "SparkSession", request: UpsertRequest, storage: "Storage | None") -> JobResult:
     from hudi_table_services.jobs.writing.upsert import upsert
 
@@ -133,6 +151,7 @@ UPSERT = SparkScript(
     build_request=_request,
     check_options=_check_options,
     check_run=_require_rows,
+    before_spark=_check_write,
     job=_upsert,
     metric="write",
 )

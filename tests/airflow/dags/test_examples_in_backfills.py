@@ -146,6 +146,7 @@ def test_a_run_without_an_interval_is_refused_with_a_hint(dags: dict[str, Any], 
             task.execute(context(data_interval_start=moment, data_interval_end=moment))
 
 
+@pytest.mark.thorough
 def test_a_run_loads_its_day_with_the_values_of_the_trigger_form(
     airflow_db: None,
     run_dag: Callable[..., Any],

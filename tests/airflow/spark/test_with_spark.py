@@ -92,6 +92,7 @@ def loaded(
     return run, base_path
 
 
+@pytest.mark.thorough
 def test_a_mapped_load_of_bad_rows_fails_and_the_load_of_good_rows_writes(loaded: tuple[Any, Path]) -> None:
     run, base_path = loaded
     assert run.state == "failed"

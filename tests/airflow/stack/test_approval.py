@@ -103,6 +103,7 @@ def names_of_files(table: Path) -> set[str]:
     return {str(path.relative_to(table)) for path in files_below(table)}
 
 
+@pytest.mark.thorough
 def test_a_rejected_preview_changes_nothing(
     api: AirflowApi, table: Path, waiting_runs: tuple[str, str]
 ) -> None:

@@ -79,6 +79,7 @@ def days_in(table: Path) -> list[str]:
     return days
 
 
+@pytest.mark.thorough
 def test_all_runs_of_a_cancelled_backfill_end(api: AirflowApi, cancelled: list[str]) -> None:
     wait_until(lambda: "running" not in task_states(api), LONG, lambda: f"{task_states(api)}")
     assert not {"running", "queued"} & set(run_states(api))

@@ -150,6 +150,7 @@ def test_the_task_log_contains_the_progress_of_the_job(api: AirflowApi) -> None:
     assert "Write 1 file group of on_spark" in logs(api, "on_spark")
 
 
+@pytest.mark.thorough
 def test_deferred_tasks_occupy_no_pool_slot(
     stack: AirflowStack, api: AirflowApi, folder: Path, runs: Path
 ) -> None:
@@ -203,6 +204,7 @@ def test_a_timeout_of_a_dag_run_ends_the_spark_run(api: AirflowApi, folder: Path
     wait_until(lambda: turns(folder, "skipped") == [], LONG, lambda: "its turn was not released")
 
 
+@pytest.mark.thorough
 def test_a_timeout_of_a_task_ends_the_spark_run(api: AirflowApi, folder: Path, runs: Path) -> None:
     wait_for_state(api, "late", "failed")
     seen = supervised(runs, "late").observe()

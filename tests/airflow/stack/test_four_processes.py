@@ -112,6 +112,7 @@ def test_a_backfill_can_run_backwards(api: AirflowApi, folder: Path) -> None:
     assert [day for _, day in in_order] == ["2013-01-02", "2013-01-01"]
 
 
+@pytest.mark.thorough
 def test_marking_a_task_failed_ends_spark_and_the_cleared_task_writes_its_rows(
     api: AirflowApi, folder: Path
 ) -> None:

@@ -5,6 +5,7 @@
 
 from pathlib import Path
 
+import pytest
 from airflow_stack.api import AirflowApi, wait_until
 from airflow_stack.stack import AirflowStack
 
@@ -33,6 +34,7 @@ def start(api: AirflowApi, dag_id: str) -> str:
     return str(api.post(f"/api/v2/dags/{dag_id}/dagRuns", {"logical_date": None})["dag_run_id"])
 
 
+@pytest.mark.thorough
 def test_many_sensors_wait_in_one_triggerer_and_occupy_no_pool_slot(
     stack: AirflowStack, folder: Path, waiting_tables: int
 ) -> None:

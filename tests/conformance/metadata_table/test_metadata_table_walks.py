@@ -24,6 +24,7 @@ def test_all_readers_agree_after_random_actions_of_hudi_and_the_engine(
     take_a_walk(Walk(engine, hudi(oracle.release), tmp_path / "t", oracle, seed=seed))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("oracle", cases(ORACLES, [V9]))
 def test_the_record_index_finds_every_key_after_random_actions(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle

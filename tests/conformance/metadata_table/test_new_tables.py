@@ -116,6 +116,7 @@ def test_hudi_and_we_write_in_turns_to_a_table_that_our_first_write_created(
         assert_rows(judge, base_path, model, oracle)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("oracle", cases(EDGES, [V6_OLD]))
 def test_hudi_uses_an_empty_record_index_of_our_first_write(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle

@@ -261,6 +261,7 @@ def selected_keys(judge: HudiJudge, base_path: Path, condition: str) -> set[str]
     return {row[KEY] for row in rows}
 
 
+@pytest.mark.thorough
 def test_rule_09_hudi_finds_all_rows_of_our_columns_with_nan(hudi, engine: Engine, tmp_path: Path) -> None:
     """Spark orders NaN after all numbers. Only a filter that compares with NaN itself misses rows."""
     judge, base_path = hudi("1.2.0"), tmp_path / "t"

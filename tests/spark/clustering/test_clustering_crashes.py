@@ -119,6 +119,7 @@ def test_a_stopped_cancellation_is_completed_by_a_second_one(
         check_ends_well(table, rows, 4)
 
 
+@pytest.mark.thorough
 def test_a_stopped_write_that_releases_groups_of_a_plan_is_completed_by_the_same_request(
     small_files: Callable[[str], TableUnderTest], tmp_path: Path
 ) -> None:

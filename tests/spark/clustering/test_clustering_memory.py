@@ -112,6 +112,7 @@ def measured(
         return [fresh.submit(peak_mib, str(root), inputs[:size], rewrite).result() for size in sizes]
 
 
+@pytest.mark.thorough
 def test_the_memory_of_an_exchange_does_not_grow_with_the_group(tmp_path: Path) -> None:
     double, eightfold = measured(tmp_path, 2, 8, rewrite=exchange)
     assert eightfold - double < TASK_MEMORY_MIB, (double, eightfold)

@@ -84,6 +84,7 @@ def test_the_record_index_locates_every_row(table: TableUnderTest, spark: SparkS
         assert (definition.name, definition.options) == (RECORD_INDEX, {"isPartitioned": "false"})
 
 
+@pytest.mark.thorough
 def test_by_default_the_index_has_ten_file_groups_and_stays_readable(
     table: TableUnderTest, spark: SparkSession
 ) -> None:

@@ -127,6 +127,7 @@ def test_every_action_updates_the_indexes(spark: SparkSession, tmp_path: Path, v
     assert compactions
 
 
+@pytest.mark.thorough
 def test_builds_and_drops_keep_the_definitions(spark: SparkSession, tmp_path: Path) -> None:
     table = IndexedTable(spark, tmp_path, 9)
     table.create()

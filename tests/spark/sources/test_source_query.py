@@ -22,7 +22,7 @@ def source(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
 
 def query(spark: SparkSession, source: str, sql: str) -> list[tuple[str, ...]]:
     spec = SourceSpec(path=source, format="csv", options={"header": "true"}, sql=sql)
-    return [tuple(row) for row in read_source(spark, spec).collect()]
+    return [tuple(row) for row in read_source(spark, spec, {}).collect()]
 
 
 @pytest.mark.parametrize(

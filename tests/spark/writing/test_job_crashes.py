@@ -103,6 +103,7 @@ def failing_to_write_data(base_path: Path, number: int) -> LocalStorage:
     return Failing(str(base_path))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("number", "error", "message"),
     [

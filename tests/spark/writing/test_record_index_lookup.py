@@ -82,6 +82,7 @@ def random_rows(seed: int) -> list[Row]:
     return [(key_of(n), rng.randrange(4), rng.choice(PARTITIONS), rng.random()) for n in numbers]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("moves", cases(["true", "false"], ["true"]))
 def test_random_batches_lead_to_the_rows_of_global_simple(
     table: TableUnderTest, tmp_path: Path, moves: str

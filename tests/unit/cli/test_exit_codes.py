@@ -48,7 +48,13 @@ def end_with(
         raise error
 
     monkeypatch.setattr(cli, "spark_session", raising)
-    flags = ["--base-path=/t", "--source-path=/s", "--request-id=r", f"--result-path={result_path}"]
+    flags = [
+        "--base-path=/t",
+        "--source-path=/s",
+        "--no-source-check",
+        "--request-id=r",
+        f"--result-path={result_path}",
+    ]
     exit_code = cli.main(UPSERT, flags)
     return exit_code, read_result(result_path.read_text(encoding="utf-8"))
 

@@ -19,9 +19,11 @@ def storage(tmp_path: Path) -> Storage:
     return LocalStorage(str(tmp_path / "table"))
 
 
-def area(storage: Storage, owner: str = "", *, days: float = 0, is_first_write: bool = False) -> StagingArea:
+def area(
+    storage: Storage, owner: str = "", *, days: float = 0, leaves_no_folder: bool = False
+) -> StagingArea:
     clock = FixedClock(SystemClock().now() + timedelta(days=days))
-    return StagingArea(storage, PARENT, clock, owner=owner, is_first_write=is_first_write)
+    return StagingArea(storage, PARENT, clock, owner=owner, leaves_no_folder=leaves_no_folder)
 
 
 def abandon(storage: Storage, owner: str) -> str:
@@ -32,16 +34,26 @@ def abandon(storage: Storage, owner: str) -> str:
 
 
 def test_a_refused_first_write_leaves_no_files(storage: Storage, tmp_path: Path) -> None:
-    with area(storage, "me", is_first_write=True) as staging:
+    with area(storage, "me", leaves_no_folder=True) as staging:
         storage.create(f"{staging.folder}/rows.arrow", b"1")
-    assert list((tmp_path / "table").rglob("*")) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("earlier", ["", ".hoodie", ".hoodie/.aux", PARENT])
+def test_a_refused_write_keeps_empty_folders_that_existed_before(storage: Storage, earlier: str) -> None:
+    storage.make_folder(earlier)
+    with area(storage, "me", leaves_no_folder=True) as staging:
+        storage.create(f"{staging.folder}/rows.arrow", b"1")
+    base = Path(storage.base_path)
+    found = {"", *(str(each.relative_to(base)) for each in base.rglob("*"))}
+    assert found == {earlier[:end] for end in (0, 7, 12, len(PARENT)) if end <= len(earlier)}
 
 
 @pytest.mark.parametrize(
     "name", ["hoodie.properties", "hoodie.properties.backup", "20260101000000000.commit"]
 )
 def test_the_files_of_a_table_that_another_writer_created_are_kept(storage: Storage, name: str) -> None:
-    with area(storage, is_first_write=True) as staging:
+    with area(storage, leaves_no_folder=True) as staging:
         storage.create(f"{staging.folder}/rows.arrow", b"1")
         storage.create(f".hoodie/{name}", b"1")
     assert [stored.path for stored in storage.list_files()] == [f".hoodie/{name}"]

@@ -30,8 +30,11 @@ SERVICES_OF_VERSION_1 = {"writing", "savepoints", *FIELDS.values()}
 LATER_FIELDS = {"health": ("metadata_table_state", "small_file_limit_source")}
 """Service → fields of its report that documents of version 1 lack."""
 
-LATER_REQUEST_FIELDS = {"timestamps_without_zone"}
+LATER_REQUEST_FIELDS = {"timestamps_without_zone", "skip_unchanged", "check_source"}
 """Fields that requests of version 1 lack."""
+
+LATER_ROW_COUNTS = {"unchanged"}
+"""Counts of rows that results of version 1 lack."""
 
 
 def task_log(result: JobResult) -> str:
@@ -56,6 +59,7 @@ def test_a_stored_result_is_read_without_loss(path: Path) -> None:
     for name in FIELDS:
         assert reports[name] == (written["report"] if result.service == FIELDS[name] else None)
     assert stored.pop("contract_version") == 1
+    assert not any(written["rows"].pop(name) for name in LATER_ROW_COUNTS)
     assert stored == {name: written[name] for name in stored}
 
 
@@ -75,7 +79,7 @@ def test_a_stored_request_is_read_by_its_script(path: Path) -> None:
     )
     written = json.loads(own.read(path.read_text(encoding="utf-8")).to_json())
     assert (stored.pop("contract_version"), written.pop("contract_version")) == (1, 2)
-    assert not any(written.pop(name, "") for name in LATER_REQUEST_FIELDS)
+    assert {written.pop(name) for name in LATER_REQUEST_FIELDS & written.keys()} <= {"", False, True}
     assert written == stored
 
 

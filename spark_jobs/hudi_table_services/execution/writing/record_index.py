@@ -59,6 +59,7 @@ class RoutedBatch:
         batches: batches of changes, which have a file id, and batches of inserts, whose file id is None.
         superseded_count: number of rows that another row of the batch with the same key replaced.
         matched_count: number of base rows whose key is in the batch.
+        unchanged_count: number of updates that were left out, because the stored row has the same values.
         files_searched: number of base files whose keys were read.
         files_pruned: number of base files that were not searched, because an index of the metadata table or their
             footers exclude all keys of the batch.
@@ -70,6 +71,7 @@ class RoutedBatch:
     unmatched_delete_count: int = 0
     dropped_existing_count: int = 0
     older_count: int = 0
+    unchanged_count: int = 0
     files_searched: int = 0
     files_pruned: int = 0
 

@@ -1,19 +1,33 @@
 """Read the source of a request as a Spark frame."""
 
+import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hudi_table_services.contract.writing import SourceSpec
-from hudi_table_services.errors import ExecutionFailedError, InvalidRequestError
+from hudi_table_services.errors import ExecutionFailedError, HudiTableServiceError, InvalidRequestError
+from hudi_table_services.execution.writing.nanoseconds import (
+    nanosecond_columns,
+    read_with_nanoseconds,
+    refuses_nanoseconds,
+)
 from hudi_table_services.model.schema import TIMESTAMP, ArrayType, DataType, MapType, StructType
+from hudi_table_services.storage.source_files import first_source_file
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_LOG = logging.getLogger(__name__)
+
 SOURCE_VIEW = "source"
 
 
-def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
+def read_source(spark: "SparkSession", source: SourceSpec, storage_options: Mapping[str, str]) -> "DataFrame":
     """Return a frame of the rows to write. Spark evaluates the frame when the rows are staged.
+
+    Args:
+        storage_options: settings of an object store, with which this process reads the footer of a source file if its
+            timestamps count nanoseconds.
 
     Raises:
         InvalidRequestError: the source is missing, does not have the format that the request names, or does not fit the
@@ -22,14 +36,21 @@ def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
     """
     where = source.path or source.format
     try:
-        reader = spark.read.format(source.format).options(**dict(source.options))
-        frame = reader.load(source.path) if source.path else reader.load()
+        spark, frame = _load(spark, source, storage_options)
         if source.sql is None:
             return frame
         frame.createOrReplaceTempView(SOURCE_VIEW)
         # Inside brackets Spark's grammar accepts only a query, so Spark refuses statements that change data.
         return spark.sql(f"(\n{source.sql.strip().rstrip(';')}\n)")
     except Exception as error:
+        if refuses_nanoseconds(error):
+            raise InvalidRequestError(
+                f"The source {where!r} has timestamps in nanoseconds, which Spark does not read.",
+                hint="Write the files with timestamps in microseconds, in pandas with "
+                'to_parquet(path, coerce_timestamps="us", allow_truncated_timestamps=True).',
+            ) from error
+        if isinstance(error, HudiTableServiceError):
+            raise
         if not _is_user_error(error):
             raise ExecutionFailedError(
                 f"Reading the source {where!r} (format {source.format}) failed: {_first_line(error).rstrip('.')}.",
@@ -39,6 +60,26 @@ def read_source(spark: "SparkSession", source: SourceSpec) -> "DataFrame":
             f"The source {where!r} (format {source.format}) cannot be read: {_first_line(error).rstrip('.')}.",
             hint="Check path, format, reader options and SQL. The SQL must be a single query on the view `source`.",
         ) from error
+
+
+def _load(
+    spark: "SparkSession", source: SourceSpec, storage_options: Mapping[str, str]
+) -> "tuple[SparkSession, DataFrame]":
+    """The rows of the source without its query, and the session of the frame."""
+    reader = spark.read.format(source.format).options(**dict(source.options))
+    try:
+        return spark, reader.load(source.path) if source.path else reader.load()
+    except Exception as error:
+        if not refuses_nanoseconds(error):
+            raise
+        try:
+            columns = nanosecond_columns(first_source_file(source.path, storage_options))
+        except (HudiTableServiceError, OSError):
+            columns = {}  # this process cannot read the source
+        if not columns:
+            raise
+        _LOG.info("Converting timestamps in nanoseconds to microseconds: %s", ", ".join(columns))
+        return read_with_nanoseconds(spark, source, columns)
 
 
 def in_session_zone(frame: "DataFrame", columns: StructType) -> "DataFrame":

@@ -171,7 +171,8 @@ def _check_type(options: TimestampKeyGenOptions, field: Field, *, is_instant: bo
         fits = is_instant or (field.type in (TIMESTAMP, TIMESTAMP_NTZ) and unit_us == 1)
     if not fits:
         raise InvalidRequestError(
-            f"Partition column {field.name!r} of type {field.type} cannot be read as {options.timestamp_type.value}.",
+            f"Partition column {field.name!r} is {field.type} in the table, and values of this type cannot be read as "
+            f"{options.timestamp_type.value}.",
             hint="A string column needs DATE_STRING with input formats, an int or long column needs an epoch type or "
             "SCALAR, a date column needs SCALAR with unit DAYS, and a timestamp column needs EPOCHMICROSECONDS, or "
             "SCALAR with unit MICROSECONDS.",

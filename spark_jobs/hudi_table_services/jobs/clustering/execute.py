@@ -7,7 +7,7 @@ plan, the job returns that commit. If an earlier attempt died during a plan, the
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from hudi_table_services.commits.commit_point import facts_to_collect
 from hudi_table_services.commits.measured_lock import measured_lock
@@ -38,7 +38,6 @@ from hudi_table_services.jobs.clustering.cancel import finish_cancellations
 from hudi_table_services.jobs.clustering.executed import DroppedPlan, ExecutedPlan, FailedPlan, facts_of
 from hudi_table_services.jobs.clustering.group_files import committed_files, group_tasks
 from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
-from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 from hudi_table_services.jobs.writing.file_settings import bloom_settings, parquet_format
 from hudi_table_services.model.clustering import SettledSlice
 from hudi_table_services.model.file_group import FileGroupId
@@ -52,7 +51,6 @@ from hudi_table_services.model.write_stat import (
     WriteOperation,
 )
 from hudi_table_services.options.clustering import resolve_clustering_options
-from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
 from hudi_table_services.planning.clustering.outdated_plans import (
     file_groups_of,
     partitions_of,
@@ -96,36 +94,29 @@ def execute_clustering(
             first retryable failure or, without such a failure, the class of the first failure. The message names all
             failures, and the `evidence` of the error is the report on every plan.
     """
-    options = resolve_clustering_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
-    return _ExecuteJob(spark, request, options, storage, clock or SystemClock()).run(request.instants)
+    return execute_plans(spark, request, request.instants, storage, clock)
 
 
-def run_clustering(
-    spark: "SparkSession",
-    request: ClusteringRequest,
-    *,
-    storage: Storage | None = None,
-    clock: Clock | None = None,
-) -> JobResult:
-    """Schedule a clustering and execute it. If the request has already scheduled plans, execute those plans instead.
+def start_execution(request: ExecuteClusteringRequest) -> JobResult | None:
+    """Return the result of `execute_clustering` if there is no plan to execute; else None. Needs no Spark.
 
     Raises:
-        HudiTableServiceError: see `schedule_clustering` and `execute_clustering`.
+        HudiTableServiceError: the table cannot be read or written.
     """
-    storage = storage or open_storage(request.base_path, request.storage_options)
-    scheduled = schedule_clustering(request, storage=storage, clock=clock)
-    plans = scheduled.report_as(ClusteringReport)
-    if request.preview or plans is None or not plans.instants:
-        return scheduled
-    options = resolve_clustering_options(request)
-    job = _ExecuteJob(spark, request, options, storage, clock or SystemClock())
-    executed = job.run(plans.instants)
-    report = executed.report_as(ClusteringReport)
-    if report is None:
-        return executed
-    counted = replace(report, skipped=plans.skipped, commits=plans.commits, commit_count=plans.commit_count)
-    return replace(executed, report=counted)
+    storage = open_storage(request.base_path, request.storage_options)
+    return _ExecuteJob(None, request, storage, SystemClock()).result_of_nothing(request.instants)
+
+
+def execute_plans(
+    spark: "SparkSession",
+    request: ExecuteClusteringRequest | ClusteringRequest,
+    instants: Sequence[str],
+    storage: Storage,
+    clock: Clock | None,
+) -> JobResult:
+    """Execute these plans. Raises as `execute_clustering` does."""
+    return _ExecuteJob(spark, request, storage, clock or SystemClock()).run(instants)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,15 +134,14 @@ class _Work:
 class _ExecuteJob:
     def __init__(
         self,
-        spark: "SparkSession",
+        spark: "SparkSession | None",
         request: ExecuteClusteringRequest | ClusteringRequest,
-        options: ClusteringJobOptions,
         storage: Storage,
         clock: Clock,
     ) -> None:
         self._spark = spark
         self._request = request
-        self._options = options
+        self._options = options = resolve_clustering_options(request)
         self._storage = storage
         self._clock = clock
         self._watch = Stopwatch()
@@ -165,7 +155,16 @@ class _ExecuteJob:
             metadata=options.metadata,
         )
 
-    def run(self, instants: Sequence[str]) -> JobResult:
+    def result_of_nothing(self, instants: Sequence[str]) -> JobResult | None:
+        """Return the result if there is no plan to execute; else None. Needs no session."""
+        chosen, missing = self._choose(instants)
+        if chosen:
+            return None
+        self._remove_leftovers()
+        return self._report.nothing_executed(missing, [])
+
+    def _choose(self, instants: Sequence[str]) -> tuple[list[Clustering], list[str]]:
+        """The plans to execute, and a sentence about each named plan that is missing."""
         request_id, expires = self._request.request_id, self._options.expires_after_minutes
         finish_cancellations(self._table, self._lock(), request_id, expires)
         lookup = ClusteringLookup.load(self._table.timeline_store)
@@ -177,6 +176,10 @@ class _ExecuteJob:
         # Execute each plan once, even if the request names both a plan and the older plan that it replaces.
         once = {each.instant.requested_time: each for each in named}
         chosen = list(once.values()) if instants else list(lookup.history.pending)
+        return chosen, list(missing.values())
+
+    def run(self, instants: Sequence[str]) -> JobResult:
+        chosen, missing = self._choose(instants)
         ended: list[ExecutedPlan | DroppedPlan] = []
         failed: list[FailedPlan] = []
         for number, clustering in enumerate(chosen, start=1):
@@ -193,8 +196,8 @@ class _ExecuteJob:
             raise _one_error(failed, executed, dropped, self._report.partly_failed(failed, executed, dropped))
         self._remove_leftovers()
         if not executed:
-            return self._report.nothing_executed(list(missing.values()), dropped)
-        return self._report.executed(executed, list(missing.values()), dropped)
+            return self._report.nothing_executed(missing, dropped)
+        return self._report.executed(executed, missing, dropped)
 
     def _remove_leftovers(self) -> None:
         """Delete the leftovers of attempts that completed their plans and then died."""
@@ -255,7 +258,7 @@ class _ExecuteJob:
                 wanted = facts_to_collect(self._table, self._schema_json(work), staging.folder)
                 job = self._rewrite_job(work, attempt, staging.folder, wanted)
                 what = f"clustering {attempt.instant_time} of {self._table.config.table_name}"
-                outcomes = rewrite_groups(self._spark, job, work.tasks, what)
+                outcomes = rewrite_groups(cast("SparkSession", self._spark), job, work.tasks, what)
             with self._watch.phase("commit"):
                 instant, dropped_groups = attempt.complete(
                     work.snapshot,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from hudi_table_services.contract.metadata_table_health import MetadataTableHealth
+from hudi_table_services.contract.metadata_table import MetadataTableHealth
 from hudi_table_services.errors import (
     CorruptTableError,
     HudiTableServiceError,

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InvalidDataError
+from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.spark_tasks import default_parallelism
 from hudi_table_services.execution.writing.file_samples import sample_base_files
 from hudi_table_services.execution.writing.record_index import IndexLookup, RecordIndex, RoutedBatch
 from hudi_table_services.execution.writing.source import in_session_zone
 from hudi_table_services.execution.writing.stage_input import StagedInput, StagingSpec, stage_input
 from hudi_table_services.execution.writing.task_assignment import workload_of
+from hudi_table_services.execution.writing.unchanged_rows import without_unchanged
 from hudi_table_services.jobs.writing.searched_files import SearchedFiles
 from hudi_table_services.jobs.writing.write_settings import WriteSettings, index_lookup
 from hudi_table_services.model.file_group import FileGroupId
@@ -101,6 +103,21 @@ def place_rows(
             counted(routed.superseded_count, "superseded row"),
         )
     return PlacedBatch(staged=staged, routed=routed, snapshot=snapshot)
+
+
+def without_unchanged_rows(
+    spark: "SparkSession", storage: Storage, folder: str, settings: WriteSettings, placed: PlacedBatch
+) -> PlacedBatch:
+    """Leave out the updates that would store the values that are already stored.
+
+    Args:
+        folder: staging folder.
+    """
+    schema = arrow_schema(settings.writer_schema, with_meta_fields=False)
+    slices = {each.file_group_id: each for each in placed.snapshot.all_slices}
+    routed = without_unchanged(spark, storage, folder, schema, placed.routed, slices)
+    _LOG.info("Left out %s that the batch does not change", counted(routed.unchanged_count, "row"))
+    return replace(placed, routed=routed)
 
 
 def lookup_for(spark: "SparkSession", options: WriteOptions, settings: WriteSettings) -> IndexLookup:

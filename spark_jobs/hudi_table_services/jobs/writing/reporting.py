@@ -202,6 +202,7 @@ def _rows(placed: PlacedBatch, written: Sequence[WrittenFileGroup], inserted: in
         older_than_stored=routed.older_count + sum(w.older_incoming_count for w in written),
         unmatched_deletes=routed.unmatched_delete_count,
         dropped_existing=routed.dropped_existing_count,
+        unchanged=routed.unchanged_count,
     )
 
 

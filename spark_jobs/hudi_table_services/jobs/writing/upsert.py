@@ -24,7 +24,6 @@ from hudi_table_services.errors import (
     TableExistsError,
 )
 from hudi_table_services.execution.arrow_schema import schema_from_spark_json
-from hudi_table_services.execution.writing.file_samples import any_record_key
 from hudi_table_services.execution.writing.record_index import RecordIndex
 from hudi_table_services.execution.writing.source import read_source
 from hudi_table_services.execution.writing.stage_input import StagedInput
@@ -36,6 +35,7 @@ from hudi_table_services.jobs.writing.batch_placement import (
     plan_batch,
     refuse_duplicates,
     stage_batch,
+    without_unchanged_rows,
 )
 from hudi_table_services.jobs.writing.batch_writing import (
     collected_facts,
@@ -46,18 +46,19 @@ from hudi_table_services.jobs.writing.batch_writing import (
 from hudi_table_services.jobs.writing.duplicate_check import DuplicateCheck, duplicate_check_for
 from hudi_table_services.jobs.writing.new_table import new_table_config
 from hudi_table_services.jobs.writing.own_commit import own_archived_commit, own_commit
+from hudi_table_services.jobs.writing.partition_advice import partition_warnings
 from hudi_table_services.jobs.writing.pending_clusterings import preview_release, release_file_groups
 from hudi_table_services.jobs.writing.reporting import Report
 from hudi_table_services.jobs.writing.searched_files import searched_files
-from hudi_table_services.jobs.writing.write_settings import WriteSettings, derive_settings
+from hudi_table_services.jobs.writing.source_advice import explain_text_columns, text_column_warnings
+from hudi_table_services.jobs.writing.write_opening import open_write
+from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.file_sizing import FileSizingPlan
 from hudi_table_services.model.instant import Action
-from hudi_table_services.model.key_generator import KeyGeneratorConfig
 from hudi_table_services.model.schema import StructType
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
-from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import OVERWRITE, REQUEST_ID_KEY, SCHEMA_KEY, WriteOperation
 from hudi_table_services.options.writing import resolve_options
@@ -66,11 +67,6 @@ from hudi_table_services.planning.file_sizing.write_profile import (
     commit_metadata,
     replaced_file_ids,
     workload_profile,
-)
-from hudi_table_services.planning.table.key_generator import (
-    TABLE_VERSION_OPTION,
-    depends_on_existing_key,
-    key_generator_config,
 )
 from hudi_table_services.planning.table.table_changes import partition_matches, refuse_changed_schema
 from hudi_table_services.storage.clock import Clock, SystemClock
@@ -112,8 +108,6 @@ def upsert(
     """
     options = resolve_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
-    if source is None and request.source is not None:
-        source = read_source(spark, request.source)
     return _UpsertJob(spark, request, options, storage, clock or SystemClock()).run(source)
 
 
@@ -154,7 +148,10 @@ class _UpsertJob:
             if config is not None:
                 table = self._access(config)
                 if (done := self._finish_own_commit(table)) is not None:
-                    return done
+                    return done  # the source of a completed write may no longer exist
+            if source is None and self._request.source is not None:
+                options = self._request.storage_options
+                source = read_source(self._spark, self._request.source, options)
             settings = self._settings(config, source)
             self._report.warn(*settings.warnings)
         if config is None:
@@ -206,7 +203,7 @@ class _UpsertJob:
             self._options.staging_path,
             self._clock,
             owner=owner,
-            is_first_write=not table.exists,
+            leaves_no_folder=self._request.dry_run or not table.exists,
         )
 
     def _access(self, config: TableConfig, *, exists: bool = True) -> TableAccess:
@@ -251,25 +248,26 @@ class _UpsertJob:
             clear_pending_writes(table, self._lock(), self._request.request_id, policy)
 
     def _settings(self, config: TableConfig | None, source: "DataFrame | None") -> WriteSettings:
-        schema_json = self._schema_json = load_snapshot(self._storage, ()).schema_json if config else None
-        batch_schema = schema_from_spark_json(source.schema.jsonValue()) if source is not None else _NO_ROWS
-        return derive_settings(self._options, config, schema_json, self._key_generator(config), batch_schema)
-
-    def _key_generator(self, config: TableConfig | None) -> KeyGeneratorConfig:
-        options = {**self._options.hoodie_options}
-        existing_key: str | None = None
-        if config is None:
-            options.setdefault(TABLE_VERSION_OPTION, str(int(self._options.table_version or TableVersion.V6)))
-        elif depends_on_existing_key(config, options):
-            snapshot = load_snapshot(self._storage, metadata_enable=self._options.metadata.enable)
-            existing_key = any_record_key(self._storage, snapshot)
-        return key_generator_config(config, options, existing_key=existing_key)
+        batch = schema_from_spark_json(source.schema.jsonValue()) if source is not None else _NO_ROWS
+        given = self._request.source
+        try:
+            settings, self._schema_json = open_write(self._storage, self._options, config, batch, given)
+        except InvalidRequestError as refusal:
+            if config is None or source is None:
+                raise
+            raise explain_text_columns(refusal, source, given, self._storage) from refusal
+        if config is None and source is not None:
+            self._report.warn(*text_column_warnings(source, given, batch))
+        return settings
 
     def _stage(
         self, source: "DataFrame", folder: str, table: TableAccess, settings: WriteSettings
     ) -> StagedInput:
         with self._watch.phase("stage rows"):
-            return stage_batch(source, self._storage, folder, settings, is_first_write=not table.exists)
+            staged = stage_batch(source, self._storage, folder, settings, is_first_write=not table.exists)
+        if not table.exists:
+            self._report.warn(*partition_warnings(settings, staged))
+        return staged
 
     def _place(
         self, staged: StagedInput, folder: str, table: TableAccess, settings: WriteSettings
@@ -284,6 +282,8 @@ class _UpsertJob:
             files = searched_files(self._spark, table, staged, snapshot, self._options, lookup)
             self._report.warn(*files.warnings)
             placed = place_rows(index, staged, snapshot, files)
+            if self._request.skip_unchanged:
+                placed = without_unchanged_rows(self._spark, self._storage, folder, settings, placed)
         refuse_duplicates(placed, self._options)
         changed = placed.changed_file_groups(self._options.operation)
         if self._release(table, snapshot, changed):

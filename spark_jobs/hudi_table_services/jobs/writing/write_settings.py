@@ -1,9 +1,8 @@
 """Derive the settings of a write from request, options and table, before any row is read."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hudi_table_services.contract.writing import TimestampsWithoutZone
+from hudi_table_services.contract.writing import SourceSpec, TimestampsWithoutZone
 from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
 from hudi_table_services.execution.base_file_writer import BloomSettings
 from hudi_table_services.execution.parquet_format import ParquetFormat
@@ -24,6 +23,7 @@ from hudi_table_services.planning.table.schema_evolution import (
     ZONE_OPTION,
     evolve_schema,
 )
+from hudi_table_services.planning.table.source_columns import require_columns
 from hudi_table_services.planning.table.zoneless_timestamps import ZonedColumns, with_time_zones
 
 _LOOKUP_OPERATIONS = (WriteOperation.UPSERT, WriteOperation.DELETE)
@@ -40,6 +40,7 @@ class WriteSettings:
         combine_fields: columns that decide which row of the batch wins for a key. If empty, the key's last row wins.
         merge_fields: columns that are compared with stored rows. If empty, the incoming row wins.
         zoned: columns of the batch, after timestamps without time zone became timestamps.
+        widened: a sentence for each column of the table that gets another type.
         uses_session_zone: whether these values are times in Spark's session time zone; otherwise they are in UTC.
     """
 
@@ -54,17 +55,19 @@ class WriteSettings:
     bloom: BloomSettings
     zoned: ZonedColumns
     uses_session_zone: bool
+    widened: tuple[str, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A sentence about columns whose time zone the request did not choose."""
+        """A sentence about each change that the request did not choose: types of columns, and time zones."""
         paths, verb = self.zoned.paths, "stored"
         if self.operation is WriteOperation.DELETE:
             keys = _key_columns(self.key_generator)
             paths, verb = tuple(path for path in paths if path.split(".")[0] in keys), "read"
         if not paths or self.zoned.is_chosen:
-            return ()
+            return self.widened
         return (
+            *self.widened,
             f"Timestamps without time zone are {verb} as times in UTC: {', '.join(paths)}. To choose, set "
             "timestamps_without_zone (--timestamps-without-zone) to utc, session or refuse.",
         )
@@ -81,8 +84,12 @@ def derive_settings(
     table_schema_json: str | None,
     key_generator: KeyGeneratorConfig,
     batch_schema: StructType,
+    source: SourceSpec | None = None,
 ) -> WriteSettings:
     """Derive the settings, after checking that options, table and columns of the batch agree.
+
+    Args:
+        source: source of the batch, for advice in errors; None if the caller passed a DataFrame.
 
     Raises:
         InvalidRequestError: options, table and batch contradict each other; the message names the column or key.
@@ -92,11 +99,11 @@ def derive_settings(
     table = from_avro_json(table_schema_json) if table_schema_json else None
     zoned = with_time_zones(batch, table, _version(options, config), options.timestamps_without_zone)
     batch = zoned.schema
-    ordering_fields, merge_mode = _merge_settings(options, config)
+    ordering_fields, merge_mode = merge_settings(options, config)
     deletes = options.operation is WriteOperation.DELETE
     _refuse_nested_ordering(ordering_fields)
     if options.operation is not WriteOperation.DELETE_PARTITION:
-        _require_columns(batch, key_generator, () if deletes else ordering_fields)
+        require_columns(batch.names, key_generator, () if deletes else ordering_fields, source)
     if deletes and table is not None:
         _refuse_keys_without_zone(batch, table, key_generator)
     writer_schema = _writer_schema(options, config, table, batch)
@@ -117,6 +124,7 @@ def derive_settings(
         parquet=parquet_format(options.base_files),
         bloom=bloom_settings(options.base_files),
         zoned=zoned,
+        widened=_widened(table, writer_schema),
         uses_session_zone=options.timestamps_without_zone is TimestampsWithoutZone.SESSION,
     )
 
@@ -135,6 +143,16 @@ def _writer_schema(
     return evolve_schema(table, batch, table_version=_version(options, config), fill_missing_with_null=fill)
 
 
+def _widened(table: StructType | None, writer_schema: StructType) -> tuple[str, ...]:
+    stored = table.fields if table is not None else ()
+    pairs = ((field, writer_schema.find(field.name)) for field in stored)
+    return tuple(
+        f"Column {old.name!r} changes from {old.type} to {new.type}, because of the type in the rows."
+        for old, new in pairs
+        if new is not None and new.type != old.type and isinstance(old.type, PrimitiveType)
+    )
+
+
 def _version(options: WriteOptions, config: TableConfig | None) -> TableVersion:
     return options.table_version or TableVersion.V6 if config is None else config.table_version
 
@@ -144,7 +162,7 @@ def _columns_in(table: StructType, batch: StructType) -> StructType:
     return StructType(tuple(f for f in table.fields if f.name in batch.names))
 
 
-def _merge_settings(
+def merge_settings(
     options: WriteOptions, config: TableConfig | None
 ) -> tuple[tuple[str, ...], RecordMergeMode]:
     """Ordering fields and merge mode: those of the table, or else of the request, or else those that Hudi infers."""
@@ -206,23 +224,6 @@ def _refuse_keys_without_zone(
                 "keys is not known.",
                 hint=f"Set {ZONE_OPTION} utc or {ZONE_OPTION} session.",
             )
-
-
-def _require_columns(
-    batch: StructType, key_generator: KeyGeneratorConfig, ordering_fields: tuple[str, ...]
-) -> None:
-    wanted: Mapping[str, tuple[str, ...]] = {
-        "record key": key_generator.record_key_fields,
-        "partition": tuple(f.name for f in key_generator.partition_fields),
-        "ordering": ordering_fields,
-    }
-    for role, fields in wanted.items():
-        for name in fields:
-            if name.split(".")[0] not in batch.names:
-                raise InvalidRequestError(
-                    f"The source has no column {name!r}, which is the {role} field.",
-                    hint=f"Its columns are: {', '.join(batch.names)}.",
-                )
 
 
 def index_lookup(options: WriteOptions, settings: WriteSettings, parallelism: int) -> IndexLookup:

@@ -268,11 +268,29 @@ def _encodes_single_key_name(
     return (existing_key or "").startswith(f"{record_key[0]}:")
 
 
+def partition_columns_of_times(
+    table: TableConfig | None, hoodie_options: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return the partition columns whose paths are formatted times. Raises as `key_generator_config` does."""
+    record_key = _record_key_fields(table, hoodie_options)
+    partition_text = _partition_text(table, hoodie_options)
+    kind = _type(table, hoodie_options, record_key, partition_text)
+    fields = _partition_fields(kind, partition_text)
+    return tuple(field.name for field in fields if field.type is PartitionFieldType.TIMESTAMP)
+
+
 def _timestamp_options(table: TableConfig | None, options: Mapping[str, str]) -> TimestampKeyGenOptions:
     type_text = _time_option(table, options, "timestamp.type")
     output_format = _time_option(table, options, "output.dateformat")
+    if not type_text:
+        raise InvalidRequestError(
+            f"The partition path is a formatted time, but neither the table nor the request has a value for "
+            f"{_TIME_PREFIXES[0]}timestamp.type.",
+            hint="Set it to the meaning of the column's values: "
+            f"{', '.join(kind.value for kind in TimestampType)}.",
+        )
     try:
-        timestamp_type = TimestampType((type_text or "").strip().upper())
+        timestamp_type = TimestampType(type_text.strip().upper())
     except ValueError:
         raise InvalidRequestError(
             f"{_TIME_PREFIXES[0]}timestamp.type is {type_text!r}, which is not a known type.",

@@ -76,6 +76,9 @@ class FolderStorage:
         """As in `Storage`; if this storage has no file at all, its own folder is deleted as well."""
         self.inner.delete_empty_folders(self._full(folder))
 
+    def has_folder(self, folder: str) -> bool:
+        return self.inner.has_folder(self._full(folder))
+
     def make_folder(self, folder: str) -> None:
         self.inner.make_folder(self._full(folder))
 

@@ -152,7 +152,7 @@ class LocalStorage:
 
     def delete_empty_folders(self, folder: str) -> None:
         with translate_errors("delete empty folder", folder):
-            while folder:
+            while True:
                 try:
                     os.rmdir(self._full(folder))
                 except FileNotFoundError:
@@ -162,6 +162,12 @@ class LocalStorage:
                         return
                     raise
                 folder = folder.rpartition("/")[0]
+                if not folder:
+                    return
+
+    def has_folder(self, folder: str) -> bool:
+        with translate_errors("check", folder):
+            return os.path.isdir(self._full(folder))
 
     def make_folder(self, folder: str) -> None:
         with translate_errors("make folder", folder):

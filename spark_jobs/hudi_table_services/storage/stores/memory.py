@@ -144,6 +144,10 @@ class MemoryStorage:
     def delete_empty_folders(self, folder: str) -> None:
         checked_path(folder)
 
+    def has_folder(self, folder: str) -> bool:
+        checked_path(folder)
+        return False
+
     def make_folder(self, folder: str) -> None:
         checked_path(folder)
 

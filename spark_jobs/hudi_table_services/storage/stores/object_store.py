@@ -178,6 +178,10 @@ class ObjectStoreStorage:
     def delete_empty_folders(self, folder: str) -> None:
         checked_path(folder)
 
+    def has_folder(self, folder: str) -> bool:
+        checked_path(folder)
+        return False
+
     def make_folder(self, folder: str) -> None:
         checked_path(folder)
 

@@ -97,7 +97,13 @@ class Storage(Protocol):
         """Delete a folder with all its files and sub-folders; a missing folder is ignored."""
 
     def delete_empty_folders(self, folder: str) -> None:
-        """Delete the folder if it is empty, then each empty parent below the base path. Never delete a file."""
+        """Delete the folder if it is empty, then each empty parent below the base path. Never delete a file.
+
+        Only with the folder ``""``, delete the base path itself if it is empty.
+        """
+
+    def has_folder(self, folder: str) -> bool:
+        """Whether a folder exists, even if it is empty. Object stores have no folders, so there it is always False."""
 
     def make_folder(self, folder: str) -> None:
         """Create an empty folder, if the storage has folders."""

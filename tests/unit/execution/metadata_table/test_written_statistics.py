@@ -149,6 +149,7 @@ def expected_bounds(values: list[Any]) -> tuple[Any, Any]:
     return min(numbers, key=order), max(numbers, key=order)
 
 
+@pytest.mark.thorough
 @settings(max_examples=by_depth(12, 40))
 @given(row_groups())
 def test_the_statistics_are_those_of_the_rows_of_the_file(tables: list[pa.Table]) -> None:

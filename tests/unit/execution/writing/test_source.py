@@ -26,7 +26,7 @@ def test_the_message_contains_javas_error_text_instead_of_the_py4j_call() -> Non
         "An error occurred while calling o29.load.\n: org.x.SparkException: [SOME] a.csv is odd\n at"
     )
     with pytest.raises(ExecutionFailedError, match=r"failed: org.x.SparkException: \[SOME\] a.csv is odd\."):
-        read_source(FailingSpark(error), SourceSpec(path="/landing"))  # type: ignore[arg-type]
+        read_source(FailingSpark(error), SourceSpec(path="/landing"), {})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -42,5 +42,5 @@ def test_user_errors_are_not_retryable_and_other_failures_are_retryable(
     error: Exception, expected: type[HudiTableServiceError]
 ) -> None:
     with pytest.raises(expected, match="/landing"):
-        read_source(FailingSpark(error), SourceSpec(path="/landing"))  # type: ignore[arg-type]
+        read_source(FailingSpark(error), SourceSpec(path="/landing"), {})  # type: ignore[arg-type]
     assert expected.retryable is (expected is ExecutionFailedError)

@@ -17,7 +17,7 @@ from hudi_table_services.contract.health import (
     PendingInstant,
 )
 from hudi_table_services.contract.health_text import health_lines
-from hudi_table_services.contract.metadata_table_health import MetadataTableHealth
+from hudi_table_services.contract.metadata_table import MetadataTableHealth
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome
 from hudi_table_services.errors import InvalidRequestError, UnhealthyTableError
 from hudi_table_services.hudi_format.table_service_plans import encode_clean_plan, encode_requested_replace

@@ -45,7 +45,7 @@ METADATA_CASES: Cases = {
             ),
             found(
                 "error",
-                "timestamp.type is None",
+                "has a value for hoodie.keygen.timebased.timestamp.type",
                 "hoodie.keygen.timebased.timestamp.type",
                 table=table(TIMES),
             ),

@@ -1,0 +1,198 @@
+"""Read the columns of a source without Spark: from the footer of a Parquet file, or the first line of a CSV file.
+
+The functions return only columns that Spark reads in the same way. Where Spark's result depends on settings or on rows
+that the functions do not read, they return None.
+"""
+
+import csv
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hudi_table_services.contract.writing import SourceSpec
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.schema import (
+    META_COLUMNS,
+    STRING,
+    ArrayType,
+    DataType,
+    DecimalType,
+    Field,
+    MapType,
+    PrimitiveType,
+    StructType,
+)
+from hudi_table_services.storage.source_files import SourceFile
+
+_READ_BYTES = 1 << 20
+_FILTERS = {"pathglobfilter", "modifiedbefore", "modifiedafter", "recursivefilelookup", "basepath"}
+"""Options, in lower case, that change which files or partition columns Spark reads."""
+_CSV_OPTIONS = {"header", "sep", "delimiter", "quote", "inferschema", "nullvalue", "emptyvalue", "mode"}
+_CSV_OPTIONS |= {
+    "dateformat",
+    "timestampformat",
+    "timestampntzformat",
+    "preferdate",
+    "samplingratio",
+    "locale",
+}
+"""Options of CSV files, in lower case, whose effect on the columns is known here."""
+_PRIMITIVES: dict[str, str] = {
+    "bool": "boolean",
+    "int8": "int",
+    "int16": "int",
+    "int32": "int",
+    "int64": "long",
+    "uint8": "int",
+    "uint16": "int",
+    "uint32": "long",
+    "float": "float",
+    "double": "double",
+    "string": "string",
+    "large_string": "string",
+    "binary": "bytes",
+    "large_binary": "bytes",
+    "date32[day]": "date",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceColumns:
+    """Columns of a source.
+
+    Attributes:
+        names: names of all columns, with the spelling of the source.
+        types: the columns with their types, as Spark reads them; None if only the names are known.
+    """
+
+    names: tuple[str, ...]
+    types: StructType | None
+
+
+def chooses_files(source: SourceSpec) -> bool:
+    """Whether reader options choose among the files of the source, so that its first file may not be read."""
+    return not _FILTERS.isdisjoint(name.lower() for name in source.options)
+
+
+def read_source_columns(source: SourceSpec, file: SourceFile) -> SourceColumns | None:
+    """Return the columns that Spark will find, or None if they are not known without Spark.
+
+    Args:
+        file: a file of the source.
+
+    Raises:
+        InvalidRequestError: the file does not have the format of the source.
+        StorageError: the file cannot be read.
+    """
+    options = {name.lower(): value for name, value in source.options.items()}
+    found: SourceColumns | None = None
+    match source.format.lower():
+        case "parquet" if options.get("mergeschema", "false").lower() != "true":
+            found = _parquet_columns(file)
+        case "csv" if options.keys() <= _CSV_OPTIONS:
+            found = _csv_columns(options, file)
+        case "json":
+            _check_json(options, file)
+    if found is None or not file.partition_columns:
+        return found
+    return SourceColumns((*found.names, *file.partition_columns), types=None)
+
+
+def _parquet_columns(file: SourceFile) -> SourceColumns:
+    try:
+        with file.storage.open_reader(file.stored.path) as stream, pq.ParquetFile(stream) as opened:
+            schema = opened.schema_arrow
+    except pa.ArrowInvalid as error:
+        raise InvalidRequestError(
+            f"The source file {file.uri} is not a Parquet file: {str(error).rstrip('.')}.",
+            hint="Set --source-format to the format of the file, such as csv or json.",
+        ) from error
+    kept = [field for field in schema if field.name not in META_COLUMNS]
+    fields = [(field.name, _spark_type(field.type)) for field in kept]
+    # Spark treats every column of a file as nullable.
+    typed = tuple(Field(name, found, nullable=True) for name, found in fields if found is not None)
+    types = StructType(typed) if len(typed) == len(fields) else None
+    return SourceColumns(tuple(field.name for field in kept), types)
+
+
+def _spark_type(found: pa.DataType) -> DataType | None:
+    """Type of a Parquet column in Spark, as `schema_from_spark_json` names it; None if it is not known here."""
+    if (name := _PRIMITIVES.get(str(found))) is not None:
+        return PrimitiveType(name)
+    if pa.types.is_dictionary(found):
+        return _spark_type(found.value_type)
+    if pa.types.is_decimal128(found):
+        return DecimalType(found.precision, found.scale)
+    if pa.types.is_timestamp(found) and found.unit in ("ms", "us"):
+        return PrimitiveType("timestamp" if found.tz else "timestamp_ntz")
+    if pa.types.is_list(found) or pa.types.is_large_list(found):
+        element = _spark_type(found.value_type)
+        return None if element is None else ArrayType(element, contains_null=True)
+    if pa.types.is_map(found) and _spark_type(found.key_type) == STRING:
+        value = _spark_type(found.item_type)
+        return None if value is None else MapType(value, value_contains_null=True)
+    if pa.types.is_struct(found):
+        members = tuple((member.name, _spark_type(member.type)) for member in found)
+        if any(member is None for _, member in members):
+            return None
+        return StructType(
+            tuple(Field(name, kind, nullable=True) for name, kind in members if kind is not None)
+        )
+    return None
+
+
+def _csv_columns(options: Mapping[str, str], file: SourceFile) -> SourceColumns | None:
+    separator, quote = options.get("sep", options.get("delimiter", ",")), options.get("quote", '"')
+    if len(separator) != 1 or len(quote) != 1:
+        return None
+    line = _first_line(file)
+    if line is None or line.startswith("\ufeff") or quote * 2 in line:
+        return None
+    names = tuple(next(csv.reader([line], delimiter=separator, quotechar=quote), []))
+    if options.get("header", "false").lower() != "true":
+        names = tuple(f"_c{position}" for position in range(len(names)))
+    if not names or not all(names) or len({name.lower() for name in names}) < len(names):
+        return None  # Spark renames empty and repeated names
+    if options.get("inferschema", "false").lower() == "true":
+        return SourceColumns(names, types=None)
+    # Without inferred types, every column of a CSV file is text.
+    return SourceColumns(names, StructType(tuple(Field(name, STRING, nullable=True) for name in names)))
+
+
+def _check_json(options: Mapping[str, str], file: SourceFile) -> None:
+    """Refuse a file whose first line is no JSON document. Other lines may have columns that the first line lacks."""
+    if options.get("multiline", "false").lower() == "true":
+        return
+    line = _first_line(file)
+    try:
+        json.loads(line or "{}")
+    except ValueError as error:
+        raise InvalidRequestError(
+            f"The first line of the source file {file.uri} is not a JSON document: {str(error).rstrip('.')}.",
+            hint="Spark reads one JSON document from each line. If a document extends over several lines, set the "
+            "source option multiLine=true.",
+        ) from error
+
+
+def _first_line(file: SourceFile) -> str | None:
+    """The first line that is not empty; None if it is too long, compressed by an unknown codec, or not UTF-8."""
+    name = file.stored.path.lower()
+    try:
+        with file.storage.open_reader(file.stored.path) as stream:
+            if name.endswith((".gz", ".gzip")):
+                with gzip.open(stream) as unpacked:
+                    start = unpacked.read(_READ_BYTES)
+            elif name.endswith((".bz2", ".lz4", ".zst", ".snappy", ".deflate")):
+                return None
+            else:
+                start = stream.read(_READ_BYTES)
+        if len(start) == _READ_BYTES:
+            start = start.rpartition(b"\n")[0]  # the rest may be part of a line, or of a character
+        text = start.decode()
+    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError):
+        return None
+    return next((line for line in text.splitlines() if line.strip()), None)

@@ -1,0 +1,66 @@
+"""Count the texts in columns of a source that are not numbers, dates or times, although most values are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+READ_ROWS = 10_000
+"""Rows of a source that `count_unread_texts` reads at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadTexts:
+    """Texts of one column that cannot be read as values of another type.
+
+    Attributes:
+        type_name: the other type, such as ``double``.
+        value_count: number of values that were read; nulls do not count.
+        unread_count: number of these values that do not have the type.
+        example: one of these values; None if all values have the type.
+    """
+
+    column: str
+    type_name: str
+    value_count: int
+    unread_count: int
+    example: str | None
+
+    @property
+    def sentence(self) -> str:
+        """Describe the column in a sentence, such as "price was read as text: 1 of 4 values is no double: 'n/a'."."""
+        if not self.unread_count:
+            return f"{self.column} was read as text, although all {self.value_count} values are {self.type_name}."
+        verb = "is" if self.unread_count == 1 else "are"
+        return (
+            f"{self.column} was read as text: {self.unread_count} of {self.value_count} values {verb} no "
+            f"{self.type_name}: {self.example!r}."
+        )
+
+
+def count_unread_texts(frame: "DataFrame", columns: Mapping[str, str]) -> tuple[UnreadTexts, ...]:
+    """Count the texts that Spark cannot cast, among the first `READ_ROWS` rows, in one Spark job.
+
+    Args:
+        columns: maps the name of each column to count to the name of a type in Spark SQL.
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - the usual name of this module
+
+    if not columns:
+        return ()
+    parts = []
+    for position, (name, type_name) in enumerate(columns.items()):
+        quoted = f"`{name.replace('`', '``')}`"
+        is_unread = f"{quoted} IS NOT NULL AND try_cast({quoted} AS {type_name}) IS NULL"
+        parts += [
+            F.expr(f"count({quoted})").alias(f"values{position}"),
+            F.expr(f"count_if({is_unread})").alias(f"unread{position}"),
+            F.expr(f"min(CASE WHEN {is_unread} THEN {quoted} END)").alias(f"example{position}"),
+        ]
+    row = frame.limit(READ_ROWS).agg(*parts).collect()[0]
+    return tuple(
+        UnreadTexts(name, type_name, row[f"values{n}"], row[f"unread{n}"], row[f"example{n}"])
+        for n, (name, type_name) in enumerate(columns.items())
+    )

@@ -1,0 +1,124 @@
+"""Check a write in about a second, without Spark: the table, the source, and whether the columns of both agree.
+
+The write job makes the same checks again with the columns that Spark reads.
+"""
+
+from urllib.parse import urlsplit
+
+from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
+from hudi_table_services.errors import InvalidRequestError, StorageError
+from hudi_table_services.execution.writing.source_columns import (
+    SourceColumns,
+    chooses_files,
+    read_source_columns,
+)
+from hudi_table_services.hudi_format.avro_schema import from_avro_json
+from hudi_table_services.jobs.writing.new_table import new_table_config
+from hudi_table_services.jobs.writing.write_opening import check_column_names, open_write
+from hudi_table_services.model.schema import STRING
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.options.writing import resolve_options
+from hudi_table_services.planning.table.source_columns import misread_columns, with_advice_on_types
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.source_files import first_source_file
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import find_table_config
+from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.request_lookup import find_completed_anywhere
+from hudi_table_services.tables.table import check_writable
+
+_FILE_FORMATS = frozenset({"parquet", "csv", "json", "orc", "avro", "text", "xml"})
+_OBJECT_STORES = frozenset({"s3", "s3a", "gs", "abfs", "abfss", "az"})
+
+
+def check_write(request: UpsertRequest, *, source_is_local: bool = True) -> tuple[str, ...]:
+    """Refuse a write that the job would refuse because of its table, its source or their columns.
+
+    Args:
+        source_is_local: whether a source path without scheme is on the file system of this process.
+
+    Returns:
+        A sentence for each check that was not possible in this process.
+
+    Raises:
+        InvalidRequestError, UnsupportedTableError: the write cannot succeed unless request, source or table change.
+        CorruptTableError, StorageError: the table cannot be read.
+    """
+    options = resolve_options(request)
+    storage = open_storage(request.base_path, request.storage_options)
+    config = find_table_config(storage)
+    if config is not None:
+        if _is_completed(storage, config, request):
+            return ()  # the job reports the commit, and does not need the source
+        updates = not request.dry_run and options.metadata.enable is not False
+        check_writable(config, request.table_name, updates_metadata=updates)
+    if request.source is None or not request.check_source:
+        return ()
+    columns, notes = _source_columns(request, request.source, source_is_local)
+    if columns is not None:
+        _check_columns(storage, request, request.source, config, columns)
+    return notes
+
+
+def _is_completed(storage: Storage, config: TableConfig, request: UpsertRequest) -> bool:
+    if request.dry_run or not request.can_be_repeated:
+        return False
+    store = TimelineStore(storage, config, SystemClock())
+    return find_completed_anywhere(storage, config, store, store.load(), request.request_id) is not None
+
+
+def _source_columns(
+    request: UpsertRequest, source: SourceSpec, source_is_local: bool
+) -> tuple[SourceColumns | None, tuple[str, ...]]:
+    """Columns of the source if they are known without Spark, and a sentence about each check that is not possible."""
+    if (reason := _why_unreachable(request, source, source_is_local)) is not None:
+        return None, (f"The source is not checked before Spark starts, because {reason}.",)
+    try:
+        file = first_source_file(source.path, request.storage_options)
+        if source.sql is not None:
+            return None, ("The columns are not checked before Spark starts, because a query defines them.",)
+        return read_source_columns(source, file), ()
+    except StorageError as error:
+        return None, (f"The source is not checked before Spark starts: {error.message}",)
+
+
+def _why_unreachable(request: UpsertRequest, source: SourceSpec, source_is_local: bool) -> str | None:
+    """Why this process cannot check the files of the source; None if it can."""
+    if source.format.lower() not in _FILE_FORMATS or not source.path:
+        return f"its format is {source.format}"
+    if chooses_files(source):
+        return "its options choose among its files"
+    address = urlsplit(source.path)
+    if address.scheme == "file" or (not address.scheme and source_is_local):
+        return None
+    if address.scheme not in _OBJECT_STORES:
+        return "this process may not see the file system of the source"
+    # Spark may have credentials of its own for another bucket.
+    if not request.storage_options and address.netloc != urlsplit(request.base_path).netloc:
+        return "it is in another bucket than the table, and the request has no storage options"
+    return None
+
+
+def _check_columns(
+    storage: Storage,
+    request: UpsertRequest,
+    source: SourceSpec,
+    config: TableConfig | None,
+    columns: SourceColumns,
+) -> None:
+    options = resolve_options(request)
+    if columns.types is None:
+        check_column_names(storage, options, config, columns.names, source)
+        return
+    try:
+        settings, _ = open_write(storage, options, config, columns.types, source)
+    except InvalidRequestError as refusal:
+        schema_json = load_snapshot(storage, ()).schema_json if config is not None else None
+        texts = {field.name for field in columns.types.fields if field.type == STRING}
+        if schema_json and misread_columns(source, texts, from_avro_json(schema_json)):
+            raise with_advice_on_types(refusal) from refusal
+        raise
+    if config is None:
+        new_table_config(storage, request, options, settings)

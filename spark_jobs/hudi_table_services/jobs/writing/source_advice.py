@@ -1,0 +1,67 @@
+"""Advice about CSV files whose columns became text, which users rarely intend."""
+
+from typing import TYPE_CHECKING
+
+from hudi_table_services.contract.writing import SourceSpec
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.execution.writing.text_values import count_unread_texts
+from hudi_table_services.hudi_format.avro_schema import from_avro_json
+from hudi_table_services.model.schema import STRING, DataType, DecimalType, StructType
+from hudi_table_services.planning.table.source_columns import (
+    infers_types,
+    misread_columns,
+    with_advice_on_types,
+)
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def text_column_warnings(frame: "DataFrame", source: SourceSpec | None, batch: StructType) -> tuple[str, ...]:
+    """Return a sentence for each column of a new table that is text because a few of its values are no numbers.
+
+    Only CSV files with inferred types are examined, and only their first rows.
+    """
+    if source is None or source.sql is not None or source.format.lower() != "csv" or not infers_types(source):
+        return ()
+    texts = {field.name: "double" for field in batch.fields if field.type == STRING}
+    return tuple(
+        f"{each.sentence} Set the source option nullValue to read this text as null, or correct the file."
+        for each in count_unread_texts(frame, texts)
+        if 0 < each.unread_count < each.value_count / 2
+    )
+
+
+def explain_text_columns(
+    refusal: InvalidRequestError, frame: "DataFrame", source: SourceSpec | None, storage: Storage
+) -> InvalidRequestError:
+    """Return the refusal with advice if columns of a CSV source are text and those of the table are not.
+
+    Args:
+        frame: rows of the source.
+        storage: storage of the table.
+
+    Returns:
+        A new error, or the refusal itself if there is no such column.
+    """
+    schema_json = load_snapshot(storage, ()).schema_json
+    if source is None or not schema_json:
+        return refusal
+    texts = {name for name, type_name in frame.dtypes if type_name == "string"}
+    misread = misread_columns(source, texts, from_avro_json(schema_json))
+    if not misread:
+        return refusal
+    if not infers_types(source):
+        return with_advice_on_types(refusal)
+    found = count_unread_texts(frame, {name: _spark_name(kind) for name, kind in misread.items()})
+    sentences = " ".join(each.sentence for each in found)
+    return InvalidRequestError(f"{refusal.message} {sentences}", hint=refusal.hint)
+
+
+def _spark_name(data_type: DataType) -> str:
+    """Name of a type in Spark SQL."""
+    if isinstance(data_type, DecimalType):
+        return f"decimal({data_type.precision},{data_type.scale})"
+    return {"long": "bigint", "bytes": "binary"}.get(str(data_type), str(data_type))

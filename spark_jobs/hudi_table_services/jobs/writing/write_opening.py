@@ -1,0 +1,73 @@
+"""Derive the settings of a write from the request, the table and the columns of the batch."""
+
+from collections.abc import Sequence
+
+from hudi_table_services.contract.writing import SourceSpec
+from hudi_table_services.execution.writing.file_samples import any_record_key
+from hudi_table_services.jobs.writing.write_settings import WriteSettings, derive_settings, merge_settings
+from hudi_table_services.model.key_generator import KeyGeneratorConfig
+from hudi_table_services.model.schema import StructType
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.options.writing_values import WriteOptions
+from hudi_table_services.planning.table.key_generator import (
+    TABLE_VERSION_OPTION,
+    depends_on_existing_key,
+    key_generator_config,
+)
+from hudi_table_services.planning.table.source_columns import require_columns
+from hudi_table_services.planning.table.time_partition_type import with_timestamp_type
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.storage import Storage
+
+
+def open_write(
+    storage: Storage,
+    options: WriteOptions,
+    config: TableConfig | None,
+    batch: StructType,
+    source: SourceSpec | None = None,
+) -> tuple[WriteSettings, str | None]:
+    """Return the settings of a write, and the schema of the table as Avro JSON (None for a new table).
+
+    Args:
+        config: properties of the table; None if the write creates the table.
+        batch: columns of the rows to write.
+        source: source of the rows, for advice in errors.
+
+    Raises:
+        InvalidRequestError: options, table and batch contradict each other; the message names the column or key.
+        UnsupportedTableError: the table has a key generator or merger that this release does not support.
+        CorruptTableError, StorageError: the table cannot be read.
+    """
+    schema_json = load_snapshot(storage, ()).schema_json if config else None
+    key_generator = _key_generator(storage, options, config, batch)
+    return derive_settings(options, config, schema_json, key_generator, batch, source), schema_json
+
+
+def check_column_names(
+    storage: Storage,
+    options: WriteOptions,
+    config: TableConfig | None,
+    names: Sequence[str],
+    source: SourceSpec,
+) -> None:
+    """Refuse a source whose columns lack a record key, partition or ordering field. Raises as `open_write` does."""
+    deletes = options.operation is WriteOperation.DELETE
+    ordering_fields, _ = merge_settings(options, config)
+    key_generator = _key_generator(storage, options, config, None)
+    require_columns(names, key_generator, () if deletes else ordering_fields, source)
+
+
+def _key_generator(
+    storage: Storage, options: WriteOptions, config: TableConfig | None, batch: StructType | None
+) -> KeyGeneratorConfig:
+    hoodie_options = with_timestamp_type(options.hoodie_options, config, batch)
+    existing_key: str | None = None
+    if config is None:
+        hoodie_options.setdefault(TABLE_VERSION_OPTION, str(int(options.table_version or TableVersion.V6)))
+    elif depends_on_existing_key(config, hoodie_options):
+        snapshot = load_snapshot(storage, metadata_enable=options.metadata.enable)
+        existing_key = any_record_key(storage, snapshot)
+    return key_generator_config(config, hoodie_options, existing_key=existing_key)

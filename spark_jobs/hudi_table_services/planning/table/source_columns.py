@@ -1,0 +1,102 @@
+"""Check that the columns of a source include the columns that a write needs, and advise the user if they do not."""
+
+import difflib
+from collections.abc import Collection, Mapping, Sequence
+
+from hudi_table_services.contract.writing import SourceSpec
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.key_generator import KeyGeneratorConfig
+from hudi_table_services.model.schema import STRING, DataType, DecimalType, PrimitiveType, StructType
+
+_SHOWN_COLUMNS = 20
+
+
+def require_columns(
+    names: Sequence[str],
+    key_generator: KeyGeneratorConfig,
+    ordering_fields: Sequence[str],
+    source: SourceSpec | None,
+) -> None:
+    """Refuse a source that lacks a record key, partition or ordering field.
+
+    Args:
+        names: names of the source's columns. They are compared with regard to case.
+        source: the source, for the advice; None if the caller passed a DataFrame.
+
+    Raises:
+        InvalidRequestError: a column is missing; the message names the column and its role.
+    """
+    wanted: Mapping[str, Sequence[str]] = {
+        "record key": key_generator.record_key_fields,
+        "partition": tuple(field.name for field in key_generator.partition_fields),
+        "ordering": ordering_fields,
+    }
+    for role, fields in wanted.items():
+        for name in fields:
+            if name.split(".")[0] not in names:
+                raise InvalidRequestError(
+                    f"The source has no column {name!r}, which is the {role} field.",
+                    hint=_advice(name.split(".")[0], names, source),
+                )
+
+
+def misread_columns(source: SourceSpec, texts: Collection[str], table: StructType) -> dict[str, DataType]:
+    """Return the columns that are text in a CSV source, although they are neither text nor nested in the table.
+
+    Args:
+        texts: names of the source's columns of text.
+        table: columns of the table.
+
+    Returns:
+        Maps the name of each column to its type in the table.
+    """
+    if source.format.lower() != "csv" or source.sql is not None:
+        return {}
+    return {
+        field.name: field.type
+        for field in table.fields
+        if field.name in texts
+        and isinstance(field.type, PrimitiveType | DecimalType)
+        and field.type != STRING
+    }
+
+
+def infers_types(source: SourceSpec) -> bool:
+    """Whether Spark infers the types of a CSV source. If not, each of its columns is text."""
+    return any(
+        name.lower() == "inferschema" and value.lower() == "true" for name, value in source.options.items()
+    )
+
+
+def with_advice_on_types(refusal: InvalidRequestError) -> InvalidRequestError:
+    """Return the refusal of a CSV source whose types Spark does not infer, with the advice to infer them."""
+    return InvalidRequestError(
+        refusal.message,
+        hint="Every column of a CSV file is text unless the source option inferSchema=true is set.",
+    )
+
+
+def _advice(missing: str, names: Sequence[str], source: SourceSpec | None) -> str:
+    shown = ", ".join(names[:_SHOWN_COLUMNS])
+    if len(names) > _SHOWN_COLUMNS:
+        shown += f" and {len(names) - _SHOWN_COLUMNS} more"
+    found = f"Its columns are: {shown}."
+    if source is not None and _has_generated_names(source, names):
+        return (
+            f"{found} Spark generated these names, because it reads CSV files without a header by default. If the "
+            "first line of each file contains the names, set the source option header=true."
+        )
+    if source is not None and tuple(names) == ("_corrupt_record",):
+        return (
+            "No line of the source is a JSON document. If a document extends over several lines, set the source "
+            "option multiLine=true."
+        )
+    by_lower_case = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(missing.lower(), by_lower_case, n=1)
+    return f"Did you mean {by_lower_case[close[0]]!r}? {found}" if close else found
+
+
+def _has_generated_names(source: SourceSpec, names: Sequence[str]) -> bool:
+    return source.format.lower() == "csv" and list(names) == [
+        f"_c{position}" for position in range(len(names))
+    ]

@@ -1,0 +1,149 @@
+"""Find the first file of a source as Spark's file readers do, without Spark: a file, a folder or a glob."""
+
+import fnmatch
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.paths import join_path
+from hudi_table_services.storage.stores.storage import FolderListing, Storage, StoredObject
+
+_MATCHED_PATHS = 1_000
+_SHOWN_NAMES = 5
+_WILDCARDS = re.compile(r"[*?\[{]")
+_ALTERNATIVES = re.compile(r"\{([^{}]*)\}")
+_ROOT = re.compile(r"(?:[a-zA-Z][a-zA-Z0-9+.-]*://[^/]*)?/*")
+_LOCAL = re.compile(r"file:/+")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file of a source.
+
+    Attributes:
+        storage: storage of a folder above the file.
+        stored: path below that folder, and size.
+        partition_columns: names in the folders ``name=value`` between the source and the file. Spark adds them as
+            columns.
+        is_alone: whether the folder of the file contains no other file or folder that Spark reads.
+    """
+
+    storage: Storage
+    stored: StoredObject
+    partition_columns: tuple[str, ...]
+    is_alone: bool
+
+    @property
+    def uri(self) -> str:
+        """Address of the file for messages."""
+        return f"{self.storage.base_path.rstrip('/')}/{self.stored.path}"
+
+
+def first_source_file(path: str, storage_options: Mapping[str, str]) -> SourceFile:
+    """Return the first file that Spark reads from a source.
+
+    Spark ignores files and folders whose names begin with ``_`` or ``.``.
+
+    Args:
+        path: a file, a folder, or a glob in the syntax of Hadoop: ``*``, ``?``, ``[a-c]``, ``{a,b}``.
+        storage_options: settings of an object store.
+
+    Raises:
+        InvalidRequestError: the source does not exist or has no files, or its address is not supported.
+        StorageError: the storage refused to list or read the source.
+    """
+    root, names = _split(path)
+    storage = open_storage(root, storage_options)
+    for match in islice(_matches(storage, "", names), _MATCHED_PATHS):
+        if (found := _first_file(storage, match)) is not None:
+            return found
+    raise _nothing_found(path, storage, names)
+
+
+def _split(path: str) -> tuple[str, tuple[str, ...]]:
+    """Split a path into its longest folder without wildcard, and the names below this folder."""
+    path = _LOCAL.sub("/", path, count=1) if _LOCAL.match(path) else path  # Spark decodes no %XX in a path
+    root = _ROOT.match(path)
+    start = root.end() if root else 0
+    names = [name for name in path[start:].split("/") if name]
+    fixed = 0
+    while fixed < len(names) - 1 and not _WILDCARDS.search(names[fixed]):
+        fixed += 1
+    folder = path[:start] + "/".join(names[:fixed])
+    return folder or ".", tuple(names[fixed:])
+
+
+def _matches(storage: Storage, folder: str, names: tuple[str, ...]) -> Iterator[str]:
+    """Yield the paths that match the names, one name for each level. A path without wildcard need not exist."""
+    if not any(_WILDCARDS.search(name) for name in names):
+        yield "/".join(filter(None, (folder, *names)))
+        return
+    listing = storage.list_folder(folder)
+    files = () if len(names) > 1 else tuple(each.name for each in listing.files)
+    wanted = _expression(names[0])
+    for name in sorted((*files, *listing.folders)):
+        if wanted.fullmatch(name):
+            yield from _matches(storage, join_path(folder, name), names[1:])
+
+
+def _expression(glob: str) -> re.Pattern[str]:
+    return re.compile("|".join(fnmatch.translate(each.replace("[^", "[!")) for each in _alternatives(glob)))
+
+
+def _alternatives(glob: str) -> list[str]:
+    """Globs without braces that together match the same names."""
+    found = _ALTERNATIVES.search(glob)
+    if found is None:
+        return [glob]
+    before, after = glob[: found.start()], glob[found.end() :]
+    return [each for part in found[1].split(",") for each in _alternatives(before + part + after)]
+
+
+def _first_file(storage: Storage, match: str) -> SourceFile | None:
+    """The match itself if it is a file; else the first visible file below it."""
+    if match and storage.exists(match):
+        return SourceFile(storage, StoredObject(match, storage.size(match), 0), (), is_alone=True)
+    return _first_below(storage, match, ())
+
+
+def _first_below(storage: Storage, folder: str, columns: tuple[str, ...]) -> SourceFile | None:
+    listing = storage.list_folder(folder)
+    files = [each for each in listing.files if _is_visible(each.name)]
+    folders = [name for name in listing.folders if _is_visible(name)]
+    if files:
+        return SourceFile(storage, files[0], columns, is_alone=len(files) == 1 and not folders)
+    for name in folders:
+        column = (name.partition("=")[0],) if "=" in name else ()
+        if (found := _first_below(storage, join_path(folder, name), (*columns, *column))) is not None:
+            return found
+    return None
+
+
+def _is_visible(name: str) -> bool:
+    # Spark reads folders such as _year=2026, whose names are partition columns.
+    return not name.startswith(".") and ("=" in name or not name.startswith("_"))
+
+
+def _nothing_found(path: str, storage: Storage, names: tuple[str, ...]) -> InvalidRequestError:
+    if any(_WILDCARDS.search(name) for name in names):
+        message = f"No file matches the source {path!r}."
+        return InvalidRequestError(message, hint="Check the folder and the pattern.")
+    last = "/".join(names)
+    listing = storage.list_folder("")
+    if last in listing.folders or storage.list_folder(last) != FolderListing():
+        return InvalidRequestError(
+            f"The source {path!r} has no files that Spark reads.",
+            hint="Spark ignores names that begin with '_' or '.'. Check whether an earlier step wrote the files.",
+        )
+    there = sorted((*(each.name for each in listing.files), *(f"{name}/" for name in listing.folders)))
+    shown = ", ".join(there[:_SHOWN_NAMES])
+    more = f" and {len(there) - _SHOWN_NAMES} more" if len(there) > _SHOWN_NAMES else ""
+    return InvalidRequestError(
+        f"The source {path!r} does not exist.",
+        hint=f"{storage.base_path} contains: {shown}{more}."
+        if there
+        else f"{storage.base_path} is empty or missing.",
+    )

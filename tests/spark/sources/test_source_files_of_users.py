@@ -1,0 +1,155 @@
+"""Files as users have them: pandas timestamps in nanoseconds, CSV files, and times as partition columns."""
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.execution.arrow_schema import schema_from_spark_json
+from hudi_table_services.execution.writing.source_columns import read_source_columns
+from hudi_table_services.jobs.writing.upsert import upsert
+from hudi_table_services.storage.source_files import first_source_file
+from judges.hudi_rs import read_snapshot
+
+MOMENTS = ["2026-03-29T01:30:00.123456789", "1969-12-31T23:59:59.999999001", None]
+FLOORED = ["2026-03-29T01:30:00.123456", "1969-12-31T23:59:59.999999", None]
+
+
+def write(spark: SparkSession, folder: Path, source: SourceSpec, **fields: Any) -> JobResult:
+    known = {"table_name": "t", "record_key": ("id",), **fields}
+    return upsert(spark, UpsertRequest(base_path=str(folder / "t"), source=source, **known))
+
+
+def csv(folder: Path, text: str, **options: str) -> SourceSpec:
+    (folder / "rows.csv").write_text(text)
+    return SourceSpec(path=str(folder / "rows.csv"), format="csv", options={"header": "true", **options})
+
+
+def stored(folder: Path, *names: str) -> list[tuple[Any, ...]]:
+    rows = read_snapshot(folder / "t").to_pylist()
+    return sorted(tuple(row[name] for name in names) for row in rows)
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_timestamps_in_nanoseconds_are_floored_to_microseconds(
+    spark: SparkSession, tmp_path: Path, zone: str | None
+) -> None:
+    at = pa.array(MOMENTS).cast(pa.timestamp("ns")).cast(pa.timestamp("ns", zone))
+    pq.write_table(pa.table({"id": [1, 2, 3], "at `ns`": at}), tmp_path / "rows.parquet")
+    before = spark.conf.get("spark.sql.session.timeZone")
+    write(
+        spark,
+        tmp_path,
+        SourceSpec(path=str(tmp_path / "rows.parquet"), sql="SELECT id, `at ``ns``` AS at FROM source"),
+    )
+    utc = datetime.timezone.utc
+    wanted = [datetime.datetime.fromisoformat(text).replace(tzinfo=utc) if text else None for text in FLOORED]
+    assert stored(tmp_path, "id", "at") == list(zip([1, 2, 3], wanted, strict=True))
+    assert spark.conf.get("spark.sql.session.timeZone") == before
+    assert spark.conf.get("spark.sql.legacy.parquet.nanosAsLong") == "false"
+
+
+def test_nanoseconds_inside_a_struct_are_refused_with_advice(spark: SparkSession, tmp_path: Path) -> None:
+    inner = pa.array([{"at": 1}], pa.struct([("at", pa.timestamp("ns"))]))
+    pq.write_table(pa.table({"id": [1], "inner": inner}), tmp_path / "rows.parquet")
+    with pytest.raises(InvalidRequestError, match="coerce_timestamps"):
+        write(spark, tmp_path, SourceSpec(path=str(tmp_path / "rows.parquet")))
+
+
+def test_columns_that_are_read_without_spark_are_those_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+    columns = {
+        "flag": pa.array([True]),
+        **{f"i{size}": pa.array([1], getattr(pa, f"int{size}")()) for size in (8, 16, 32, 64)},
+        **{f"u{size}": pa.array([1], getattr(pa, f"uint{size}")()) for size in (8, 16, 32)},
+        "single": pa.array([1.5], pa.float32()),
+        "double": pa.array([1.5]),
+        "text": pa.array(["a"], pa.large_string()),
+        "bytes": pa.array([b"a"]),
+        "day": pa.array([datetime.date(2026, 1, 1)]),
+        "at": pa.array([0], pa.timestamp("us", "Europe/Berlin")),
+        "local": pa.array([0], pa.timestamp("ms")),
+        "price": pa.array([1], pa.decimal128(12, 2)),
+        "tags": pa.array([["a"]]),
+        "counts": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int32())),
+        "inner": pa.array([{"x": [{"y": 1.5}]}]),
+    }
+    path = str(tmp_path / "rows.parquet")
+    pq.write_table(pa.table(columns), path)
+    found = read_source_columns(SourceSpec(path=path), first_source_file(path, {}))
+    assert found is not None
+    assert found.types == schema_from_spark_json(spark.read.parquet(path).schema.jsonValue())
+
+
+def test_a_first_write_names_text_that_keeps_a_column_from_being_a_number(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    source = csv(tmp_path, "id,price,name\n1,1.5,a\n2,n/a,b\n3,2,7\n4,,d\n", inferSchema="true")
+    result = write(spark, tmp_path, source)
+    (warning,) = result.warnings
+    assert warning.startswith("price was read as text: 1 of 3 values is no double: 'n/a'.")
+
+
+def test_a_type_conflict_names_the_text_that_causes_it(spark: SparkSession, tmp_path: Path) -> None:
+    write(spark, tmp_path, csv(tmp_path, "id,price\n1,1.5\n", inferSchema="true"))
+    with pytest.raises(InvalidRequestError, match="1 of 2 values is no double: 'n/a'"):
+        write(spark, tmp_path, csv(tmp_path, "id,price\n1,1.5\n2,n/a\n", inferSchema="true"))
+    with pytest.raises(InvalidRequestError, match="inferSchema=true"):
+        write(spark, tmp_path, csv(tmp_path, "id,price\n1,1.5\n"))
+
+
+def test_a_change_of_type_is_a_warning(spark: SparkSession, tmp_path: Path) -> None:
+    write(spark, tmp_path, csv(tmp_path, "id,n\n1,1\n", inferSchema="true"))
+    result = write(spark, tmp_path, csv(tmp_path, "id,n\n1,1\n", inferSchema="false"))
+    assert "Column 'n' changes from int to string, because of the type in the rows." in result.warnings
+
+
+def test_a_csv_file_without_header_is_refused_with_advice(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequestError, match=r"_c0, _c1\. .*header=true"):
+        write(spark, tmp_path, csv(tmp_path, "1,a\n", header="false"))
+
+
+def times(folder: Path, count: int) -> SourceSpec:
+    start = datetime.datetime(2026, 1, 1, 22)
+    at = [start + datetime.timedelta(hours=number) for number in range(count)]
+    table = pa.table({"id": list(range(count)), "at": at, "day": [moment.date() for moment in at]})
+    pq.write_table(table, folder / "rows.parquet")
+    return SourceSpec(path=str(folder / "rows.parquet"))
+
+
+@pytest.mark.parametrize("column", ["at", "day"])
+@pytest.mark.parametrize("version", ["6", "9"])
+def test_a_unit_of_time_partitions_a_table(
+    spark: SparkSession, tmp_path: Path, column: str, version: str
+) -> None:
+    options = {"hoodie.write.table.version": version}
+    for _ in range(2):  # the second write finds the settings in the table
+        fields = {"partition_by": (f"{column}:day",), "timestamps_without_zone": "utc", "options": options}
+        result = write(spark, tmp_path, times(tmp_path, 4), **fields)
+        assert [each.partition_path for each in result.partitions] == ["2026-01-01", "2026-01-02"]
+    assert len(stored(tmp_path, "id")) == 4
+
+
+def test_a_timestamp_as_partition_column_is_a_warning(spark: SparkSession, tmp_path: Path) -> None:
+    result = write(spark, tmp_path, times(tmp_path, 3), partition_by=("at",))
+    assert any("partition_by=at:day" in each for each in result.warnings)
+
+
+def test_almost_as_many_partitions_as_rows_are_a_warning(spark: SparkSession, tmp_path: Path) -> None:
+    result = write(spark, tmp_path, times(tmp_path, 20), partition_by=("id",))
+    assert any("The 20 rows have 20 different partitions" in each for each in result.warnings)
+
+
+def test_a_dry_run_leaves_no_folder(spark: SparkSession, tmp_path: Path) -> None:
+    write(spark, tmp_path, times(tmp_path, 3), dry_run=True)
+    assert not (tmp_path / "t").exists()
+    write(spark, tmp_path, times(tmp_path, 3))
+    before = sorted(tmp_path.rglob("*"))
+    write(spark, tmp_path, times(tmp_path, 4), dry_run=True)
+    assert sorted(tmp_path.rglob("*")) == before

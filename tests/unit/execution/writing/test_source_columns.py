@@ -1,0 +1,122 @@
+"""Columns of a source as this package reads them without Spark. `tests/spark/sources` compares them with Spark's."""
+
+import gzip
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hudi_table_services.contract.writing import SourceSpec
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.execution.writing.source_columns import SourceColumns, read_source_columns
+from hudi_table_services.storage.source_files import first_source_file
+
+
+def columns(path: Path, name: str, options: Mapping[str, str] | None = None) -> SourceColumns | None:
+    source = SourceSpec(path=str(path), format=name, options=options or {})
+    return read_source_columns(source, first_source_file(str(path), {}))
+
+
+def csv_names(folder: Path, text: str, **options: str) -> tuple[str, ...] | None:
+    path = folder / "rows.csv"
+    path.write_text(text)
+    found = columns(path, "csv", options)
+    return found.names if found is not None else None
+
+
+def test_the_footer_of_a_parquet_file_gives_names_and_types(tmp_path: Path) -> None:
+    columns_of_file = {
+        "id": pa.array([1], pa.int16()),
+        "big": pa.array([1], pa.uint32()),
+        "at": pa.array([0], pa.timestamp("us", "UTC")),
+        "local": pa.array([0], pa.timestamp("ms")),
+        "tags": pa.array([["a"]], pa.list_(pa.string())),
+        "inner": pa.array([{"x": 1.5}], pa.struct([("x", pa.float64())])),
+        "kind": pa.array(["a"]).dictionary_encode(),
+        "_hoodie_commit_time": pa.array(["1"]),
+    }
+    pq.write_table(pa.table(columns_of_file), tmp_path / "a.parquet")
+    found = columns(tmp_path / "a.parquet", "parquet")
+    assert found is not None
+    assert found.types is not None
+    assert {field.name: str(field.type) for field in found.types.fields} == {
+        "id": "int",
+        "big": "long",
+        "at": "timestamp",
+        "local": "timestamp_ntz",
+        "tags": "array<string>",
+        "inner": "struct<x:double>",
+        "kind": "string",
+    }
+
+
+def test_types_that_this_package_does_not_know_leave_only_the_names(tmp_path: Path) -> None:
+    table = pa.table({"id": [1], "at": pa.array([0], pa.timestamp("ns"))})
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert columns(tmp_path / "a.parquet", "parquet") == SourceColumns(("id", "at"), None)
+
+
+def test_partition_folders_add_columns(tmp_path: Path) -> None:
+    (tmp_path / "in" / "day=1").mkdir(parents=True)
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "in" / "day=1" / "a.parquet")
+    assert columns(tmp_path / "in", "parquet") == SourceColumns(("id", "day"), None)
+
+
+def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id\n1\n")
+    with pytest.raises(InvalidRequestError, match=r"a\.csv is not a Parquet file.*--source-format"):
+        columns(tmp_path / "a.csv", "parquet")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        ("id,name\n1,a\n", {"header": "true"}, ("id", "name")),
+        ("\n\nid,name\n", {"header": "TRUE"}, ("id", "name")),
+        ("1;a;2\n", {"sep": ";"}, ("_c0", "_c1", "_c2")),
+        ('"a,b",c\n', {"HEADER": "true"}, ("a,b", "c")),
+        ("id,id\n", {"header": "true"}, None),
+        ("id,\n", {"header": "true"}, None),
+        ("id,name\n", {"header": "true", "comment": "#"}, None),
+        ('"a""b",c\n', {"header": "true"}, None),
+        ("", {"header": "true"}, None),
+    ],
+)
+def test_the_first_line_of_a_csv_file_gives_the_names(
+    tmp_path: Path, text: str, options: dict[str, str], expected: tuple[str, ...] | None
+) -> None:
+    assert csv_names(tmp_path, text, **options) == expected
+
+
+def test_csv_columns_are_text_unless_spark_infers_types(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(b"id,name\n1,a\n"))
+    plain = columns(path, "csv", {"header": "true"})
+    assert plain is not None
+    assert plain.types is not None
+    assert {str(field.type) for field in plain.types.fields} == {"string"}
+    assert columns(path, "csv", {"header": "true", "inferSchema": "true"}) == SourceColumns(
+        ("id", "name"), None
+    )
+
+
+def test_a_long_file_is_read_to_a_whole_line(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,name\n" + "1,ä\n" * 400_000)
+    found = columns(tmp_path / "a.csv", "csv", {"header": "true"})
+    assert found is not None
+    assert found.names == ("id", "name")
+
+
+@pytest.mark.parametrize("text", ['[\n {"id": 1}\n]\n', '{\n "id": 1\n}\n', "id,name\n"])
+def test_documents_over_several_lines_need_an_option(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(InvalidRequestError, match="multiLine=true"):
+        columns(tmp_path / "a.json", "json")
+    assert columns(tmp_path / "a.json", "json", {"multiline": "true"}) is None
+
+
+def test_the_columns_of_json_lines_stay_unknown(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"id": 1}\n{"id": 2, "name": "a"}\n')
+    assert columns(tmp_path / "a.json", "json") is None

@@ -1,0 +1,179 @@
+"""Checks of a write without Spark: what is refused, what is not checked, and which requests need no check."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
+from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError, UnsupportedTableError
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.jobs.writing.preflight import check_write
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import (
+    REQUEST_ID_KEY,
+    SCHEMA_KEY,
+    CommitMetadata,
+    WriteOperation,
+)
+from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.table_store import create_table
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable, table_properties
+
+SCHEMA = """{"type": "record", "name": "trips", "fields": [
+    {"name": "id", "type": "long"},
+    {"name": "city", "type": ["null", "string"], "default": null},
+    {"name": "price", "type": ["null", "double"], "default": null}]}"""
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    pq.write_table(pa.table({"id": [1], "city": ["a"], "price": [1.5]}), tmp_path / "rows.parquet")
+    return tmp_path / "rows.parquet"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> SmallTable:
+    """A table with one commit, which the request ``done`` made."""
+    made = SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9)
+    store = made.timeline_store
+    extra = {REQUEST_ID_KEY: "done", SCHEMA_KEY: SCHEMA}
+    metadata = CommitMetadata(
+        operation_type=WriteOperation.UPSERT, partition_to_write_stats={}, extra_metadata=extra
+    )
+    store.complete(made.begin(), encode_commit_metadata(metadata, TableVersion.V9))
+    return made
+
+
+def request(base: Path, source: object, **fields: Any) -> UpsertRequest:
+    spec = source if isinstance(source, SourceSpec) else SourceSpec(path=str(source))
+    known = {"table_name": "trips", "record_key": ("id",), "partition_by": ("city",), **fields}
+    return UpsertRequest(base_path=str(base / "t"), source=spec, **known)
+
+
+def csv(path: Path, text: str, **options: str) -> SourceSpec:
+    path.write_text(text)
+    return SourceSpec(path=str(path), format="csv", options=options)
+
+
+def refusal(checked: UpsertRequest) -> str:
+    with pytest.raises(HudiTableServiceError) as caught:
+        check_write(checked)
+    return str(caught.value)
+
+
+def test_a_write_that_can_succeed_passes_without_spark(tmp_path: Path, rows: Path) -> None:
+    assert check_write(request(tmp_path, rows)) == ()
+    assert not (tmp_path / "t").exists()
+
+
+def test_a_write_to_an_existing_table_passes(table: SmallTable, tmp_path: Path, rows: Path) -> None:
+    assert check_write(request(tmp_path, rows)) == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"record_key": ("ID",)}, "no column 'ID', which is the record key field. Did you mean 'id'?"),
+        ({"partition_by": ("town",)}, "no column 'town', which is the partition field."),
+        ({"ordering_field": "at"}, "no column 'at', which is the ordering field."),
+        ({"table_name": ""}, "no table name"),
+        ({"record_key": ()}, "No record key is given."),
+        ({"operation": "delete"}, "nothing can be deleted"),
+    ],
+)
+def test_the_first_write_needs_its_columns(
+    tmp_path: Path, rows: Path, fields: dict[str, Any], expected: str
+) -> None:
+    assert expected in refusal(request(tmp_path, rows, **fields))
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"table_name": "people"}, "is called 'trips', but the request names 'people'"),
+        ({"record_key": ("city",)}, "recordkey"),
+        ({"partition_by": ("price",)}, "partitionpath"),
+    ],
+)
+def test_the_request_must_agree_with_the_table(
+    table: SmallTable, tmp_path: Path, rows: Path, fields: dict[str, Any], expected: str
+) -> None:
+    assert expected in refusal(request(tmp_path, rows, **fields))
+
+
+def test_types_that_do_not_fit_the_table_are_refused(table: SmallTable, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1], "city": ["a"], "price": [[1.5]]}), tmp_path / "rows.parquet")
+    message = refusal(request(tmp_path, tmp_path / "rows.parquet"))
+    assert "Column 'price' is double in the table and array<double> in the rows" in message
+
+
+def test_csv_files_without_inferred_types_get_advice(table: SmallTable, tmp_path: Path) -> None:
+    source = csv(tmp_path / "rows.csv", "id,city,price\n1,a,1.5\n", header="true")
+    assert "inferSchema=true" in refusal(request(tmp_path, source))
+    inferring = replace(source, options={**source.options, "inferSchema": "true"})
+    assert check_write(request(tmp_path, inferring)) == ()
+
+
+def test_csv_files_without_header_get_advice(tmp_path: Path) -> None:
+    message = refusal(request(tmp_path, csv(tmp_path / "rows.csv", "1,a,1.5\n")))
+    assert "Its columns are: _c0, _c1, _c2." in message
+    assert "header=true" in message
+
+
+@pytest.mark.parametrize("path", ["none.parquet", "none/*.parquet"])
+def test_a_missing_source_is_refused(tmp_path: Path, path: str) -> None:
+    assert path in refusal(request(tmp_path, tmp_path / path))
+
+
+def test_a_completed_request_needs_no_source(table: SmallTable, tmp_path: Path) -> None:
+    assert check_write(request(tmp_path, tmp_path / "gone", request_id="done")) == ()
+    assert "does not exist" in refusal(request(tmp_path, tmp_path / "gone", request_id="other"))
+
+
+def test_a_table_that_cannot_be_written_is_refused_before_its_source(tmp_path: Path) -> None:
+    properties = {**table_properties(TableVersion.V6), "hoodie.table.type": "MERGE_ON_READ"}
+    create_table(LocalStorage(str(tmp_path / "t")), properties, FixedClock())
+    with pytest.raises(UnsupportedTableError, match="merge-on-read"):
+        check_write(request(tmp_path, tmp_path / "none"))
+
+
+@pytest.mark.parametrize(
+    ("source", "fields", "reason"),
+    [
+        (SourceSpec(format="jdbc", options={"url": "jdbc:x"}), {}, "its format is jdbc"),
+        (SourceSpec(path="hdfs://host/x"), {}, "may not see the file system"),
+        (SourceSpec(path="s3://other/x"), {}, "another bucket"),
+        (
+            SourceSpec(path="/none", options={"pathGlobFilter": "*.x"}),
+            {},
+            "its options choose among its files",
+        ),
+    ],
+)
+def test_a_source_that_this_process_cannot_check_is_left_to_spark(
+    tmp_path: Path, source: SourceSpec, fields: dict[str, Any], reason: str
+) -> None:
+    (note,) = check_write(request(tmp_path, source, **fields))
+    assert reason in note
+
+
+def test_paths_on_another_file_system_are_left_to_spark(tmp_path: Path) -> None:
+    (note,) = check_write(request(tmp_path, tmp_path / "none"), source_is_local=False)
+    assert "may not see the file system" in note
+    with pytest.raises(InvalidRequestError):
+        check_write(request(tmp_path, f"file://{tmp_path}/none"), source_is_local=False)
+
+
+def test_the_columns_of_a_query_are_left_to_spark(tmp_path: Path, rows: Path) -> None:
+    source = SourceSpec(path=str(rows), sql="SELECT id AS k FROM source")
+    (note,) = check_write(request(tmp_path, source, record_key=("k",)))
+    assert "a query defines them" in note
+
+
+def test_the_check_of_the_source_can_be_switched_off(tmp_path: Path) -> None:
+    assert check_write(request(tmp_path, tmp_path / "none", check_source=False)) == ()

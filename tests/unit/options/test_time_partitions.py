@@ -1,0 +1,82 @@
+"""Partition columns with a unit of time become options of Hudi's time-based key generator."""
+
+import pytest
+
+from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.schema import DATE, LONG, STRING, TIMESTAMP, Field, PrimitiveType, StructType
+from hudi_table_services.options.writing import resolve_options
+from hudi_table_services.planning.table.key_generator import key_generator_config
+from hudi_table_services.planning.table.time_partition_type import with_timestamp_type
+
+PREFIX = "hoodie.keygen.timebased."
+
+
+def options_of(*partition_by: str, record_key: tuple[str, ...] = ("id",), **options: str) -> dict[str, str]:
+    request = UpsertRequest(base_path="/", record_key=record_key, partition_by=partition_by, options=options)
+    return dict(resolve_options(request).hoodie_options)
+
+
+def batch(column_type: PrimitiveType) -> StructType:
+    return StructType((Field("id", LONG, nullable=True), Field("at", column_type, nullable=True)))
+
+
+@pytest.mark.parametrize(
+    ("unit", "pattern"),
+    [("year", "yyyy"), ("month", "yyyy-MM"), ("day", "yyyy-MM-dd"), ("hour", "yyyy-MM-dd-HH")],
+)
+def test_one_column_and_one_key_use_the_timestamp_generator(unit: str, pattern: str) -> None:
+    options = with_timestamp_type(options_of(f"at:{unit}"), None, batch(TIMESTAMP))
+    assert options[f"{PREFIX}timestamp.type"] == "EPOCHMICROSECONDS"
+    config = key_generator_config(None, options)
+    assert (config.type.value, [field.name for field in config.partition_fields]) == ("TIMESTAMP", ["at"])
+    assert config.timestamp is not None
+    assert (config.timestamp.output_format, config.timestamp.output_time_zone) == (pattern, "UTC")
+
+
+def test_several_columns_or_keys_use_the_custom_generator() -> None:
+    both = key_generator_config(
+        None, with_timestamp_type(options_of("city", "at:day"), None, batch(TIMESTAMP))
+    )
+    assert [(f.name, f.type.value) for f in both.partition_fields] == [
+        ("city", "SIMPLE"),
+        ("at", "TIMESTAMP"),
+    ]
+    options = options_of("at:day", record_key=("id", "city"))
+    keys = key_generator_config(None, with_timestamp_type(options, None, batch(TIMESTAMP)))
+    assert keys.type.value == "CUSTOM"
+
+
+def test_a_column_of_dates_counts_days() -> None:
+    options = with_timestamp_type(options_of("at:month"), None, batch(DATE))
+    assert options[f"{PREFIX}timestamp.type"] == "SCALAR"
+    assert options[f"{PREFIX}timestamp.scalar.time.unit"] == "DAYS"
+
+
+@pytest.mark.parametrize("column_type", [LONG, STRING])
+def test_numbers_and_text_need_the_meaning_of_their_values(column_type: PrimitiveType) -> None:
+    options = with_timestamp_type(options_of("at:day"), None, batch(column_type))
+    with pytest.raises(
+        InvalidRequestError, match="neither the table nor the request has a value for .*timestamp.type"
+    ):
+        key_generator_config(None, options)
+    given = options_of("at:day", **{f"{PREFIX}timestamp.type": "EPOCHMILLISECONDS"})
+    assert with_timestamp_type(given, None, batch(column_type)) == given
+
+
+def test_columns_without_a_unit_stay_as_they_are() -> None:
+    assert options_of("day", "month") == {
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.partitionpath.field": "day,month",
+    }
+    assert "TIMESTAMP" not in str(options_of("day:SIMPLE"))
+
+
+def test_different_units_are_refused() -> None:
+    with pytest.raises(InvalidRequestError, match="different units of time: day, hour"):
+        options_of("a:day", "b:hour")
+
+
+def test_the_unit_must_agree_with_other_options() -> None:
+    with pytest.raises(InvalidRequestError, match="output.dateformat"):
+        options_of("at:day", **{f"{PREFIX}output.dateformat": "yyyy/MM/dd"})

@@ -1,0 +1,85 @@
+"""The first file of a source: which files and folders Spark reads, globs, and errors about missing sources."""
+
+from pathlib import Path
+
+import pytest
+
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.storage.source_files import SourceFile, first_source_file
+
+
+def put(folder: Path, *names: str) -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("1")
+
+
+def found(path: str) -> SourceFile:
+    return first_source_file(path, {})
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "expected"),
+    [
+        (["a.csv"], "a.csv", "a.csv"),
+        (["in/b.csv", "in/a.csv", "in/_SUCCESS", "in/.a.crc"], "in", "in/a.csv"),
+        (["in/_tmp/a.csv", "in/x/y/b.csv"], "in/", "in/x/y/b.csv"),
+        (["in/_year=2026/a.csv"], "in", "in/_year=2026/a.csv"),
+        (["in/b.csv", "in/a.txt"], "in/*.csv", "in/b.csv"),
+        (["2026-01/a.csv", "2026-02/a.csv"], "2026-0[2-9]/*", "2026-02/a.csv"),
+        (["2026-01/a.csv", "2026-02/a.csv"], "2026-0[^1]", "2026-02/a.csv"),
+        (["x/a.csv", "y/a.csv", "z/a.csv"], "{y,z}/?.csv", "y/a.csv"),
+        (["a b%20c.csv"], "a b%20c.csv", "a b%20c.csv"),
+    ],
+)
+def test_the_first_file_that_spark_reads_is_found(
+    tmp_path: Path, files: list[str], path: str, expected: str
+) -> None:
+    put(tmp_path, *files)
+    for address in (f"{tmp_path}/{path}", f"file:{tmp_path}/{path}", f"file://{tmp_path}/{path}"):
+        assert found(address).uri == f"{tmp_path}/{expected}"
+
+
+def test_a_relative_path_begins_at_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "in/a.csv")
+    monkeypatch.chdir(tmp_path)
+    assert found("in/a.csv").uri == f"{tmp_path}/in/a.csv"
+
+
+def test_folders_between_the_source_and_the_file_are_partition_columns(tmp_path: Path) -> None:
+    put(tmp_path, "day=1/in/month=2/city=a/x.csv")
+    assert found(f"{tmp_path}/day=1/in").partition_columns == ("month", "city")
+    assert found(f"{tmp_path}/day=*/in/month=2/city=a/x.csv").partition_columns == ()
+
+
+def test_a_source_of_one_file_is_recognized(tmp_path: Path) -> None:
+    put(tmp_path, "one/a.csv", "two/a.csv", "two/b.csv", "deep/a.csv", "deep/x/b.csv")
+    assert found(f"{tmp_path}/one").is_alone
+    assert not found(f"{tmp_path}/two").is_alone
+    assert not found(f"{tmp_path}/deep").is_alone
+
+
+def test_the_error_about_a_missing_source_lists_its_folder(tmp_path: Path) -> None:
+    put(tmp_path, *(f"{number}.csv" for number in range(7)), "sub/x")
+    with pytest.raises(InvalidRequestError, match=r"/9.csv' does not exist. .* 0.csv, .* 4.csv and 3 more\."):
+        found(f"{tmp_path}/9.csv")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("none/a.csv", "does not exist"),
+        ("hidden", "no files that Spark reads"),
+        ("empty", "no files that Spark reads"),
+        ("*.parquet", "No file matches"),
+        ("empty/*", "No file matches"),
+    ],
+)
+def test_sources_without_files_are_refused(tmp_path: Path, path: str, expected: str) -> None:
+    put(tmp_path, "hidden/_SUCCESS")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InvalidRequestError, match=expected):
+        found(f"{tmp_path}/{path}")
