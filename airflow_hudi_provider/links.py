@@ -49,7 +49,7 @@ TABLE_LINK, SPARK_UI_LINK = HudiTableLink(), HudiSparkUiLink()
 
 
 def push_table_link(task: Any, context: "Context") -> None:
-    """Push the link to the task's table, so that users can open it immediately, and log the address of the table's page.
+    """Push the link to the task's table, so that users can open it immediately, and log the address of the page.
 
     Call this function after the arguments are rendered. The task does not fail if the link cannot be pushed.
     """
