@@ -148,9 +148,9 @@ class LivelyTable:
 
 
 def lively_table(folder: Path) -> SmallTable:
-    """Create the table; its last load was one hour ago. Return the table for further steps."""
+    """Create the table; its last load was five hours ago. Return the table for further steps."""
     table = LivelyTable(folder)
-    begin = datetime.now(timezone.utc).replace(microsecond=678000) - timedelta(days=DAYS, hours=1)
+    begin = datetime.now(timezone.utc).replace(microsecond=678000) - timedelta(days=DAYS, hours=5)
     loads_per_day = PARTITIONS / DAYS
     for day in range(PARTITIONS):
         table.clock.moment = begin + timedelta(days=(day + 1) / loads_per_day)

@@ -36,7 +36,7 @@ def test_a_user_can_open_a_table_with_the_keyboard(page: "Page", server: Server)
     assert frame.locator("tbody tr").count() == (4 if PICTURES else 7)
     assert frame.locator("tr", has_text="missing").locator("text=not created yet").first.is_visible()
     keep(page, "hudi-tables")
-    link = frame.locator("a", has_text="orders")
+    link = frame.get_by_role("link", name="orders", exact=True)
     link.focus()
     page.keyboard.press("Enter")
     frame.locator("h1", has_text="orders").wait_for()
@@ -87,7 +87,8 @@ def test_a_table_is_shown_in_both_themes(page: "Page", server: Server, theme: st
     page.wait_for_selector("th[aria-sort=ascending]")
     page.get_by_role("button", name="Size").click()
     page.wait_for_selector("th[aria-sort=descending]")
-    keep(page, f"hudi-partitions-{theme}")
+    if theme == "light":
+        keep(page, "hudi-partitions")
 
 
 def test_the_frame_follows_the_theme_of_airflow(page: "Page", server: Server) -> None:
@@ -127,9 +128,9 @@ def test_narrow_screens_do_not_scroll_sideways(page: "Page", server: Server, wid
     page.wait_for_selector("text=orders")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     for tab in TITLES:
-        open_table(page, server, "orders" if tab != "schema" else "indexed", tab)
+        open_table(page, server, "orders" if PICTURES or tab != "schema" else "indexed", tab)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        if tab == "overview":
+        if (tab, width) == ("overview", 360):
             keep(page, f"hudi-table-{width}")
 
 

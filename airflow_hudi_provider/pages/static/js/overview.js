@@ -64,7 +64,9 @@ function sentence({ measure, value, limit }, { measures, small_file_limit_bytes:
     return `${number(measures.small_files)} files (${percent(value)}) are smaller than ${bytes(small)}; the limit is ${percent(limit)}`;
   }
   const shown = (each) => (measure.endsWith("_bytes") ? bytes(each) : measure.startsWith("hours") || measure.endsWith("_hours") ? duration(3600 * each) : number(each));
-  return `${measure.replaceAll("_", " ")}: ${shown(value)}, above ${shown(limit)}`;
+  const name = measure.replaceAll("_", " ");
+  if (limit === 0 && name.endsWith("s")) return counted(value, name.slice(0, -1));
+  return `${name}: ${shown(value)}, above ${shown(limit)}`;
 }
 
 function Pending({ instants }) {
@@ -148,7 +150,7 @@ function Plan({ plan }) {
     html`
       <details open=${plan.is_worth_it}>
         <summary>${counted(plan.group_count, "group")} that a clustering would rewrite now, with the size limits of the writers</summary>
-        <${Table} caption="Groups that a clustering would rewrite" head=${["Partition", NUMBER("Files now"), NUMBER("Files afterwards"), NUMBER("Size"), "Why"]}>
+        <${Table} kind="groups" caption="Groups that a clustering would rewrite" head=${["Partition", NUMBER("Files now"), NUMBER("Files afterwards"), NUMBER("Size"), "Why"]}>
           ${plan.groups.map(
             (group) => html`
               <tr>
