@@ -10,11 +10,13 @@ class HudiTaskError(AirflowException):
         kind: name of the engine's error class, or an empty text if the task itself raised the error.
         reason: the engine's message without kind and hint; empty if the task itself raised the error.
         hint: advice for the user. It may be empty.
+        is_shown: whether the log of the task contains a description of the error.
     """
 
     kind: str = ""
     reason: str = ""
     hint: str = ""
+    is_shown: bool = False
 
 
 class HudiTaskRefusedError(AirflowFailException):
@@ -26,3 +28,4 @@ class HudiTaskRefusedError(AirflowFailException):
     kind: str = ""
     reason: str = ""
     hint: str = ""
+    is_shown: bool = False

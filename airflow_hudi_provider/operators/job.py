@@ -8,12 +8,12 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.providers.common.compat.sdk import AirflowSkipException, BaseOperatorLink
 
 from airflow_hudi_provider.assets import HudiAsset
-from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.links import SPARK_UI_LINK, TABLE_LINK, push_table_link
-from airflow_hudi_provider.results.failure import failure_of, log_without_traceback, show_failure
+from airflow_hudi_provider.results.failure import failures_shown
 from airflow_hudi_provider.results.log import log_result
-from airflow_hudi_provider.results.task_outcome import JobEnd, decide_outcome, event_of, task_error, xcom_of
+from airflow_hudi_provider.results.task_outcome import JobEnd, decide_outcome, event_of, xcom_of
 from airflow_hudi_provider.spark.submission import SparkEnd, Submission
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.arguments import check_job_arguments
@@ -28,7 +28,6 @@ from airflow_hudi_provider.tasks.run import TaskRun
 from airflow_hudi_provider.tasks.templates import refuse_emptied, refuse_empty_interval
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
-from hudi_table_services.errors import HudiTableServiceError
 
 if TYPE_CHECKING:
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -215,6 +214,11 @@ class HudiJobOperator(SparkSubmitOperator):
         """Return whether the job is a preview or dry run, which writes nothing."""
         return bool(getattr(self, "preview", False))
 
+    @property
+    def begun_run(self) -> TaskRun | None:
+        """Return the run of this try, or None if the task has not located its table."""
+        return self._submission.run if self._submission is not None else None
+
     def table_after_failure(self, run: TaskRun) -> str:
         """Return a sentence about what the table contains after the task failed."""
         return self.left_behind
@@ -231,13 +235,13 @@ class HudiJobOperator(SparkSubmitOperator):
 
     def execute(self, context: "Context") -> dict[str, Any]:  # type: ignore[override]  # Airflow's returns None
         """Return the result of the request. If an earlier try completed the request, do not run the job again."""
-        with measured(self):
+        with measured(self), failures_shown(self, context):
             return self._execute(context, None)
 
     def execute_when_over(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
         """Conclude the Spark run for which this task was deferred. Airflow passes the trigger's event."""
         event = event or {}
-        with measured(self, earlier_s=float(event.get("seconds") or 0)):
+        with measured(self, earlier_s=float(event.get("seconds") or 0)), failures_shown(self, context):
             return self._execute(context, event)
 
     def resume_execution(
@@ -290,29 +294,11 @@ class HudiJobOperator(SparkSubmitOperator):
         submission = self._begin(context)
         run = submission.run
         self.log.info("This task handles request %s for table %s", run.request_id, run.location.base_path)
-        try:
-            result = self.find_result(run, submission, event)
-        except HudiTableServiceError as error:
-            raise self._shown(run, task_error(error)) from None
-        except (HudiTaskError, HudiTaskRefusedError) as error:
-            raise self._shown(run, error) from None
+        result = self.find_result(run, submission, event)
         self.last_result = result
         self.remember(run, result)
         log_result(self.log, result)
         return self._finish(context, result)
-
-    def _shown(
-        self, run: TaskRun, error: HudiTaskError | HudiTaskRefusedError
-    ) -> HudiTaskError | HudiTaskRefusedError:
-        """Show the failure in the log and on the Hudi tab, and return the error without its traceback."""
-        self.log.debug("The task failed.", exc_info=True)
-        try:
-            table_now = self.table_after_failure(run)
-        except Exception as unknown:
-            table_now = f"The timeline could not be read: {unknown}"
-        show_failure(self.log, failure_of(error, run.location.base_path, table_now, run.context), run.context)
-        log_without_traceback()
-        return error
 
     def _begin(self, context: "Context") -> Submission:
         run = TaskRun(

@@ -1,36 +1,67 @@
 """Show the failure of a task: a block at the end of the task's log, and an XCom for the Hudi tab."""
 
 import logging
-from collections.abc import MutableMapping
+import sys
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import conf
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.results.task_outcome import task_error
 from hudi_table_services.contract.error_text import Failure
+from hudi_table_services.errors import HudiTableServiceError
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
+
+    from airflow_hudi_provider.operators.job import HudiJobOperator
 
 FAILURE_KEY = "hudi_failure"
 """Key of the XCom that contains the failure of a task's newest try."""
 
 _LOG = logging.getLogger(__name__)
 _PAGE = "/hudi/static/errors.html"
-_UNTRACED = (HudiTaskError, HudiTaskRefusedError)
+TaskError = HudiTaskError | HudiTaskRefusedError
+_OUR_ERRORS = (HudiTaskError, HudiTaskRefusedError)
 
 
-def failure_of(
-    error: HudiTaskError | HudiTaskRefusedError, table: str, table_now: str, context: "Context"
-) -> Failure:
-    """Describe the failure of a task.
+@contextmanager
+def failures_shown(task: "HudiJobOperator", context: "Context") -> Iterator[None]:
+    """Show an error of this package that ends the block, and raise it as the task's exception without its causes.
 
-    Args:
-        table: base path of the table.
-        table_now: a sentence about what the table contains now.
+    Raises:
+        HudiTaskError: the task failed; another try may succeed.
+        HudiTaskRefusedError: the task cannot succeed without a change.
     """
+    try:
+        yield
+    except HudiTableServiceError as error:
+        raise _shown(task, task_error(error), context) from None
+    except _OUR_ERRORS as error:
+        raise _shown(task, error, context) from None
+
+
+def _shown(task: "HudiJobOperator", error: TaskError, context: "Context") -> TaskError:
+    """Log the failure as a block, and push it for the Hudi tab. The task does not depend on the success of the push."""
+    task.log.debug("The task failed.", exc_info=True)
+    failure = _failure_of(task, error, context)
+    for line in failure.lines():
+        task.log.error("%s", line)
+    try:
+        context["ti"].xcom_push(key=FAILURE_KEY, value=asdict(failure))
+    except Exception as unpushed:
+        _LOG.debug("The failure was not pushed: %s", unpushed)
+    error.is_shown = True
+    _log_without_traceback()
+    return error
+
+
+def _failure_of(task: "HudiJobOperator", error: TaskError, context: "Context") -> Failure:
     is_final = isinstance(error, HudiTaskRefusedError)
+    table, table_now = _table_of(task)
     return Failure(
         kind=error.kind,
         message=error.reason or str(error),
@@ -46,6 +77,21 @@ def failure_of(
     )
 
 
+def _table_of(task: "HudiJobOperator") -> tuple[str, str]:
+    """Return the path of the task's table, and a sentence about what the table contains now."""
+    run = task.begun_run
+    try:
+        path = run.location.base_path if run is not None else ""
+    except _OUR_ERRORS:
+        path = ""
+    if run is None or not path:
+        return task.base_path or "", "Nothing was done."
+    try:
+        return path, task.table_after_failure(run)
+    except Exception as error:
+        return path, f"The timeline could not be read: {error}"
+
+
 def _page_of(kind: str, context: "Context") -> str:
     """Return the address of the page about a kind of error; empty if Airflow's address is not known."""
     root = conf.get("api", "base_url", fallback="") or ""
@@ -56,17 +102,7 @@ def _page_of(kind: str, context: "Context") -> str:
     return f"{root.rstrip('/')}{_PAGE}#{kind.lower()}" if root and kind else ""
 
 
-def show_failure(log: Any, failure: Failure, context: "Context") -> None:
-    """Log the failure as a block, and push it for the Hudi tab. The task does not depend on the success of the push."""
-    for line in failure.lines():
-        log.error("%s", line)
-    try:
-        context["ti"].xcom_push(key=FAILURE_KEY, value=asdict(failure))
-    except Exception as error:
-        _LOG.debug("The failure was not pushed: %s", error)
-
-
-def log_without_traceback() -> None:
+def _log_without_traceback() -> None:
     """Make Airflow log the errors of this package without their traceback, because a block describes them.
 
     Airflow logs the error of a task through structlog. The function adds a processor to structlog's settings in this
@@ -80,10 +116,9 @@ def log_without_traceback() -> None:
 
 
 def _without_traceback(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Replace the traceback of an error of this package by the error's kind."""
-    import sys
-
-    if event.get("exc_info") and isinstance(error := sys.exc_info()[1], _UNTRACED):
+    """Replace the traceback of an error that a block describes by the kind of the error."""
+    error = sys.exc_info()[1] if event.get("exc_info") else None
+    if isinstance(error, _OUR_ERRORS) and error.is_shown:
         event.pop("exc_info")
         event["event"] = f"{event.get('event', '')}: {error.kind or type(error).__name__}"
     return event

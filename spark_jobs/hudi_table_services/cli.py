@@ -1,16 +1,17 @@
 """Command line of the job scripts: read the flags or a request document, run the job, write the result document.
 
-No other module reads the environment or ends the process.
+Only this module and `command` read the environment or end the process.
 """
 
 import logging
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -36,6 +37,51 @@ _UNEXPECTED_EXIT_CODE = 70
 _HADOOP_FOLDERS = {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}
 
 
+class Presentation:
+    """Shows the log, the result and the errors of a job. This class does so for scripts, `command` for terminals.
+
+    Attributes:
+        spark_settings: settings of a Spark session that plain python starts.
+    """
+
+    spark_settings: Mapping[str, str] = MappingProxyType({"spark.ui.showConsoleProgress": "false"})
+
+    def start_logging(self) -> None:
+        """Send log records to stderr."""
+        logging.basicConfig(
+            level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr
+        )
+        logging.getLogger("py4j").setLevel(logging.WARNING)
+
+    def running(self, request: JobRequest, *, with_spark: bool) -> AbstractContextManager[None]:
+        """Context manager around the job, from before the start of Spark until its end."""
+        return nullcontext()
+
+    def show_ui_address(self, address: str) -> None:
+        """Show the address of Spark's UI, which exists while the job runs."""
+        _LOG.info("Spark UI: %s", address)
+
+    def show_result(self, result: JobResult) -> None:
+        """Show the result of a job that did not fail."""
+        outcome = result.outcome.value.replace("_", " ").capitalize()
+        _LOG.info("%s%s", outcome, f": {result.reason}" if result.reason else "")
+        print(result.to_json())
+
+    def show_failure(self, result: JobResult) -> None:
+        """Show the result of a failed job, after its error. Scripts show only the error."""
+
+    def show_error(self, error: HudiTableServiceError) -> None:
+        """Show an error of this project."""
+        print(f"{error.kind}: {error}", file=sys.stderr)
+
+    def show_unexpected_error(self) -> None:
+        """Show the exception that is being handled, with its traceback."""
+        _LOG.exception("Unexpected error. Please send this log to the maintainers of this project.")
+
+
+_SCRIPT_PRESENTATION = Presentation()
+
+
 def main(script: Script[JobRequest], arguments: Sequence[str] | None = None) -> int:
     """Run one job.
 
@@ -46,9 +92,16 @@ def main(script: Script[JobRequest], arguments: Sequence[str] | None = None) -> 
     Returns:
         The exit code. The last step writes the result document, even if the job failed.
     """
-    _start_logging()
+    return run_script(script, lambda: script.parse(arguments), _SCRIPT_PRESENTATION)
+
+
+def run_script(
+    script: Script[JobRequest], parse: Callable[[], CommandLine], presentation: Presentation
+) -> int:
+    """Run one job whose flags `parse` returns; see `main`."""
+    presentation.start_logging()
     try:
-        command = script.parse(arguments)
+        command = parse()
         request = _request(command, script)
         if command.prints_request:
             script.check(request)
@@ -56,66 +109,72 @@ def main(script: Script[JobRequest], arguments: Sequence[str] | None = None) -> 
             return 0
         document = _result_document(request)
     except HudiTableServiceError as error:
-        return _print_error(error)
+        return _failed(presentation, error)
     except Exception:
-        return _log_unexpected_error()
-    return _report(document, *_attempt(request, script))
+        return _failed_unexpectedly(presentation)
+    return _report(document, *_attempt(request, script, presentation), presentation)
 
 
-def _start_logging() -> None:
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
-    logging.getLogger("py4j").setLevel(logging.WARNING)
-
-
-def _print_error(error: HudiTableServiceError) -> int:
-    print(f"{error.kind}: {error}", file=sys.stderr)
+def _failed(presentation: Presentation, error: HudiTableServiceError) -> int:
+    presentation.show_error(error)
     return error.exit_code
 
 
-def _log_unexpected_error() -> int:
-    _LOG.exception("Unexpected error. Please send this log to the maintainers of this project.")
+def _failed_unexpectedly(presentation: Presentation) -> int:
+    presentation.show_unexpected_error()
     return _UNEXPECTED_EXIT_CODE
 
 
-def _attempt(request: JobRequest, script: Script[JobRequest]) -> tuple[JobResult, int]:
+def _attempt(
+    request: JobRequest, script: Script[JobRequest], presentation: Presentation
+) -> tuple[JobResult, int]:
     """Run the job and return its result and exit code. Exceptions become failed results."""
     try:
-        return _run(request, script), 0
+        return _run(request, script, presentation), 0
     except HudiTableServiceError as error:
         _LOG.debug("The job failed.", exc_info=True)
-        return JobResult.failed(request, error), _print_error(error)
+        return JobResult.failed(request, error), _failed(presentation, error)
     except ModuleNotFoundError as error:
-        missing = ExecutionFailedError(
-            f"The Python that runs this job, {sys.executable}, has no package {error.name!r}.",
-            hint="Install airflow-provider-hudi[engine] and pyspark there, or use a Python that has them.",
-        )
-        return JobResult.failed(request, missing), _print_error(missing)
+        missing = missing_package(error)
+        return JobResult.failed(request, missing), _failed(presentation, missing)
     except Exception as error:
-        return JobResult.failed(request, error), _log_unexpected_error()
+        return JobResult.failed(request, error), _failed_unexpectedly(presentation)
 
 
-def _run(request: JobRequest, script: Script[JobRequest]) -> JobResult:
+def missing_package(error: ModuleNotFoundError) -> ExecutionFailedError:
+    """Return the error of a job whose Python lacks a package."""
+    return ExecutionFailedError(
+        f"The Python that runs this job, {sys.executable}, has no package {error.name!r}.",
+        hint="Install airflow-provider-hudi[engine] and pyspark there, or use a Python that has them.",
+    )
+
+
+def _run(request: JobRequest, script: Script[JobRequest], presentation: Presentation) -> JobResult:
     _LOG.info("Request %s runs %s on %s", request.request_id, request.work, request.base_path)
     script.check(request)  # report an invalid option before Spark starts
     script.check_before_run(request)
     # In cluster mode, spark-submit reports a program as failed if the program never creates a session.
     is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    if not script.uses_spark(request) and not is_submitted:
-        return script.run(None, request)
-    # Paths without scheme may be on HDFS if Hadoop is configured.
-    early = script.start_without_spark(request, sees_local_files=not _HADOOP_FOLDERS & os.environ.keys())
-    if early is not None and not is_submitted:
-        return early
-    began = time.monotonic()
-    spark = spark_session(f"{request.work} {request.table_name or request.base_path}")
-    started_s = _driver_age_s(spark) or time.monotonic() - began
-    _log_ui_address(spark)
-    try:
-        with _progress_document(request):
-            result = script.run(spark, request)
-    finally:
-        _stop(spark)
-    return replace(result, timings_s={SPARK_START: round(started_s, 3), **result.timings_s})
+    uses_spark = script.uses_spark(request) or is_submitted
+    with presentation.running(request, with_spark=uses_spark):
+        if not uses_spark:
+            return script.run(None, request)
+        # Paths without scheme may be on HDFS if Hadoop is configured.
+        early = script.start_without_spark(request, sees_local_files=not _HADOOP_FOLDERS & os.environ.keys())
+        if early is not None and not is_submitted:
+            return early
+        name = f"{request.work} {request.table_name or request.base_path}"
+        began = time.monotonic()
+        spark = spark_session(name, presentation.spark_settings)
+        started_s = _driver_age_s(spark) or time.monotonic() - began
+        if address := _ui_address(spark):
+            presentation.show_ui_address(address)
+        try:
+            with _progress_document(request):
+                result = script.run(spark, request)
+        finally:
+            _stop(spark)
+        return replace(result, timings_s={SPARK_START: round(started_s, 3), **result.timings_s})
 
 
 def _driver_age_s(spark: "SparkSession") -> float | None:
@@ -166,11 +225,9 @@ class _ProgressWriter(logging.Handler):
             self._document.storage.delete(self._document.name)
 
 
-def _log_ui_address(spark: "SparkSession") -> None:
-    """Log the address of Spark's UI, which exists while the job runs. Sessions of Spark Connect have no address."""
-    address = getattr(getattr(spark, "sparkContext", None), "uiWebUrl", None)
-    if address:
-        _LOG.info("Spark UI: %s", address)
+def _ui_address(spark: "SparkSession") -> str:
+    """Return the address of Spark's UI; empty for sessions of Spark Connect and for sessions without a UI."""
+    return getattr(getattr(spark, "sparkContext", None), "uiWebUrl", None) or ""
 
 
 def _stop(spark: "SparkSession") -> None:
@@ -181,8 +238,13 @@ def _stop(spark: "SparkSession") -> None:
         _LOG.warning("An error occurred while the Spark session was being stopped.", exc_info=True)
 
 
-def spark_session(application_name: str) -> "SparkSession":
+def spark_session(
+    application_name: str, settings: Mapping[str, str] = Presentation.spark_settings
+) -> "SparkSession":
     """Return the session that spark-submit prepared, or a local session when plain python runs the script.
+
+    Args:
+        settings: settings of the local session.
 
     Raises:
         ExecutionFailedError: Spark did not start.
@@ -192,7 +254,8 @@ def spark_session(application_name: str) -> "SparkSession":
     builder = SparkSession.builder.appName(application_name)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         _set_worker_python()
-        builder = builder.config("spark.ui.showConsoleProgress", "false")
+        for key, value in settings.items():
+            builder = builder.config(key, value)
     try:
         return builder.getOrCreate()
     except Exception as error:
@@ -253,17 +316,16 @@ def _result_document(request: JobRequest) -> _Document | None:
     return document
 
 
-def _report(document: _Document | None, result: JobResult, exit_code: int) -> int:
-    """Print the result unless the job failed. Write the result document completely or not at all."""
-    text = result.to_json()
-    if result.outcome is not Outcome.FAILED:
-        outcome = result.outcome.value.replace("_", " ").capitalize()
-        _LOG.info("%s%s", outcome, f": {result.reason}" if result.reason else "")
-        print(text)
+def _report(document: _Document | None, result: JobResult, exit_code: int, presentation: Presentation) -> int:
+    """Show the result. Write the result document completely or not at all."""
+    if result.outcome is Outcome.FAILED:
+        presentation.show_failure(result)
+    else:
+        presentation.show_result(result)
     if document is None:
         return exit_code
     try:
-        document.storage.write(document.name, text.encode())
+        document.storage.write(document.name, result.to_json().encode())
     except HudiTableServiceError as error:
         # The outcome stays valid without the document. A new run with the same request id finds the commit.
         where = f"{document.storage.uri}/{document.name}"
@@ -272,5 +334,5 @@ def _report(document: _Document | None, result: JobResult, exit_code: int) -> in
             result.outcome.value,
             where,
         )
-        return exit_code or _print_error(error)
+        return exit_code or _failed(presentation, error)
     return exit_code

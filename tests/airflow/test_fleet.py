@@ -23,8 +23,7 @@ from support.small_tables import SmallTable
 
 TWO_COMMITS = {"hoodie.clean.policy": "KEEP_LATEST_COMMITS", "hoodie.clean.commits.retained": "2"}
 CLUSTERS = """
-from support.airflow.clustered_tables import complete_pending, open_table, schedule
-schedule(open_table(base_path), request_id=request["request_id"])
+from support.airflow.clustered_tables import complete_pending
 (time,) = complete_pending(base_path, (), request["request_id"])
 result(outcome="completed", operation="cluster", instant_time=time)
 """

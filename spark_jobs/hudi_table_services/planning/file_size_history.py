@@ -29,12 +29,13 @@ def table_history(
         backwards.append(sizes.as_of(instant))
         sizes.undo(instant, metadata)
     return TableHistory(
-        writes=tuple(_summary(instant, metadata) for instant, metadata in writes),
+        writes=tuple(write_summary(instant, metadata) for instant, metadata in writes),
         sizes=tuple(reversed(backwards)),
     )
 
 
-def _summary(instant: Instant, metadata: CommitMetadata) -> WriteSummary:
+def write_summary(instant: Instant, metadata: CommitMetadata) -> WriteSummary:
+    """Add up the write stats of a completed write."""
     stats, replaced = metadata.write_stats, metadata.partition_to_replace_file_ids or {}
     return WriteSummary(
         instant=instant,

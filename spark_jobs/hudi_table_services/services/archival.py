@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   Show what would be archived, and what blocks archival:
-    archive.py --base-path /data/flights --preview
+    {program} --base-path /data/flights --preview
   Keep a week of hourly commits:
-    archive.py --base-path /data/flights --min-commits 168 --max-commits 192
+    {program} --base-path /data/flights --min-commits 168 --max-commits 192
 """
 
 

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   Show what would be deleted, with names and bytes:
-    clean.py --base-path /data/flights --preview
+    {program} --base-path /data/flights --preview
   Keep the states of the last two days readable:
-    clean.py --base-path /data/flights --hours-retained 48 --request-id nightly-2026-01-02
+    {program} --base-path /data/flights --hours-retained 48 --request-id nightly-2026-01-02
   After a long time without cleaning, clean a hundred commits at a time:
-    clean.py --base-path /data/flights --max-commits-per-run 100
+    {program} --base-path /data/flights --max-commits-per-run 100
 """
 
 

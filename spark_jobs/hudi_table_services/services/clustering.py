@@ -28,30 +28,30 @@ if TYPE_CHECKING:
 _SCHEDULE_EXAMPLES = """\
 examples:
   Show what would be clustered, and the resulting files:
-    schedule_clustering.py --base-path /data/flights --preview
+    {program} --base-path /data/flights --preview
   Make a plan after every fourth commit; with fewer commits, the run plans nothing and reports why:
-    schedule_clustering.py --base-path /data/flights --every-n-commits 4 --request-id nightly-2026-01-02
+    {program} --base-path /data/flights --every-n-commits 4 --request-id nightly-2026-01-02
   Sort the rows of two partitions for queries by carrier and date:
-    schedule_clustering.py --base-path /data/flights --sort-columns carrier,day --layout zorder --partitions 1,2
+    {program} --base-path /data/flights --sort-columns carrier,day --layout zorder --partitions 1,2
 """
 _EXECUTE_EXAMPLES = """\
 examples:
   Execute all pending plans, oldest first:
-    execute_clustering.py --base-path /data/flights
+    {program} --base-path /data/flights
   Execute one plan; wait while another job is executing the plan:
-    execute_clustering.py --base-path /data/flights --instant 20260102030405006 --when-held wait
+    {program} --base-path /data/flights --instant 20260102030405006 --when-held wait
   On a cluster:
     spark-submit --master yarn --py-files hudi_table_services.zip execute_clustering.py --request s3://jobs/2.json
 """
 _RUN_EXAMPLES = """\
 examples:
   Schedule a clustering after every fourth commit, and execute the clustering:
-    run_clustering.py --base-path /data/flights --every-n-commits 4 --request-id nightly-2026-01-02
+    {program} --base-path /data/flights --every-n-commits 4 --request-id nightly-2026-01-02
 """
 _CANCEL_EXAMPLES = """\
 examples:
   Cancel plans that were not completed within two days:
-    cancel_clustering.py --base-path /data/flights --older-than-minutes 2880
+    {program} --base-path /data/flights --older-than-minutes 2880
 """
 
 
@@ -195,6 +195,7 @@ EXECUTE_CLUSTERING = SparkScript(
 
 RUN_CLUSTERING = SparkScript(
     file_name="run_clustering.py",
+    command="cluster",
     request_type=ClusteringRequest,
     description="Plan a clustering of a Hudi table and execute it.",
     examples=_RUN_EXAMPLES,

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 _EXAMPLES = f"""\
 examples:
   Check settings without a table:
-    check_config.py --option {MIN_COMMITS}=10 --option {COMMITS_RETAINED}=24
+    {{program}} --option {MIN_COMMITS}=10 --option {COMMITS_RETAINED}=24
   Check settings and a table, for Hudi's own jobs. Two of these jobs may write at the same time:
-    check_config.py --base-path s3://lake/flights --fact engine=hudi --fact hudi_version=1.0.2 --fact writers=2 \\
+    {{program}} --base-path s3://lake/flights --fact engine=hudi --fact hudi_version=1.0.2 --fact writers=2 \\
       --option {CONCURRENCY_MODE}=OPTIMISTIC_CONCURRENCY_CONTROL
 
 facts:

@@ -36,24 +36,24 @@ class CommandLine:
 def command_line_of(
     parser: argparse.ArgumentParser,
     build: Callable[[dict[str, Any]], JobRequest],
-    arguments: Sequence[str] | None,
+    flags: dict[str, Any],
 ) -> CommandLine:
-    """Read the flags. ``--help`` prints the help and ends the process.
+    """Convert parsed flags to a request.
 
     Args:
+        parser: parser of the flags; messages spell each flag as the parser does.
         build: builds the request from a mapping, which maps field names to the values of the given flags.
-        arguments: command-line arguments without the program name; None means the arguments of this process.
+        flags: values of the given flags; the function changes this mapping.
 
     Raises:
-        InvalidRequestError: a flag is unknown, has no value or contradicts another flag.
+        InvalidRequestError: a flag contradicts another flag, or the request is invalid.
     """
-    flags = vars(parser.parse_args(arguments))
     prints_request = bool(flags.pop("print_request", False))
     request_uri = flags.pop("request", None)
     if request_uri is None:
         return CommandLine(request=build(_with_tuples(flags)), prints_request=prints_request)
     if flags:
-        spelling = {action.dest: action.option_strings[-1] for action in parser._actions}
+        spelling = {each.dest: each.option_strings[-1] for each in parser._actions if each.option_strings}
         names = ", ".join(spelling[name] for name in flags)
         raise InvalidRequestError(
             f"--request and {names} cannot be combined.", hint="Put all values into the document."

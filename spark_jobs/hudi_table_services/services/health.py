@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 _EXAMPLES = f"""\
 examples:
   Report the state of the table, with a warning for each measure above its default limit:
-    table_health.py --base-path /data/flights
+    {{program}} --base-path /data/flights
   For monitoring, end with exit code 76 if a writer died or small files accumulate:
-    table_health.py --base-path /data/flights --fail-above dead_instants=0 --fail-above small_file_ratio=0.8
+    {{program}} --base-path /data/flights --fail-above dead_instants=0 --fail-above small_file_ratio=0.8
 
 measures:
 {chr(10).join(f"  {name}: {meaning}" for name, meaning in MEASURES.items())}
@@ -55,6 +55,7 @@ def _table_health(request: HealthRequest, storage: "Storage | None") -> JobResul
 
 TABLE_HEALTH = MetadataScript(
     file_name="table_health.py",
+    command="health",
     request_type=HealthRequest,
     description="Report the health of a Hudi table: its files, its pending instants with the actions that they block, "
     "and the backlog of its table services. Needs no Spark.",

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   Show what would be built:
-    rebuild_metadata_table.py --base-path /data/flights --preview
+    {program} --base-path /data/flights --preview
   Build the metadata table that Hudi builds by default, and the indexes that the table has:
-    rebuild_metadata_table.py --base-path /data/flights
+    {program} --base-path /data/flights
   Add a record index, which needs Spark:
-    rebuild_metadata_table.py --base-path /data/flights --partitions record_index
+    {program} --base-path /data/flights --partitions record_index
   Build a secondary index that the table defines, which needs Spark:
-    rebuild_metadata_table.py --base-path /data/flights --partitions secondary_index_city
+    {program} --base-path /data/flights --partitions secondary_index_city
   Drop an index, or the whole metadata table:
-    rebuild_metadata_table.py --base-path /data/flights --drop column_stats
-    rebuild_metadata_table.py --base-path /data/flights --drop all
+    {program} --base-path /data/flights --drop column_stats
+    {program} --base-path /data/flights --drop all
 """
 
 

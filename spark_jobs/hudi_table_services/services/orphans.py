@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   Report the files that belong to no instant, each with the reason:
-    repair_orphan_files.py --base-path /data/flights
+    {program} --base-path /data/flights
   Copy these files to another folder, then delete them:
-    repair_orphan_files.py --base-path /data/flights --execute --backup-path /backup/flights
+    {program} --base-path /data/flights --execute --backup-path /backup/flights
 """
 
 
@@ -44,6 +44,7 @@ def _repair_orphan_files(request: RepairOrphansRequest, storage: "Storage | None
 
 REPAIR_ORPHAN_FILES = MetadataScript(
     file_name="repair_orphan_files.py",
+    command="repair",
     request_type=RepairOrphansRequest,
     description="Find files of a Hudi table that belong to no instant; with --execute, delete them. Needs no Spark.",
     examples=_EXAMPLES,

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 _ROLLBACK_EXAMPLES = """\
 examples:
   Roll back the writes of dead writers:
-    rollback.py --base-path /data/flights --all-failed
+    {program} --base-path /data/flights --all-failed
   Undo the newest commit; the first command shows what would be deleted:
-    rollback.py --base-path /data/flights --instant 20260102030405006 --preview
-    rollback.py --base-path /data/flights --instant 20260102030405006
+    {program} --base-path /data/flights --instant 20260102030405006 --preview
+    {program} --base-path /data/flights --instant 20260102030405006
 """
 _RESTORE_EXAMPLES = """\
 examples:
-    restore.py --base-path /data/flights --savepoint 20260102030405006 --preview
-    restore.py --base-path /data/flights --savepoint 20260102030405006
+    {program} --base-path /data/flights --savepoint 20260102030405006 --preview
+    {program} --base-path /data/flights --savepoint 20260102030405006
 """
 _PREVIEW = "report what would be undone, and undo nothing"
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _CREATE_EXAMPLES = """\
 examples:
   Keep the current state of the table:
-    create_savepoint.py --base-path /data/flights --saved-by me --comments "before the migration"
+    {program} --base-path /data/flights --saved-by me --comments "before the migration"
 """
 _DELETE_EXAMPLES = """\
 examples:
-    delete_savepoint.py --base-path /data/flights --instant 20260102030405006
+    {program} --base-path /data/flights --instant 20260102030405006
 """
 
 
@@ -57,6 +57,7 @@ def _delete_savepoint(request: DeleteSavepointRequest, storage: "Storage | None"
 
 CREATE_SAVEPOINT = MetadataScript(
     file_name="create_savepoint.py",
+    command="savepoint",
     request_type=CreateSavepointRequest,
     description="Create a savepoint of a Hudi table: cleaning keeps the files of the commit. Needs no Spark.",
     examples=_CREATE_EXAMPLES,

@@ -32,7 +32,7 @@ class Script(Generic[RequestT_co]):
     Attributes:
         file_name: file name of the script, such as ``clean.py``.
         request_type: class of the request that flags and request documents describe.
-        description, examples: parts of the text of ``--help``.
+        description, examples: parts of the text of ``--help``. In `examples`, ``{program}`` is the name of the program.
         exit_codes: last part of the text of ``--help``.
         add_flags: adds the flags of the script to its parser. A flag stores its value under the name of a field of
             the request, see `flags`.
@@ -42,6 +42,8 @@ class Script(Generic[RequestT_co]):
             Python functions, which accept further arguments.
         before_spark: does the part of the job that needs no Spark; see `start_without_spark`.
         metric: name of the job in metrics and lineage; empty means the file name without ``.py``.
+        command: name of the job as a sub-command of ``hudi-services``; empty means the file name without ``.py``, with
+            dashes.
     """
 
     needs_spark: ClassVar[bool] = False
@@ -58,6 +60,12 @@ class Script(Generic[RequestT_co]):
     check_run: Callable[[RequestT_co], None] | None = None
     before_spark: "Callable[[RequestT_co, bool], JobResult | None] | None" = None
     metric: str = ""
+    command: str = ""
+
+    @property
+    def command_name(self) -> str:
+        """Return the name of the sub-command of ``hudi-services``, such as ``check-config``."""
+        return self.command or self.file_name.removesuffix(".py").replace("_", "-")
 
     @property
     def metric_name(self) -> str:
@@ -68,16 +76,35 @@ class Script(Generic[RequestT_co]):
         """Whether the job of this request needs a Spark session."""
         return self.needs_spark
 
-    def parser(self) -> argparse.ArgumentParser:
-        """Create the parser of the script's flags. The result of parsing lacks flags that are not given."""
-        parser = new_parser(self.file_name, self.description, self.examples + self.exit_codes)
+    def parser(self, program: str = "", examples: str = "") -> argparse.ArgumentParser:
+        """Create the parser of the script's flags. The result of parsing lacks flags that are not given.
+
+        Args:
+            program: name of the program in the help; empty means the file name of the script.
+            examples: examples in the help; empty means the examples of the script.
+        """
+        name = program or self.file_name
+        shown = examples or self.examples.replace("{program}", name)
+        parser = new_parser(name, self.description, shown + self.exit_codes)
         self.add_flags(parser)
         add_run_flags(parser.add_argument_group("run"))
         return parser
 
     def parse(self, arguments: Sequence[str] | None = None) -> CommandLine:
-        """Read the flags; see `command_line_of`."""
-        return command_line_of(self.parser(), self._request_of, arguments)
+        """Read the flags. ``--help`` prints the help and ends the process.
+
+        Args:
+            arguments: command-line arguments without the program name; None means the arguments of this process.
+
+        Raises:
+            InvalidRequestError: a flag is unknown, has no value or contradicts another flag.
+        """
+        parser = self.parser()
+        return self.command_line(parser, parser.parse_args(arguments))
+
+    def command_line(self, parser: argparse.ArgumentParser, flags: argparse.Namespace) -> CommandLine:
+        """Convert parsed flags to a request; see `command_line_of`."""
+        return command_line_of(parser, self._request_of, vars(flags))
 
     def _request_of(self, flags: dict[str, Any]) -> RequestT_co:
         if self.build_request is not None:

@@ -22,13 +22,13 @@ _LOG = logging.getLogger(__name__)
 _EXAMPLES = f"""\
 examples:
   Create a table, or write one more day into the table; a second run with the same request id writes nothing:
-    upsert_with_sizing.py --base-path /data/flights --table-name flights --source-path /landing/2013-01-01 \\
+    {{program}} --base-path /data/flights --table-name flights --source-path /landing/2013-01-01 \\
         --record-key carrier,flight,sched_dep --partition-by month --ordering-field loaded_at \\
         --request-id flights-2013-01-01 --result-path /results/flights-2013-01-01.json
   Preview the write, with smaller files:
-    upsert_with_sizing.py … --option {MAX_FILE_SIZE}=67108864 --dry-run
+    {{program}} … --option {MAX_FILE_SIZE}=67108864 --dry-run
   Transform the rows first:
-    upsert_with_sizing.py … --source-format csv --source-option header=true \\
+    {{program}} … --source-format csv --source-option header=true \\
         --source-sql "SELECT *, current_timestamp() AS loaded_at FROM source"
   On a cluster:
     spark-submit --master yarn --py-files hudi_table_services.zip upsert_with_sizing.py --request s3://jobs/1.json
@@ -143,6 +143,7 @@ def _upsert(spark: "SparkSession", request: UpsertRequest, storage: "Storage | N
 
 UPSERT = SparkScript(
     file_name="upsert_with_sizing.py",
+    command="upsert",
     request_type=UpsertRequest,
     description="Write rows into a copy-on-write Hudi table, in files of the target size.",
     examples=_EXAMPLES,

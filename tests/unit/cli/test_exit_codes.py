@@ -44,7 +44,7 @@ def end_with(
 ) -> tuple[int, JobResult]:
     """Run a job in which the start of the Spark session raises this error; return exit code and result."""
 
-    def raising(application_name: str) -> NoReturn:
+    def raising(application_name: str, settings: object) -> NoReturn:
         raise error
 
     monkeypatch.setattr(cli, "spark_session", raising)

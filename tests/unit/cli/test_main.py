@@ -122,7 +122,7 @@ def test_a_completed_job_fails_if_its_result_cannot_be_written(
     (tmp_path / "file").write_text("not a folder", encoding="utf-8")
     document = cli._document(str(tmp_path / "file" / "r.json"))
     done = JobResult(request_id="r", outcome=Outcome.COMPLETED)
-    assert cli._report(document, done, 0) == 74
+    assert cli._report(document, done, 0, cli.Presentation()) == 74
     captured = capsys.readouterr()
     assert read_result(captured.out) == done
     assert "'r.json'" in captured.err

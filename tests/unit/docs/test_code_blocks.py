@@ -11,6 +11,15 @@ from pathlib import Path
 import pytest
 from doc_sources import PROVIDER, REPOSITORY, blocks_in
 
+from hudi_table_services.command.parsers import (
+    JOBS,
+    job_parser,
+    output_flags,
+    view_parser,
+    whole_parser,
+    with_table,
+)
+from hudi_table_services.command.view_commands import VIEWS
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.services.service import Script
 
@@ -106,7 +115,7 @@ def commands(text: str) -> Iterator[list[str]]:
     for line in text.replace("\\\n", " ").splitlines():
         for part in re.split(r"&&|;", line):
             if words := shlex.split(part, comments=True):
-                yield words
+                yield words[: words.index("|")] if "|" in words else words
 
 
 def job_script(path: Path) -> Script:
@@ -120,8 +129,28 @@ def job_script(path: Path) -> Script:
     return found
 
 
+def wrong_words(words: list[str]) -> str:
+    """Return the error in the words after ``hudi-services``; empty if they are correct."""
+    try:
+        match words:
+            case ["show", name, *rest]:
+                view_parser({view.name: view for view in VIEWS}[name]).parse_intermixed_args(rest)
+            case [name, *rest] if name in JOBS:
+                parser = job_parser(JOBS[name])
+                flags = with_table(parser.parse_intermixed_args(rest))
+                output_flags(flags)
+                JOBS[name].command_line(parser, flags)
+            case _:
+                whole_parser().parse_args(words)
+    except (InvalidRequestError, KeyError) as error:
+        return str(error)
+    return ""
+
+
 def wrong_command(words: list[str]) -> str:
-    """Return the error in a call of a script or of make; empty if the call is correct."""
+    """Return the error in a call of a script, of hudi-services or of make; empty if the call is correct."""
+    if Path(words[0]).name == "hudi-services":
+        return wrong_words(words[1:])
     if words[0] == "make":
         unknown = [word for word in words[1:] if "=" not in word and word not in MAKE_TARGETS]
         return f"no target {unknown[0]}" if unknown else ""
@@ -153,6 +182,12 @@ def test_shell_blocks_use_existing_scripts_flags_and_targets(place: str) -> None
         ("spark_jobs/clean.py --base-path /t --hours-retained two", False),
         ("spark_jobs/sweep.py --base-path /t", False),
         ("make nothing", False),
+        ("hudi-services clean s3://lake/t --preview   # deletes nothing", True),
+        ("hudi-services show files /t --partition a | head", True),
+        (".venv/bin/hudi-services show commit /t 20260102030405006", True),
+        ("hudi-services show folders /t", False),
+        ("hudi-services clean /t --hours 2", False),
+        ("hudi-services sweep /t", False),
     ],
 )
 def test_shell_check_finds_unknown_scripts_flags_and_targets(text: str, is_right: bool) -> None:

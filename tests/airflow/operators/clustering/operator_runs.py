@@ -33,7 +33,8 @@ times = complete_pending(base_path, request.get("instants", ()), request["reques
 """
 PLANS = """
 from support.airflow.clustered_tables import open_table, schedule
-schedule(open_table(base_path), request_id=request["request_id"])
+if not open_table(base_path).timeline_store.load().pending:  # the worker may have made the plan
+    schedule(open_table(base_path), request_id=request["request_id"])
 """
 REPORTS = "result(outcome='completed', operation='cluster', instant_time=times[-1], report=report(times))"
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import DAG, task
-from operator_runs import COMPLETES, PLANS, REPORTS, SCHEMA, SMALL, Run, clusterings, made
+from operator_runs import COMPLETES, NOT_TO_BE_RUN, PLANS, REPORTS, SCHEMA, SMALL, Run, clusterings, made
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
@@ -71,9 +71,8 @@ def test_all_pending_plans_are_completed_once(table: SmallTable, run: Run) -> No
     answer = run(ExecuteClusteringOperator, COMPLETES + "sys.exit(3)")
     assert (answer["reused"], answer["instants"]) == (True, [first.requested_time, second.requested_time])
     assert run(ExecuteClusteringOperator)["instants"] == answer["instants"]
-    nothing = "result(outcome='nothing_to_do', reason='no clustering is pending')"
     with pytest.raises(AirflowSkipException):
-        run(ExecuteClusteringOperator, nothing, ti=TaskInstance(run_id="run 2"))
+        run(ExecuteClusteringOperator, NOT_TO_BE_RUN, ti=TaskInstance(run_id="run 2"))
     third = schedule(table)
     later = run(ExecuteClusteringOperator, COMPLETES + REPORTS)
     assert (later["reused"], later["instants"]) == (False, [third.requested_time])
@@ -97,6 +96,7 @@ def test_a_result_that_contradicts_the_timeline_fails(table: SmallTable, run: Ru
 def test_a_failed_task_is_retried_only_if_the_error_of_the_engine_is_retryable(
     table: SmallTable, run: Run, kind: str, retryable: bool, error: type[Exception]
 ) -> None:
+    schedule(table)
     with pytest.raises(error, match=f"{kind}: It broke"):
         run(ExecuteClusteringOperator, f"failed({kind!r}, {retryable}); sys.exit(75)")
 
@@ -127,10 +127,9 @@ sys.exit(74)
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_a_task_without_pending_plans_is_skipped(table: SmallTable, run: Run) -> None:
-    nothing = "result(outcome='nothing_to_do', reason='no clustering is pending on the table')"
+def test_a_task_without_pending_plans_is_skipped_without_spark(table: SmallTable, run: Run) -> None:
     with pytest.raises(AirflowSkipException, match="no clustering is pending"):
-        run(ExecuteClusteringOperator, nothing)
+        run(ExecuteClusteringOperator, NOT_TO_BE_RUN)
 
 
 # Planning and execution in one job

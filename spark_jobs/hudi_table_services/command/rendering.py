@@ -1,0 +1,81 @@
+"""Print a `Summary` on a terminal, with colours and aligned columns."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from hudi_table_services.command.script_names import with_commands
+from hudi_table_services.command.summary import Grid, Summary, Tone
+from hudi_table_services.contract.text import counted
+
+_TITLE_STYLES = {
+    Tone.GOOD: "bold green",
+    Tone.PLAIN: "bold",
+    Tone.WARNING: "bold yellow",
+    Tone.BAD: "bold red",
+}
+_SYMBOLS = {Tone.GOOD: "✓ ", Tone.PLAIN: "", Tone.WARNING: "! ", Tone.BAD: "✗ "}
+
+
+def print_summary(console: Console, summary: Summary) -> None:
+    """Print a summary. Texts from the table are printed literally: as no markup and without control characters."""
+    for part in _parts(summary):
+        console.print(part, soft_wrap=False)
+
+
+def _parts(summary: Summary) -> Iterator[RenderableType]:
+    yield Text(_SYMBOLS[summary.tone] + printable(summary.title), style=_TITLE_STYLES[summary.tone])
+    facts = [(name, value) for name, value in summary.facts if value]
+    if facts:
+        yield _indented(_fact_table(facts))
+    for grid in summary.grids:
+        if grid.rows:
+            yield from _grid_parts(grid, summary.shown_rows)
+    for note in summary.notes:
+        yield _indented(sentence(note), "yellow")
+
+
+def _fact_table(facts: Sequence[tuple[str, str]]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts:
+        table.add_row(printable(name), sentence(value))
+    return table
+
+
+def _grid_parts(grid: Grid, shown_rows: int | None) -> Iterator[RenderableType]:
+    table = Table(box=None, header_style="bold cyan", pad_edge=False, padding=(0, 2, 0, 0))
+    if grid.title:
+        yield _indented(Text(printable(grid.title)), "bold")
+    for name in grid.columns:
+        table.add_column(
+            name.removeprefix(">"), justify="right" if name[0] == ">" else "left", overflow="fold"
+        )
+    for row in grid.rows[:shown_rows]:
+        table.add_row(*(sentence(cell) for cell in row))
+    yield _indented(table)
+    more = len(grid.rows) - len(grid.rows[:shown_rows])
+    if more:
+        yield _indented(Text(f"… and {counted(more, f'more {grid.noun}', ',')}"), "dim")
+
+
+def _indented(part: RenderableType, style: str = "none") -> Padding:
+    return Padding(part, (0, 0, 0, 2), style=style, expand=False)
+
+
+def printable(text: str) -> str:
+    """Replace control characters. Names on storage can contain characters that change the state of a terminal."""
+    return "".join(each if each.isprintable() else _escaped(each) for each in text)
+
+
+def sentence(text: str) -> Text:
+    """Return a text for users of the command; it names sub-commands instead of scripts."""
+    return Text(with_commands(printable(text)))
+
+
+def _escaped(character: str) -> str:
+    return " " if character.isspace() else repr(character)[1:-1]

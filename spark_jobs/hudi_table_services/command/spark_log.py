@@ -1,0 +1,34 @@
+"""The log of Spark on a terminal: only errors, from the start of the JVM on.
+
+Spark's own setting ``spark.log.level`` takes effect after Spark has logged the first lines. A log4j configuration that
+the JVM receives at its start also suppresses these lines. Lines that the JVM itself writes at its start cannot be
+suppressed, so the command filters them (see `stderr_lines`).
+"""
+
+import os
+import re
+from pathlib import Path
+
+SPARK_SETTINGS = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
+"""Settings of the Spark session. Spark before 3.5 ignores the level."""
+
+_OPTIONS = "SPARK_SUBMIT_OPTS"
+_CONFIGURATION = Path(__file__).with_name("log4j2-terminal.properties")
+_STARTUP_LINE = re.compile(
+    r"WARNING: (?:Using incubator modules: |package \S+ not in \S+)"
+    r"|Using Spark's default log4j profile: "
+    r"|Setting default log level to "
+    r"|To adjust logging level use "
+)
+
+
+def is_startup_line(line: str) -> bool:
+    """Whether Java or Spark writes this line at each start, whatever the log level."""
+    return _STARTUP_LINE.match(line) is not None
+
+
+def log_errors_only() -> None:
+    """Make the JVM that this process starts log errors only. A log4j configuration of the user has precedence."""
+    options = os.environ.get(_OPTIONS, "")
+    if "log4j" not in options:
+        os.environ[_OPTIONS] = f"{options} -Dlog4j2.configurationFile={_CONFIGURATION.as_uri()}".strip()

@@ -1,0 +1,29 @@
+"""Summary of a clean: the partitions that free the most bytes first."""
+
+from hudi_table_services.command.summaries.details import Details, shown_path
+from hudi_table_services.command.summary import Grid
+from hudi_table_services.contract.cleaning import CleanReport
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.contract.text import counted, human_bytes
+
+
+def cleaning_details(report: CleanReport, result: JobResult) -> Details:
+    """Return the details of a clean or its preview."""
+    verb = "would be deleted" if result.is_preview else "deleted"
+    freed = f"{counted(report.file_count, 'file', ',')} {verb}, {human_bytes(report.size_bytes)}"
+    facts = (
+        ("Files", freed),
+        ("Not deleted", counted(report.failed_count, "file", ",") if report.failed_count else ""),
+        ("Retention", report.retention),
+        ("Blocked by", f"pending instant {report.blocker}" if report.blocker else ""),
+        ("Rolled back", ", ".join(report.rolled_back)),
+        ("Completed", ", ".join(report.finished)),
+    )
+    largest = sorted(report.partitions, key=lambda each: (-each.size_bytes, -each.file_count))
+    rows = [
+        (shown_path(each.partition_path), f"{each.file_count:,}", human_bytes(each.size_bytes))
+        for each in largest
+    ]
+    return Details(
+        facts=facts, grids=(Grid(columns=("partition", ">files", ">size"), rows=rows, noun="partition"),)
+    )

@@ -1,0 +1,69 @@
+"""Summary of a health report: its status, the measures above their limits, and the pending instants."""
+
+from collections.abc import Mapping, Sequence
+
+from hudi_table_services.command.summaries.details import Details
+from hudi_table_services.command.summary import Grid, Tone
+from hudi_table_services.contract.health import HealthReport, PendingInstant
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.contract.text import counted, human_bytes, human_time
+
+_TONES = {"healthy": Tone.GOOD, "warning": Tone.WARNING}
+
+
+def health_details(report: HealthReport, result: JobResult) -> Details:
+    """Return the details of a health report."""
+    findings = [
+        (each.level, f"{each.measure} = {each.value:g}", f"{each.limit:g}", each.advice)
+        for each in report.findings
+    ]
+    return Details(
+        verdict=report.status,
+        tone=_TONES.get(report.status, Tone.BAD),
+        sentences=[each.advice for each in report.findings],
+        facts=_facts(report, result),
+        grids=(
+            Grid(columns=("level", "measure", ">limit", "what to do"), rows=findings, noun="finding"),
+            pending_grid(report.pending),
+        ),
+    )
+
+
+def _facts(report: HealthReport, result: JobResult) -> Sequence[tuple[str, str]]:
+    files, measures = result.files_after, report.measures
+    live = f"{counted(files.file_count, 'file', ',')}, {human_bytes(files.size_bytes)}"
+    return (
+        ("Damaged", report.damage),
+        ("Live files", f"{live}, in {counted(report.partition_count, 'partition', ',')}"),
+        ("Small files", _number(measures, "small_files")),
+        ("Last commit", report.last_commit),
+        ("Clustering", _since(report.last_clustering, measures.get("commits_since_clustering"))),
+        ("Clean", _since(report.last_clean, measures.get("commits_since_clean"))),
+        ("Savepoints", ", ".join(report.savepoints)),
+        ("Metadata table", ", ".join(report.metadata_table)),
+    )
+
+
+def _number(measures: Mapping[str, float], name: str) -> str:
+    return f"{measures[name]:,g}" if name in measures else ""
+
+
+def _since(last: str, commits: float | None) -> str:
+    when = last or "none on the active timeline"
+    return when if commits is None else f"{when}; {counted(commits, 'commit', 'g')} since then"
+
+
+def pending_grid(pending: Sequence[PendingInstant]) -> Grid:
+    """Return the pending instants, each with the next step."""
+    rows = [
+        (
+            each.instant_time,
+            each.operation.lower() or each.action,
+            each.state + (", dead" if each.is_dead else ""),
+            human_time(each.age_s),
+            each.next_step,
+        )
+        for each in pending
+    ]
+    columns = ("instant", "operation", "state", ">age", "next step")
+    return Grid(columns=columns, rows=rows, noun="instant", title="Pending")

@@ -1,0 +1,208 @@
+"""The views of `hudi-services show` as summaries for a terminal."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from hudi_table_services.command.summaries.details import shown_path
+from hudi_table_services.command.summaries.health import pending_grid
+from hudi_table_services.command.summary import Grid, Summary
+from hudi_table_services.contract.text import counted, human_bytes
+from hudi_table_services.tables.views.documents import (
+    CommitView,
+    FilesView,
+    InstantView,
+    PartitionsView,
+    SchemaView,
+    TableView,
+    TimelineView,
+)
+
+SHOWN_ROWS = 20
+"""Largest number of rows of a view, if the user gives no other number."""
+
+
+def table_summary(view: TableView) -> Summary:
+    """Return the summary of a table."""
+    kind = view.table_type.replace("_", "-").lower()
+    rows = "" if view.row_count is None else f", {counted(view.row_count, 'row', ',')}"
+    return Summary(
+        title=f"{view.table_name} ({kind}, version {view.table_version})",
+        facts=(
+            ("Path", view.base_path),
+            ("Record key", ", ".join(view.record_key)),
+            ("Partitions", _partitioning(view)),
+            ("Ordering", ", ".join(view.ordering_fields)),
+            ("Live files", f"{counted(view.file_count, 'file', ',')}, {human_bytes(view.size_bytes)}{rows}"),
+            ("Metadata table", ", ".join(view.metadata_partitions) or "none"),
+            ("Timeline", f"{counted(view.instant_count, 'active instant', ',')}"),
+            (
+                "Last write",
+                "none on the active timeline" if view.last_write is None else _write(view.last_write),
+            ),
+            ("Pending", "" if view.pending else "none"),
+        ),
+        grids=(pending_grid(view.pending),),
+    )
+
+
+def _partitioning(view: TableView) -> str:
+    if not view.partition_by:
+        return "not partitioned"
+    return f"{counted(view.partition_count, 'partition', ',')} by {', '.join(view.partition_by)}"
+
+
+def _write(write: InstantView) -> str:
+    by = f", request {write.request_id}" if write.request_id else ""
+    return f"{write.instant_time} {write.operation}, {local_time(write.requested_at)}{by}"
+
+
+def timeline_summary(view: TimelineView) -> Summary:
+    """Return the summary of a timeline, newest instant first."""
+    rows = [
+        (
+            each.instant_time,
+            local_time(each.requested_at),
+            each.action,
+            each.operation,
+            each.state,
+            _rows(each),
+            f"{each.files_written:,}" if each.operation else "",
+            human_bytes(each.bytes_written) if each.operation else "",
+        )
+        for each in view.instants
+    ]
+    older = view.instant_count - len(view.instants)
+    notes = [f"… and {counted(older, 'older active instant', ',')}"] if older else []
+    columns = ("instant", "time", "action", "operation", "state", ">rows", ">files", ">size")
+    return Summary(
+        title=f"Timeline of {view.table_name}: {counted(view.instant_count, 'active instant', ',')}",
+        grids=(Grid(columns=columns, rows=rows, noun="instant"),),
+        notes=[*notes, "Older instants are archived."] if view.has_archive else notes,
+        shown_rows=None,
+    )
+
+
+def _rows(instant: InstantView) -> str:
+    """Return the rows that a write inserted, updated and deleted, such as ``+10 ~2 -1``."""
+    counts = (("+", instant.rows_inserted), ("~", instant.rows_updated), ("-", instant.rows_deleted))
+    return " ".join(f"{sign}{count:,}" for sign, count in counts if count)
+
+
+def files_summary(view: FilesView) -> Summary:
+    """Return the summary of the live files."""
+    rows = [
+        (
+            shown_path(each.partition_path),
+            each.name or f"{each.file_id} (log files only)",
+            human_bytes(each.size_bytes),
+            _count(each.row_count),
+            each.instant_time,
+        )
+        for each in view.files
+    ]
+    size = human_bytes(sum(each.size_bytes for each in view.files))
+    return Summary(
+        title=f"Files of {view.table_name}: {counted(len(view.files), 'file', ',')}, {size}",
+        grids=(Grid(columns=("partition", "file", ">size", ">rows", "written by"), rows=rows, noun="file"),),
+        shown_rows=SHOWN_ROWS,
+    )
+
+
+def partitions_summary(view: PartitionsView) -> Summary:
+    """Return the summary of the partitions."""
+    rows = [
+        (
+            shown_path(each.partition_path),
+            f"{each.file_count:,}",
+            f"{each.small_file_count:,}",
+            human_bytes(each.size_bytes),
+            _count(each.row_count),
+            each.last_write,
+        )
+        for each in view.partitions
+    ]
+    columns = ("partition", ">files", ">small", ">size", ">rows", "last write")
+    return Summary(
+        title=f"Partitions of {view.table_name}: {counted(len(rows), 'partition', ',')}",
+        grids=(Grid(columns=columns, rows=rows, noun="partition"),),
+        shown_rows=SHOWN_ROWS,
+    )
+
+
+def schema_summary(view: SchemaView) -> Summary:
+    """Return the summary of the columns. A terminal shows all columns."""
+    rows = [
+        (each.name, each.type, "yes" if each.nullable else "no", ", ".join(each.roles), each.doc)
+        for each in view.columns
+    ]
+    return Summary(
+        title=f"Columns of {view.table_name}: {counted(len(rows), 'column', ',')}",
+        grids=(Grid(columns=("column", "type", "nullable", "role", "comment"), rows=rows, noun="column"),),
+        shown_rows=None,
+    )
+
+
+def commit_summary(view: CommitView) -> Summary:
+    """Return the summary of one instant. The partitions with the most written bytes come first."""
+    instant = view.instant
+    rows = [
+        (
+            shown_path(each.partition_path),
+            f"{each.rows_inserted:,}",
+            f"{each.rows_updated:,}",
+            f"{each.rows_deleted:,}",
+            f"{each.files_written:,}",
+            human_bytes(each.bytes_written),
+            f"{each.files_replaced:,}",
+        )
+        for each in sorted(view.partitions, key=lambda each: -each.bytes_written)
+    ]
+    columns = ("partition", ">inserted", ">updated", ">deleted", ">files", ">size", ">replaced")
+    extra = [(key, value) for key, value in view.extra_metadata.items() if value != instant.request_id]
+    return Summary(
+        title=f"{instant.action} {instant.instant_time} of {view.table_name}: {instant.state}"
+        + (", archived" if view.is_archived else ""),
+        facts=(
+            ("Operation", instant.operation),
+            ("Requested", local_time(instant.requested_at)),
+            ("Completed", local_time(instant.completed_at)),
+            ("Request", instant.request_id),
+            ("Rows", _rows(instant)),
+            *_pending_facts(view),
+            *extra,
+        ),
+        grids=(Grid(columns=columns, rows=rows, noun="partition"),),
+    )
+
+
+def _pending_facts(view: CommitView) -> tuple[tuple[str, str], ...]:
+    if view.pending is None:
+        return ()
+    pending = view.pending
+    return (
+        ("Meaning", pending.meaning),
+        ("Blocks", "; ".join(pending.blocks)),
+        ("Next step", pending.next_step),
+        ("Avoid", pending.avoid),
+    )
+
+
+def _count(number: int | None) -> str:
+    return "" if number is None else f"{number:,}"
+
+
+def local_time(iso_time: str) -> str:
+    """Convert an ISO time to the time zone of this machine; return an empty text unchanged."""
+    return f"{datetime.fromisoformat(iso_time).astimezone():%Y-%m-%d %H:%M:%S}" if iso_time else ""
+
+
+SUMMARIES: Mapping[type, Callable[[Any], Summary]] = {
+    TableView: table_summary,
+    TimelineView: timeline_summary,
+    FilesView: files_summary,
+    PartitionsView: partitions_summary,
+    SchemaView: schema_summary,
+    CommitView: commit_summary,
+}
+"""Maps the class of each view to the function that returns its summary."""

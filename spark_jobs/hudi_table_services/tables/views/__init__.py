@@ -1,0 +1,1 @@
+"""Read a table for its views: properties, timeline, files, partitions, schema, one commit. Nothing is written."""

@@ -1,0 +1,46 @@
+"""Describe instants of the timeline with the numbers in their commit metadata."""
+
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata
+from hudi_table_services.planning.file_size_history import write_summary
+from hudi_table_services.storage.clock import instant_moment
+from hudi_table_services.tables.views.documents import InstantView
+
+
+def describe_instant(instant: Instant, metadata: CommitMetadata | None, config: TableConfig) -> InstantView:
+    """Describe an instant; `metadata` is the content of a completed write, None for other instants."""
+    view = InstantView(
+        instant_time=instant.requested_time,
+        action=instant.action.value,
+        state=instant.state.value,
+        requested_at=iso_time(instant.requested_time, config),
+        completed_at=iso_time(instant.completion_time or "", config),
+    )
+    return view if metadata is None else _with_numbers(view, instant, metadata)
+
+
+def _with_numbers(view: InstantView, instant: Instant, metadata: CommitMetadata) -> InstantView:
+    write = write_summary(instant, metadata)
+    return InstantView(
+        instant_time=view.instant_time,
+        action=view.action,
+        state=view.state,
+        requested_at=view.requested_at,
+        completed_at=view.completed_at,
+        operation=write.operation.value.lower(),
+        request_id=write.extra_metadata.get(REQUEST_ID_KEY, ""),
+        rows_inserted=write.rows_inserted,
+        rows_updated=write.rows_updated,
+        rows_deleted=write.rows_deleted,
+        files_written=write.files_written,
+        bytes_written=write.bytes_written,
+        files_replaced=write.files_replaced,
+        partition_count=len(write.partitions),
+    )
+
+
+def iso_time(instant_time: str, config: TableConfig) -> str:
+    """Convert an instant time to ISO 8601 in UTC; return an empty text if its digits are not a date."""
+    moment = instant_moment(instant_time, config) if instant_time else None
+    return moment.isoformat(timespec="milliseconds") if moment else ""

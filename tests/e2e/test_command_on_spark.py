@@ -1,0 +1,40 @@
+"""The command `hudi-services` with Spark: a write in a pipe, and a clustering on a terminal."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from e2e.job_processes import environment, run, spark_settings
+from e2e.orders import orders, stored, table_flags, write_parquet
+from support.command.terminal import run_on_a_terminal, without_control
+
+FIRST = orders(range(300))
+PROGRAM = Path(sys.executable).with_name("hudi-services")
+
+
+@pytest.mark.thorough
+def test_a_write_in_a_pipe_and_a_clustering_on_a_terminal(tmp_path: Path) -> None:
+    base_path = tmp_path / "orders"
+    variables = environment(spark_settings(tmp_path / "conf", spark__master="local[2]"))
+    source = write_parquet(FIRST, tmp_path / "landing" / "orders.parquet")
+    flags = table_flags(base_path, source_path=str(source), request_id="load-1")
+    written = run([PROGRAM, "upsert", *flags], variables, tmp_path / "run")
+    assert written.exit_code == 0, written.log
+    assert (written.result.rows.inserted, stored(base_path)) == (300, FIRST)
+
+    exit_code, received = run_on_a_terminal(
+        [PROGRAM, "cluster", base_path, "--sort-columns", "region"], variables, longest_s=150.0
+    )
+    text = without_control(received)
+    assert exit_code == 0, text
+    assert "✓ cluster" in text
+    assert "files after" in text
+    assert [line for line in text.splitlines() if " WARN " in line or " INFO " in line] == []
+    assert "incubator modules" not in text
+    assert stored(base_path) == FIRST
+
+    shown = run([PROGRAM, "show", "timeline", base_path], variables, tmp_path / "run")
+    operations = [each["operation"] for each in json.loads(shown.output)["instants"]]
+    assert operations == ["cluster", "upsert"]

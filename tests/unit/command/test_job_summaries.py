@@ -1,0 +1,256 @@
+"""Summaries of results: what comes first, what is left out, and how a terminal shows it."""
+
+import io
+from collections.abc import Callable
+
+import pytest
+from rich.console import Console
+
+from hudi_table_services.command.job_summary import DETAILS, job_summary
+from hudi_table_services.command.rendering import print_summary
+from hudi_table_services.command.summary import Summary
+from hudi_table_services.contract.archival import ArchiveReport
+from hudi_table_services.contract.cleaning import CleanedPartition, CleanReport
+from hudi_table_services.contract.clustering import (
+    ClusteringGroupReport,
+    ClusteringPlanReport,
+    ClusteringReport,
+)
+from hudi_table_services.contract.config_check import ConfigFinding, ConfigReport
+from hudi_table_services.contract.health import HealthFinding, HealthReport, PendingInstant
+from hudi_table_services.contract.metadata_table import MetadataPartitionReport, MetadataTableReport
+from hudi_table_services.contract.recovery import (
+    OrphanFile,
+    OrphanReport,
+    RecoveryReport,
+    SavepointReport,
+    UndoneInstant,
+)
+from hudi_table_services.contract.report import Report
+from hudi_table_services.contract.result import (
+    FileGroupChange,
+    FileStats,
+    JobResult,
+    Outcome,
+    PartitionReport,
+    RowCounts,
+)
+from hudi_table_services.services.registry import SERVICES
+
+MIB = 1 << 20
+
+
+def shown(summary: Summary, width: int = 120) -> str:
+    stream = io.StringIO()
+    print_summary(Console(file=stream, width=width, highlight=False, markup=False), summary)
+    return stream.getvalue()
+
+
+def result_of(report: Report | None, outcome: Outcome = Outcome.COMPLETED, **fields: object) -> JobResult:
+    return JobResult(request_id="r", outcome=outcome, table_name="flights", report=report, **fields)  # type: ignore[arg-type]
+
+
+def group(partition: str, files: int, after: int, mib: int) -> ClusteringGroupReport:
+    return ClusteringGroupReport(
+        partition_path=partition, input_files=files, input_bytes=mib * MIB, expected_files=after
+    )
+
+
+def plan_of(*groups: ClusteringGroupReport) -> ClusteringReport:
+    return ClusteringReport(plans=(ClusteringPlanReport(instant_time="", state="previewed", groups=groups),))
+
+
+def first_words(text: str, column: int = 0) -> list[str]:
+    return [line.split()[column] for line in text.splitlines() if line.strip()]
+
+
+def test_every_report_has_details() -> None:
+    assert {service.report for service in SERVICES if service.report is not None} == DETAILS.keys()
+
+
+def test_a_preview_of_a_clustering_lists_the_groups_by_benefit() -> None:
+    report = plan_of(
+        group("few", 3, 2, 900), group("many", 20, 1, 10), group("small", 5, 1, 1), group("big", 5, 1, 50)
+    )
+    text = shown(job_summary(result_of(report, Outcome.PLANNED), "cluster"))
+    listed = [word for word in first_words(text) if word in ("few", "many", "small", "big")]
+    assert listed == ["many", "big", "small", "few"]
+    assert "cluster of flights: preview, nothing was written" in text
+    assert "33 → 5, 961.0 MiB in 4 groups" in text
+
+
+def test_a_long_preview_has_at_most_about_ten_lines_and_counts_the_rest() -> None:
+    groups = [group(f"day={number:02}", number + 2, 1, number + 1) for number in range(38)]
+    text = shown(job_summary(result_of(plan_of(*groups), Outcome.PLANNED), "cluster"))
+    assert "… and 30 more groups" in text
+    assert "day=37" in text
+    assert "day=29" not in text
+    assert len(text.splitlines()) <= 12
+
+
+def test_a_preview_of_a_clean_lists_the_largest_partitions_first() -> None:
+    partitions = tuple(
+        CleanedPartition(partition_path=path, file_count=count, size_bytes=size)
+        for path, count, size in (("a", 9, 10), ("b", 1, 5 * MIB), ("c", 2, 3000))
+    )
+    text = shown(
+        job_summary(result_of(CleanReport(policy="P", partitions=partitions), Outcome.PLANNED), "clean")
+    )
+    assert [word for word in first_words(text) if word in "abc"] == ["b", "c", "a"]
+    assert "12 files would be deleted, 5.0 MiB" in text
+
+
+def written(path: str, before_bytes: int, after_bytes: int) -> PartitionReport:
+    change = FileGroupChange(
+        partition_path=path,
+        file_id="f",
+        update_count=2,
+        insert_count=1,
+        size_before_bytes=before_bytes,
+        expected_size_bytes=after_bytes,
+    )
+    return PartitionReport(
+        partition_path=path,
+        padded=(change,),
+        files_before=FileStats.of([before_bytes]),
+        files_after=FileStats.of([after_bytes]),
+    )
+
+
+def test_a_write_shows_rows_files_and_the_partitions_that_changed_most() -> None:
+    result = result_of(
+        None,
+        rows=RowCounts(inserted=1000, updated=20, older_than_stored=3),
+        partitions=(written("a", MIB, MIB + 1), written("b", MIB, 8 * MIB)),
+        files_before=FileStats.of([MIB, MIB]),
+        files_after=FileStats.of([MIB, 8 * MIB, 1]),
+        instant_time="20260102030405006",
+        action="commit",
+    )
+    text = shown(job_summary(result, "upsert", elapsed_s=12.4))
+    assert "✓ upsert of flights: completed" in text
+    assert "1,000 inserted, 20 updated, 0 deleted, 3 older than the stored version" in text
+    assert "2 → 3, 2.0 MiB → 9.0 MiB" in text
+    assert [word for word in first_words(text) if word in "ab"] == ["b", "a"]
+    assert "12 s" in text
+
+
+def test_a_dry_run_shows_what_would_happen_in_each_partition() -> None:
+    result = result_of(None, Outcome.PLANNED, rows=RowCounts(inserted=2), partitions=(written("a", 1, 2),))
+    text = shown(job_summary(result, "upsert"))
+    assert "small files padded" in text
+    assert text.splitlines()[-1].split() == ["a", "3", "1", "0", "0", "2", "B"]
+
+
+OTHERS: list[tuple[Report, Outcome, list[str]]] = [
+    (
+        ArchiveReport(commits_before=9, archived_commits=1, instants=("20260102030405006.commit",)),
+        Outcome.COMPLETED,
+        ["1 of 9 commits", "20260102030405006  commit"],
+    ),
+    (
+        RecoveryReport(
+            undone=(UndoneInstant(instant_time="2026", action="commit", state="inflight", size_bytes=2048),)
+        ),
+        Outcome.PLANNED,
+        ["Would be undone", "2026", "2.0 KiB"],
+    ),
+    (SavepointReport(), Outcome.COMPLETED, ["savepoint of 2026 exists"]),
+    (
+        OrphanReport(
+            file_count=2, size_bytes=4096, files=(OrphanFile(path="a/f", size_bytes=4096, reason="dead"),)
+        ),
+        Outcome.PLANNED,
+        ["2 files, 4.0 KiB", "a/f", "dead"],
+    ),
+    (
+        MetadataTableReport(
+            built=(MetadataPartitionReport(name="files", file_groups=1, records=12, size_bytes=99),)
+        ),
+        Outcome.PLANNED,
+        ["Would be built", "about 12", "about 99 B"],
+    ),
+    (
+        ConfigReport(
+            status="error",
+            findings=(ConfigFinding(rule="r", severity="error", options={"hoodie.a": "1"}, cure="set 2"),),
+        ),
+        Outcome.FAILED,
+        ["✗", "1 finding", "hoodie.a=1", "set 2"],
+    ),
+    (
+        HealthReport(
+            status="warning",
+            measures={"small_files": 4.0, "commits_since_clean": 3.0},
+            findings=(
+                HealthFinding(level="warn", measure="dead_instants", value=1, limit=0, advice="Run it."),
+            ),
+            pending=(PendingInstant(instant_time="2026", action="commit", state="inflight", is_dead=True),),
+        ),
+        Outcome.COMPLETED,
+        ["! x of flights: warning", "none on the active timeline; 3 commits since then", "dead_instants = 1"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("report", "outcome", "texts"), OTHERS, ids=lambda each: type(each).__name__)
+def test_the_summary_of_a_service_names_its_figures(
+    report: Report, outcome: Outcome, texts: list[str]
+) -> None:
+    reason = "savepoint of 2026 exists"
+    text = shown(job_summary(result_of(report, outcome, reason=reason), "x"))
+    assert [each for each in texts if each not in text] == []
+
+
+def test_a_job_with_nothing_to_do_gives_the_reason() -> None:
+    result = result_of(ClusteringReport(), Outcome.NOTHING_TO_DO, reason="2 of 4 commits")
+    text = shown(job_summary(result, "cluster"))
+    assert "nothing to do" in text
+    assert "2 of 4 commits" in text
+
+
+def test_a_request_without_a_name_is_shown_with_the_folder_of_the_table() -> None:
+    result = JobResult(request_id="r", outcome=Outcome.COMPLETED, base_path="s3://lake/flights/")
+    assert job_summary(result, "upsert").title == "upsert of flights: completed"
+
+
+def test_rows_that_were_not_written_are_counted_by_reason() -> None:
+    result = result_of(None, rows=RowCounts(updated=1, unchanged=7, dropped_existing=2))
+    text = shown(job_summary(result, "upsert"))
+    assert "1 updated, 0 deleted, 7 unchanged, 2 dropped because their key exists" in text
+
+
+def test_warnings_that_the_terminal_shows_are_not_repeated() -> None:
+    result = result_of(None, warnings=("first", "second"))
+    notes = job_summary(result, "upsert", shown_warnings={"first"}).notes
+    assert notes == ["Warning: second"]
+
+
+def test_findings_of_a_health_report_are_not_repeated_as_warnings() -> None:
+    finding = HealthFinding(level="warn", measure="dead_instants", value=1, limit=0, advice="Run it.")
+    report = HealthReport(status="warning", findings=(finding,))
+    warnings = ("dead_instants is 1, above 0. Run it.", "other")
+    assert job_summary(result_of(report, warnings=warnings), "health").notes == ["Warning: other"]
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("[red]x[/red]", "[red]x[/red]"),
+        ("\x1b[31mred\x07", "\\x1b[31mred\\x07"),
+        ("two\nlines", "two lines"),
+        ("use rollback.py", "use hudi-services rollback"),
+        ("s3://lake/rollback.py", "s3://lake/rollback.py"),
+    ],
+)
+def test_texts_of_the_table_are_printed_literally_and_name_commands(text: str, printed: str) -> None:
+    assert printed in shown(Summary(title="t", facts=(("name", text),)))
+
+
+def test_a_narrow_terminal_wraps_cells_and_loses_nothing() -> None:
+    report = plan_of(group("a-very-long-partition-path/with-several-parts", 3, 1, 5))
+    text = shown(job_summary(result_of(report, Outcome.PLANNED), "cluster"), width=50)
+    assert all(len(line) <= 50 for line in text.splitlines())
+    joined: Callable[[str], str] = lambda lines: "".join(lines.split())  # noqa: E731
+    assert "3" in joined(text)
+    assert "5.0MiB" in joined(text)
