@@ -16,8 +16,8 @@ HEAD = """\
 
 # Options
 
-**Quick answer.** Pass Hudi's own keys in `hudi_options` (`--option KEY=VALUE`). Find the key on this page with the search of
-your browser. An unknown key is an error that names the most similar known key; a key without effect is a warning.
+**Quick answer.** Pass Hudi's own keys in `hudi_options` (`--option KEY=VALUE`). Find the key on this page with the
+search of your browser. An unknown key is an error that names the most similar known key.
 
 Options are Hudi's own `hoodie.*` keys, with Hudi's meaning and defaults. Differences from Hudi are in
 [brackets]. Keys that only this project has begin with `hoodie.airflow.`.
