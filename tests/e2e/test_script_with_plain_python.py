@@ -61,7 +61,7 @@ def test_the_result_document_equals_the_result_that_the_job_printed(first: Ended
     assert result.instant_time is not None
     assert result.spark_application_id is not None
     assert 0.5 < result.timings_s["spark_start"] < 300
-    assert list(result.timings_s)[0] == "spark_start"
+    assert next(iter(result.timings_s)) == "spark_start"
     assert {p.partition_path for p in result.partitions} == {"region-000", "region-001", "region-002"}
 
 

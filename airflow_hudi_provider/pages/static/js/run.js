@@ -28,13 +28,17 @@ function Unfinished({ task, run }) {
   return html`
     <${Section} title=${titleOf(task)}>
       <p>
-        <span class="badge ${isFailed ? "failing" : ""}">${task.state.replaceAll("_", " ")}</span> ${task.operator} has not returned a result. Its log
-        shows the progress, or the reason why there is no result: <${TaskLink} by=${by} />
+        <span class="badge ${isFailed ? "failing" : ""}">${task.state.replaceAll("_", " ")}</span> ${task.operator} ${why(task.state)}: <${TaskLink} by=${by} />
       </p>
       ${task.failure && html`<${FailureBlock} failure=${task.failure} tableId=${task.table_id} />`}
     <//>
   `;
 }
+
+const why = (state) =>
+  state === "skipped"
+    ? "had nothing to do, or a task before it was skipped. Its log names the reason"
+    : "has not returned a result. Its log shows the progress, or the reason why there is no result";
 
 // The same block as at the end of the task's log.
 function FailureBlock({ failure, tableId }) {
