@@ -137,5 +137,5 @@ lock: ## Regenerate locks/ from pyproject.toml; UPGRADE=1 allows newer versions
 
 clean: ## Remove everything that the other targets created
 	rm -rf .venv .venv-s3 .venv-airflow31 .venv-judges .venv-docs .venv-readers .tools dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis \
-	  demo-output demo-airflow-output airflow-home soak-output
+	  demo-output airflow-home soak-output
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -81,6 +81,30 @@ class HudiAsset(Asset):
         super().__init__(uri=uri, extra=given, **arguments)
 
 
+def table_asset(base_path: Any, hudi_conn_id: Any, storage_conn_id: Any) -> HudiAsset | None:
+    """Return the asset of the table of a task; None if its location is not known when Airflow parses the DAG.
+
+    Arguments that contain a template, and outputs of other tasks, are not known at that time.
+    """
+    if not isinstance(base_path, str):
+        return None
+    try:
+        return HudiAsset(
+            base_path, hudi_conn_id=_known(hudi_conn_id), storage_conn_id=_known(storage_conn_id)
+        )
+    except ValueError:  # a template, or a path that is relative to the base path of the connection
+        return None
+
+
+def _known(conn_id: Any) -> str | None:
+    return conn_id if isinstance(conn_id, str) and "{{" not in conn_id and "{%" not in conn_id else None
+
+
+def uri_of_table(uri: str | None) -> str:
+    """Return the URI of the main asset of a table for the URI of any of its assets; other URIs are unchanged."""
+    return (uri or "").partition("?")[0] if (uri or "").startswith("hudi://") else uri or ""
+
+
 def sanitize_uri(uri: SplitResult) -> SplitResult:
     """Return the canonical form of an asset URI. Airflow calls this function for every ``hudi://`` asset.
 

@@ -8,7 +8,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from airflow.providers.common.compat.sdk import BaseOperatorLink
+from airflow.providers.common.compat.sdk import BaseOperatorLink, conf
 
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
@@ -49,12 +49,16 @@ TABLE_LINK, SPARK_UI_LINK = HudiTableLink(), HudiSparkUiLink()
 
 
 def push_table_link(task: Any, context: "Context") -> None:
-    """Push the link to the task's table, so that users can open it immediately.
+    """Push the link to the task's table, so that users can open it immediately, and log the address of the page.
 
     Call this function after the arguments are rendered. The task does not fail if the link cannot be pushed.
     """
     if address := table_address(task):
         _push(context, TABLE_LINK, address)
+        if root := (conf.get("api", "base_url", fallback="") or "").rstrip("/"):
+            task.log.info(
+                "Page of the table: %s/%s", root, address
+            )  # Airflow shows addresses in logs as links
 
 
 def push_spark_ui(context: "Context", address: str) -> None:
@@ -99,6 +103,8 @@ def _assets_of_dag(task: Any) -> "Iterator[Any]":
     for each in (task, *(dag.tasks if dag is not None else ())):
         yield from each.outlets or ()
         yield from each.inlets or ()
+        if (declared := getattr(each, "declared_asset", None)) is not None:
+            yield declared  # a running task does not contain it among its outlets
     yield from _within(getattr(getattr(dag, "timetable", None), "asset_condition", None))
 
 

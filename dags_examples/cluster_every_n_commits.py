@@ -55,7 +55,7 @@ def cluster() -> tuple[ScheduleClusteringOperator, ExecuteClusteringOperator]:
 with DAG(
     "cluster_every_n_commits",
     description=__doc__,
-    # This DAG runs after any load with outlets=[HudiAsset(TABLE)].
+    # This DAG runs after any load of this table in Airflow, because each load declares its table as an outlet.
     schedule=[HudiAsset(TABLE)],
     max_active_runs=1,
     default_args={"retries": 3, "retry_delay": timedelta(minutes=1)},

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "spark_jobs"))
 
 from airflow_stack.stack import AirflowStack, StackError, interrupt_when_terminated  # noqa: E402 - needs the path set above
 from demo_support import pictures  # noqa: E402
-from demo_support.backfill import DAG_ID, Day, demo_stack, follow_backfill, reprocess_day  # noqa: E402
+from demo_support.backfill import DAG_ID, HOME, Day, demo_stack, follow_backfill, reprocess_day  # noqa: E402
 from demo_support.clusterings import layout_as_loaded, layout_now, timeline_check  # noqa: E402
 from demo_support.flights import FIRST_DAY, REVISION, load_flights, na_as_null, rows_of  # noqa: E402
 from demo_support.folders import fresh_folder  # noqa: E402
@@ -129,7 +129,7 @@ def _show_files(table: Path, days: Sequence[Day]) -> None:
 def _show_next_steps(table: Path) -> None:
     print(pictures.heading("What to try next"))
     print(f"""\
-  The same Airflow with its UI, to start a backfill by hand:   make airflow
+  This Airflow with its UI, its runs and this table:           make airflow
   The DAG of this demo:                                        dags_examples/flights_daily.py
   Read the table without Spark:
     .venv/bin/python -c "from hudi import HudiTable; print(HudiTable('{table}').read()[0])"
@@ -154,7 +154,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("--days", type=_day_count, default=14, help="days to backfill, from 1 January 2013")
-    parser.add_argument("--output", type=Path, default=ROOT / "demo-airflow-output", help="folder to fill")
+    parser.add_argument("--output", type=Path, default=HOME, help="folder to fill")
     return parser
 
 

@@ -10,7 +10,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "spark_jobs"))
 
 from airflow_stack.stack import USER, StackError, interrupt_when_terminated  # noqa: E402 - needs the path set above
-from demo_support.backfill import EXAMPLES, demo_stack  # noqa: E402
+from demo_support.backfill import EXAMPLES, HOME, demo_stack  # noqa: E402
+from demo_support.folders import share_with_demo  # noqa: E402
 
 
 def _folder(text: str) -> Path:
@@ -24,9 +25,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--dags", type=_folder, default=EXAMPLES, help="folder with DAGs; default: the examples"
     )
-    parser.add_argument(
-        "--home", type=_folder, default=ROOT / "airflow-home", help="folder for logs, database and tables"
-    )
+    parser.add_argument("--home", type=_folder, default=HOME, help="folder for logs, database and tables")
     found = parser.parse_args(given)
     if not found.dags.is_dir():
         parser.error(f"--dags: the folder {found.dags} does not exist")
@@ -37,12 +36,14 @@ def main() -> int:
     """Start Airflow, print its address, and wait."""
     options = arguments()
     interrupt_when_terminated()
+    share_with_demo(options.home, is_demo=options.dags == EXAMPLES)
     print("Starting Airflow …", flush=True)
     try:
         with demo_stack(options.home, options.dags) as stack:
             print(f"\n  {stack.url}\n  user {USER}, password {stack.password}\n")
             if options.dags == EXAMPLES:
                 print("  Unpause flights_daily, then Trigger → Backfill some days of January 2013.")
+                print("  What `make demo` loaded is under Browse → Hudi tables.")
             print(f"  Airflow reads DAGs from {options.dags}.")
             print(f"  Logs, database and tables are in {options.home}. Ctrl-C stops everything.", flush=True)
             while True:

@@ -222,7 +222,8 @@ def _table_id(context: Mapping[str, Any], question: TableQuestion, path: str) ->
     from the arguments of the question.
     """
     task, asked = context.get("task"), (question.base_path, question.hudi_conn_id)
-    candidates = (*tables_of(getattr(task, "outlets", None) or ()), *_configured())
+    assets = (*(getattr(task, "outlets", None) or ()), getattr(task, "declared_asset", None))
+    candidates = (*tables_of(assets), *_configured())
     found = named_table(candidates, path, *asked)
     if found is not None:
         return found.table_id

@@ -30,8 +30,8 @@ class HudiTableHealthOperator(HudiServiceOperator):
         above its limit. (templated)
     :param fail_above: maps each measure to its limit. If a measure is above its limit, the task fails without a retry.
         (templated)
-    :param small_file_limit_bytes: size below which a file counts as small. With 0, the default of
-        ``hoodie.parquet.small.file.limit`` applies.
+    :param small_file_limit_bytes: size below which a file counts as small. With 0, the limit that the
+        table's writers recorded applies, or else the default of ``hoodie.parquet.small.file.limit``.
     :param hudi_options: ``hoodie.clean.*`` keys that define which files cleaning keeps. (templated)
     :param run_on: where the job runs: ``worker`` (in the task's process), or ``spark`` (submitted to Spark) for tables
         with a lot of metadata.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.providers.common.compat.sdk import AirflowSkipException, BaseOperatorLink
 
+from airflow_hudi_provider.assets import HudiAsset
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.links import SPARK_UI_LINK, TABLE_LINK, push_table_link
@@ -15,6 +16,8 @@ from airflow_hudi_provider.results.log import log_result
 from airflow_hudi_provider.results.task_outcome import JobEnd, decide_outcome, event_of, xcom_of
 from airflow_hudi_provider.spark.submission import SparkEnd, Submission
 from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tasks.arguments import check_job_arguments
+from airflow_hudi_provider.tasks.declared_table import declare_table, fill_events, hide_declared_asset
 from airflow_hudi_provider.tasks.early_start import start_in_worker
 from airflow_hudi_provider.tasks.identity import OnRerun, identity_of, place_of
 from airflow_hudi_provider.tasks.killed import log_state, release_in_time
@@ -22,11 +25,9 @@ from airflow_hudi_provider.tasks.lineage import lineage_of
 from airflow_hudi_provider.tasks.memory import TaskMemory
 from airflow_hudi_provider.tasks.metrics import measured
 from airflow_hudi_provider.tasks.run import TaskRun
-from airflow_hudi_provider.tasks.templates import is_filled_in_later, refuse_emptied, refuse_empty_interval
+from airflow_hudi_provider.tasks.templates import refuse_emptied, refuse_empty_interval
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
-from hudi_table_services.errors import HudiTableServiceError
-from hudi_table_services.options.registry import find_option
 
 if TYPE_CHECKING:
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -49,6 +50,8 @@ class HudiJobOperator(SparkSubmitOperator):
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
     :param on_rerun: what a cleared task does with a request that is already completed: ``reuse`` reports the earlier
         result, and ``write_again`` runs the job again.
+    :param declare_asset: declare the table as an outlet if the task changes rows, else as an inlet. Explicit assets of
+        the table take precedence. A base path with a template, or below that of a connection, declares no asset.
     :param spark_conn_id: Spark connection. By default, the task uses the Spark connection that the hudi connection
         names, else ``spark_default``. (templated)
     :param result_base_path: folder for request and result documents, needed with ``deploy_mode="cluster"``. (templated)
@@ -67,6 +70,8 @@ class HudiJobOperator(SparkSubmitOperator):
 
     left_behind: ClassVar[str] = "Nothing was committed."
     """Sentence for error messages: the state of the table after a job that did not complete its request."""
+
+    declared_asset: HudiAsset | None = None  # the asset that the operator added to its outlets or inlets
 
     changes_table = True
     """Whether the job can change the table. If False, the job only reads the table."""
@@ -99,6 +104,7 @@ class HudiJobOperator(SparkSubmitOperator):
         result_base_path: str | None = None,
         conn_id: str | None = None,
         deferrable: bool = False,
+        declare_asset: bool = True,
         **kwargs: Any,
     ) -> None:
         kwargs.setdefault("name", f"hudi {kwargs.get('task_id', '')}")
@@ -111,6 +117,7 @@ class HudiJobOperator(SparkSubmitOperator):
         self.spark_conn_id = spark_conn_id or conn_id
         self.result_base_path = result_base_path
         self.deferrable = deferrable
+        self.declare_asset = declare_asset
         self._filled_in_later: tuple[str, ...] = ()
         self._waited_for: tuple[str, ...] | None = None
         # `execute` sets this attribute, because Airflow copies the operator before a run.
@@ -195,6 +202,10 @@ class HudiJobOperator(SparkSubmitOperator):
     def add_partitions(self, event: Any, result: JobResult) -> None:
         """Add partition keys to an asset event. By default, add none."""
 
+    def changes_rows(self) -> bool:
+        """Return whether the task can change the rows that readers see. By default, False."""
+        return False
+
     def lineage_inputs(self) -> list[str]:
         """Return the paths that the job reads besides the table."""
         return []
@@ -217,6 +228,10 @@ class HudiJobOperator(SparkSubmitOperator):
 
     def release(self, run: TaskRun) -> None:
         """Release the resources of a killed task, such as its turn in the writer queue. By default, do nothing."""
+
+    def render_template_fields(self, context: "Context", jinja_env: Any = None) -> None:
+        super().render_template_fields(context, jinja_env)
+        hide_declared_asset(self)
 
     def execute(self, context: "Context") -> dict[str, Any]:  # type: ignore[override]  # Airflow's returns None
         """Return the result of the request. If an earlier try completed the request, do not run the job again."""
@@ -326,18 +341,13 @@ class HudiJobOperator(SparkSubmitOperator):
         return decide_outcome(job_end, self.log)
 
     def _finish(self, context: "Context", result: JobResult) -> dict[str, Any]:
-        document = self.answer_of(result)
-        events: Any = context.get("outlet_events")
-        for outlet in self.outlets if events is not None else ():
-            event = events[outlet]
-            event.extra = {"hudi": self.event_of(result)}
-            self.add_partitions(event, result)
+        fill_events(self, context, result)
         if result.outcome is Outcome.NOTHING_TO_DO and self.when_empty() != "succeed":
             reason = f"Nothing to do: {result.reason}"
             raise (
                 AirflowSkipException(reason) if self.when_empty() == "skip" else HudiTaskRefusedError(reason)
             )
-        return document
+        return self.answer_of(result)
 
     def find_table(self) -> HudiHook:
         """Return the hook of the table that the rendered arguments name."""
@@ -361,21 +371,13 @@ class HudiJobOperator(SparkSubmitOperator):
     def check_when_the_dag_is_read(self) -> None:
         """Reject unknown keys, wrong values and contradicting values when Airflow parses the DAG.
 
-        Values that contain a template are checked after rendering.
+        Values that contain a template are checked after rendering. This method also declares the table as an asset.
 
         Raises:
             ValueError: the message begins with the task's id.
         """
-        if not (is_filled_in_later(self.hudi_options) or isinstance(self.hudi_options or {}, Mapping)):
-            raise ValueError(f"{self.task_id}: hudi_options must be a dictionary, not {self.hudi_options!r}.")
-        try:
-            for key in self.hudi_options if isinstance(self.hudi_options, Mapping) else ():
-                if find_option(key) is None:
-                    self.refuse_unknown_key(key)
-            if not self._filled_in_later:
-                self.build_request(TableLocation(base_path="/"), "parse", "")
-        except HudiTableServiceError as error:
-            raise ValueError(f"{self.task_id}: {error}") from error
+        declare_table(self)
+        check_job_arguments(self, is_complete=not self._filled_in_later)
 
     def end_late_run(self, submission: Submission) -> None:
         """End the run of a task that was deferred for longer than its ``execution_timeout``."""

@@ -124,6 +124,9 @@ class RollbackOperator(UpkeepOperator):
         self.all_failed = all_failed
         self.check_arguments()
 
+    def changes_rows(self) -> bool:
+        return not self.all_failed  # readers never saw the rows of failed writes
+
     def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> RollbackRequest:
         return RollbackRequest(
             **self.common_fields(location, request_id, result_uri),
@@ -155,6 +158,9 @@ class RestoreOperator(UpkeepOperator):
         super().__init__(**kwargs)
         self.savepoint = savepoint
         self.check_arguments()
+
+    def changes_rows(self) -> bool:
+        return True
 
     def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> RestoreRequest:
         return RestoreRequest(

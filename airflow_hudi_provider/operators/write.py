@@ -8,6 +8,7 @@ from airflow.providers.common.compat.sdk import TaskDeferred
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.operators.job import HudiJobOperator
 from airflow_hudi_provider.spark.submission import Submission
+from airflow_hudi_provider.tasks.declared_table import declare_table
 from airflow_hudi_provider.tasks.plan_policy import (
     CHOICES,
     FilesAtStake,
@@ -67,12 +68,16 @@ class HudiWriteOperator(HudiJobOperator):
         self.dry_run_only = dry_run
         self.take_turns = take_turns
         self.emit_partitions = emit_partitions
+        declare_table(self)
         if emit_partitions and not self.outlets:
             raise ValueError(f"{self.task_id}: emit_partitions needs outlets, such as HudiAsset(base_path).")
 
     @abstractmethod
     def files_at_stake(self, run: TaskRun) -> FilesAtStake | None:
         """Return where the write may change existing files, or None if it changes none. Raises InvalidRequestError."""
+
+    def changes_rows(self) -> bool:
+        return True
 
     def is_preview(self) -> bool:
         return self.dry_run_only

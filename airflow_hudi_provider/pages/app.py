@@ -3,13 +3,12 @@
 Routes only read, and every route checks permissions.
 """
 
-import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from cachetools import TTLCache, cached
-from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
 
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
@@ -21,13 +20,14 @@ from airflow_hudi_provider.pages.access import (
     may_see,
     may_see_runs,
 )
+from airflow_hudi_provider.pages.content_views import Wanted
 from airflow_hudi_provider.pages.registered_tables import registered_tables
 from airflow_hudi_provider.pages.run_views import run_view
-from airflow_hudi_provider.pages.table_views import health_view, history_view, plan_view
+from airflow_hudi_provider.pages.table_users import TableUsers, last_failure, users_of_tables
+from airflow_hudi_provider.pages.views import VIEWS
 from airflow_hudi_provider.tables.registry import RegisteredTable
 from hudi_table_services.errors import HudiTableServiceError, StorageError, TableNotFoundError
 
-CACHE_SECONDS = 15
 STATIC = Path(__file__).parent / "static"
 MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -45,8 +45,6 @@ _ASSETS = {
     for path in sorted(STATIC.rglob("*"))
     if path.suffix in MEDIA_TYPES
 }
-_VIEWS = {"health": health_view, "history": history_view, "plan": plan_view}
-_lock = threading.Lock()
 
 
 def build_app() -> FastAPI:
@@ -81,48 +79,68 @@ def static(name: str) -> FileResponse:
 
 
 def tables(user: User) -> list[dict[str, Any]]:
-    """Return the tables that the user may see, sorted by name."""
+    """Return the tables that the user may see, sorted by name, with the DAGs that write them."""
+    users, may_see_tasks = users_of_tables(), _may_see_tasks(user)
     return [
-        {"id": each.table_id, "name": each.name, "base_path": each.base_path, "asset_id": each.asset_id}
+        {
+            "id": each.table_id,
+            "name": each.name,
+            "base_path": each.base_path,
+            "asset_id": each.asset_id,
+            **users.get(each.table_id, TableUsers()).shown(may_see_tasks),
+        }
         for each in registered_tables()
         if may_see(user, each)
     ]
 
 
-def table(table_id: str, view: str, user: User) -> dict[str, Any]:
+def table(table_id: str, view: str, user: User, wanted: Annotated[Wanted, Depends()]) -> dict[str, Any]:
     """Return a view of one table. If the user may not see the table, respond as if the table did not exist."""
-    if view not in _VIEWS:
-        raise HTTPException(404, f"There is no such view. Views of a table: {', '.join(_VIEWS)}.")
+    if view not in VIEWS:
+        raise HTTPException(404, f"There is no such view. Views of a table: {', '.join(VIEWS)}.")
     found = next((each for each in registered_tables() if each.table_id == table_id), None)
     if found is None or not may_see(user, found):
         raise HTTPException(404, "There is no such table.")
-    shown = {**_view(found, view), "name": found.name, "base_path": found.base_path}
+    shown = {**VIEWS[view](found, wanted), "name": found.name, "base_path": found.base_path}
+    may_see_tasks = _may_see_tasks(user)
+    if view in ("overview", "summary"):
+        users = users_of_tables().get(table_id, TableUsers()).shown(may_see_tasks)
+        failure = last_failure(users["writers"]) if shown.get("exists") is False else None
+        is_shown = failure is not None and may_see_runs(user, failure["dag_id"])
+        shown |= {**users, "last_failure": failure if is_shown else None}
+        if shown.get("last_commit"):
+            shown["last_commit"] = _without_hidden_run(shown["last_commit"], may_see_tasks)
     if "instants" in shown:
-        shown["instants"] = _without_hidden_runs(shown["instants"], user)
+        shown["instants"] = [_without_hidden_run(each, may_see_tasks) for each in shown["instants"]]
     return shown
 
 
-def _without_hidden_runs(instants: list[dict[str, Any]], user: User) -> list[dict[str, Any]]:
-    """Remove the names of tasks whose runs the user may not see. The cached view is not changed."""
-    writers = {each["by"]["dag_id"] for each in instants if each.get("by")}
-    hidden = {dag_id for dag_id in writers if not may_see_runs(user, dag_id)}
-    return [
-        {**each, "by": None} if each.get("by") and each["by"]["dag_id"] in hidden else each
-        for each in instants
-    ]
+def _may_see_tasks(user: User) -> Callable[[str], bool]:
+    """Return a function that returns whether the user may see the runs of a DAG. Each DAG is checked once."""
+    return cache(lambda dag_id: may_see_runs(user, dag_id))
 
 
-@cached(TTLCache(maxsize=256, ttl=CACHE_SECONDS), lock=_lock)
-def _view(found: RegisteredTable, view: str) -> dict[str, Any]:
-    return _VIEWS[view](found)
+def _without_hidden_run(written: dict[str, Any], may_see_tasks: Callable[[str], bool]) -> dict[str, Any]:
+    """Remove the name of a task whose runs the user may not see. The kept view is not changed."""
+    by = written.get("by")
+    return {**written, "by": None} if by and not may_see_tasks(by["dag_id"]) else written
 
 
-def run(dag_id: str, run_id: str, task_id: str = "", map_index: int | None = None) -> dict[str, Any]:
-    """Return the results of the Hudi tasks of a run."""
+def run(
+    user: User, dag_id: str, run_id: str, task_id: str = "", map_index: int | None = None
+) -> dict[str, Any]:
+    """Return the results of the Hudi tasks of a run, with the ids of their tables if the user may see the tables."""
     found = run_view(dag_id, run_id, task_id, map_index)
     if found is None:
         raise HTTPException(404, "There is no such run.")
-    return found
+    visible = {each.table_id for each in registered_tables() if may_see(user, each)}
+    return {**found, "tasks": [{**each, "table_id": _table_id_of(each, visible)} for each in found["tasks"]]}
+
+
+def _table_id_of(task: dict[str, Any], visible: Container[str]) -> str | None:
+    path = task.get("base_path") or (task.get("failure") or {}).get("table") or ""
+    table_id = RegisteredTable.of("", path, None, None).table_id if path else ""
+    return table_id if table_id in visible else None
 
 
 async def _with_headers(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:

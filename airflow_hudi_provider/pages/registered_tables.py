@@ -32,7 +32,7 @@ def _assets() -> Iterable[RegisteredTable]:
     with create_session() as session:
         for asset in session.scalars(active):
             path = base_path_of(asset.uri)
-            name = path if asset.name == asset.uri else asset.name
+            name = path.rstrip("/").rpartition("/")[2] if asset.name == asset.uri else asset.name
             extra = asset.extra or {}
             yield RegisteredTable.of(
                 name, path, extra.get(HUDI_CONN_ID), extra.get(STORAGE_CONN_ID), asset.id

@@ -15,12 +15,14 @@ from sqlalchemy import exists, not_, or_, select
 
 from airflow_hudi_provider import operators, sensors
 from airflow_hudi_provider.links import TABLE_LINK
+from airflow_hudi_provider.results.failure import FAILURE_KEY
 
 if TYPE_CHECKING:
     from sqlalchemy import Select
 
 SHOWN_TASKS = 200
 _KEYS = ("return_value", "health")
+_FAILED = ("failed", "up_for_retry", "upstream_failed")
 _KEY_OF_INSTANCE = ("dag_id", "run_id", "task_id", "map_index")
 _SHOWN = (
     "outcome",
@@ -50,7 +52,8 @@ def run_view(
 ) -> dict[str, Any] | None:
     """List the return values of the run's Hudi tasks by time, followed by the started tasks without a return value.
 
-    The entries without a return value contain only ``task_id``, ``map_index``, ``operator`` and ``state``.
+    The entries without a return value contain only ``task_id``, ``map_index``, ``operator`` and ``state``, and
+    for tasks that failed ``failure``: the fields of the block at the end of the task's log, or None.
 
     Args:
         task_id: id of the only task to list. If empty, list all tasks.
@@ -77,8 +80,17 @@ def run_view(
             not_(_has_xcom(*_KEYS)),
             TaskInstance.state.is_not(None),
         )
-        begun = session.execute(query.order_by(*columns[:2]).limit(SHOWN_TASKS))
-        others = [dict(row._mapping) for row in begun]
+        begun = session.execute(query.order_by(*columns[:2]).limit(SHOWN_TASKS)).all()
+        query = wanted(select(XComModel), XComModel).where(XComModel.key == FAILURE_KEY).limit(SHOWN_TASKS)
+        failures = {
+            (row.task_id, row.map_index): XComModel.deserialize_value(row) for row in session.scalars(query)
+        }
+        others = [
+            {**row._mapping, "failure": failures.get((row.task_id, row.map_index))}
+            if row.state in _FAILED
+            else dict(row._mapping)
+            for row in begun
+        ]
     return {"dag_id": dag_id, "run_id": run_id, "task_id": task_id, "tasks": [*_results(returned), *others]}
 
 

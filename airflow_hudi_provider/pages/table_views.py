@@ -1,19 +1,24 @@
 """Views of one table for the pages, as plain JSON values. They read the storage and write nothing."""
 
 import json
-from collections.abc import Mapping
+from bisect import bisect_right
 from dataclasses import asdict
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.pages.content_views import contents_of, hook_of
+from airflow_hudi_provider.pages.instants import moment_ms, task_of
 from airflow_hudi_provider.results.clustering import clustering_answer
 from airflow_hudi_provider.tables.registry import RegisteredTable
 from hudi_table_services.contract.clustering import ClusteringReport
-from hudi_table_services.contract.result import FileStats
+from hudi_table_services.contract.health import FEW_SMALL_FILES, HealthReport
+from hudi_table_services.contract.text import human_bytes
+from hudi_table_services.errors import UnhealthyTableError
+from hudi_table_services.options.keys.clustering import CLUSTERING_SMALL_FILE_LIMIT, TARGET_FILE_MAX_BYTES
+from hudi_table_services.tables.overview.size_limits import size_limits
 
 if TYPE_CHECKING:
     from hudi_table_services.model.instant import Instant
+    from hudi_table_services.model.overview.table_overview import FileSizeLimits
     from hudi_table_services.model.table_config import TableConfig
     from hudi_table_services.model.write_history import FileSizes, WriteSummary
 
@@ -34,21 +39,21 @@ _END = {
 """Maps each value of `HistoryEnd` to a text that explains why the history ends."""
 
 
-def _hook_of(table: RegisteredTable) -> HudiHook:
-    return HudiHook(
-        table.base_path or None, hudi_conn_id=table.hudi_conn_id, storage_conn_id=table.storage_conn_id
-    )
-
-
 def health_view(table: RegisteredTable) -> dict[str, Any]:
-    """Return the health report. Times are also in milliseconds since 1970, for the browser."""
-    hook = _hook_of(table)
+    """Return the health report, also of a table that is damaged or lacks files.
+
+    Times are also in milliseconds since 1970, for the browser.
+    """
+    hook = hook_of(table)
     config = hook.table_config()
-    report = hook.health()
+    try:
+        report = hook.health()
+    except UnhealthyTableError as error:
+        if not isinstance(error.evidence, HealthReport):
+            raise
+        report = error.evidence
     view: dict[str, Any] = json.loads(json.dumps(asdict(report)))
-    times = {
-        name: _moment_ms(view[name], config) for name in ("last_commit", "last_clean", "last_clustering")
-    }
+    times = {name: moment_ms(view[name], config) for name in ("last_commit", "last_clean", "last_clustering")}
     return {**view, "table_name": config.table_name, "times_ms": times}
 
 
@@ -57,10 +62,11 @@ def history_view(table: RegisteredTable) -> dict[str, Any]:
 
     The view contains an archived instant only if it is one of the latest writes.
     """
-    hook = _hook_of(table)
+    hook = hook_of(table)
     config = hook.table_config()
     instants = hook.timeline().instants
     history = hook.recent_writes(SHOWN_WRITES)
+    limits = size_limits((each.instant, each.extra_metadata) for each in history.writes)
     writes = {each.instant.requested_time: _write(each) for each in history.writes}
     active = {instant.identity for instant in instants}
     archived = [each.instant for each in history.writes if each.instant.identity not in active]
@@ -72,20 +78,35 @@ def history_view(table: RegisteredTable) -> dict[str, Any]:
             {**_instant(instant, config), **writes.get(instant.requested_time, {})}
             for instant in every[-SHOWN_INSTANTS:]
         ],
-        "sizes": [_sizes(each, config) for each in history.sizes],
+        "limits": asdict(limits),
+        "size_classes": _size_classes(limits),
+        "sizes": [_sizes(each, limits, config) for each in history.sizes],
         "end": _END[history.end.value].format(count=len(history.writes)),
     }
 
 
 def plan_view(table: RegisteredTable) -> dict[str, Any]:
-    """Return the plan that a clustering with Hudi's defaults would make now, or the reason why there is no plan."""
-    hook = _hook_of(table)
-    result = hook.preview_clustering()
+    """Return the plan that a clustering would make now, or the reason why there is no plan.
+
+    The clustering merges the files that the table's writers consider small into files of the writers' target size.
+    """
+    limits = contents_of(table).value.limits
+    result = hook_of(table).preview_clustering(
+        {
+            CLUSTERING_SMALL_FILE_LIMIT.key: str(limits.small_file_limit_bytes),
+            TARGET_FILE_MAX_BYTES.key: str(limits.max_file_size_bytes),
+        }
+    )
     answer, report = clustering_answer(result), result.report_as(ClusteringReport) or ClusteringReport()
     groups = [asdict(group) for plan in report.plans for group in plan.groups]
     groups.sort(key=lambda group: (group["expected_files"] - group["input_files"], group["partition_path"]))
     return {
         "outcome": answer["outcome"],
+        "limits": asdict(limits),
+        "files_before": sum(group["input_files"] for group in groups),
+        "files_after": sum(group["expected_files"] for group in groups),
+        "is_worth_it": sum(group["input_files"] for group in groups) > FEW_SMALL_FILES,
+        "few_small_files": FEW_SMALL_FILES,
         "reason": result.reason,
         "commits": report.commits,
         "groups": groups[:SHOWN_GROUPS],
@@ -97,8 +118,8 @@ def plan_view(table: RegisteredTable) -> dict[str, Any]:
 def _instant(instant: "Instant", config: "TableConfig") -> dict[str, Any]:
     return {
         "instant": instant.requested_time,
-        "requested_ms": _moment_ms(instant.requested_time, config),
-        "completed_ms": _moment_ms(instant.completion_time or "", config),
+        "requested_ms": moment_ms(instant.requested_time, config),
+        "completed_ms": moment_ms(instant.completion_time or "", config),
         "action": instant.action.value,
         "state": instant.state.value,
     }
@@ -116,35 +137,35 @@ def _write(write: "WriteSummary") -> dict[str, Any]:
         "files_replaced": write.files_replaced,
         "bytes_written": write.bytes_written,
         "partition_count": len(write.partitions),
-        "by": _task_of(write.extra_metadata),
+        "by": task_of(write.extra_metadata),
     }
 
 
-def _task_of(extra_metadata: Mapping[str, str]) -> dict[str, str] | None:
-    """Return the task that requested a write, from the request id ``dag/run/task[/map index][#generation]``."""
-    from hudi_table_services.model.write_stat import REQUEST_ID_KEY
-
-    parts = extra_metadata.get(REQUEST_ID_KEY, "").partition("#")[0].split("/")
-    if len(parts) < 3:
-        return None
-    return {"dag_id": parts[0], "run_id": parts[1], "task_id": parts[2], "map_index": "".join(parts[3:4])}
-
-
-def _sizes(sizes: "FileSizes", config: "TableConfig") -> dict[str, Any]:
-    stats = FileStats.of(list(sizes.sizes_bytes))
+def _sizes(sizes: "FileSizes", limits: "FileSizeLimits", config: "TableConfig") -> dict[str, Any]:
+    counts = [0] * (len(_edges(limits)) + 1)
+    for size in sizes.sizes_bytes:
+        counts[bisect_right(_edges(limits), size)] += 1
     return {
         "instant": sizes.instant.requested_time,
-        "at_ms": _moment_ms(sizes.instant.visible_from, config),
-        "files": stats.file_count,
-        "bytes": stats.size_bytes,
-        "histogram": dict(stats.histogram),
+        "at_ms": moment_ms(sizes.instant.visible_from, config),
+        "files": len(sizes.sizes_bytes),
+        "bytes": sum(sizes.sizes_bytes),
+        "counts": counts,
         "unknown": sizes.unknown_count,
     }
 
 
-def _moment_ms(text: str, config: "TableConfig") -> int | None:
-    """Convert an instant time to milliseconds since 1970, which a browser shows in the user's time zone."""
-    from hudi_table_services.storage.clock import instant_moment
+def _edges(limits: "FileSizeLimits") -> list[int]:
+    """Return the bounds of the size classes: files below the second bound are small."""
+    small = limits.small_file_limit_bytes
+    return [small // 4, small, max(small + 1, limits.max_file_size_bytes)]
 
-    moment: datetime | None = instant_moment(text, config) if text else None
-    return None if moment is None else round(moment.timestamp() * 1000)
+
+def _size_classes(limits: "FileSizeLimits") -> list[dict[str, Any]]:
+    low, small, large = _edges(limits)
+    return [
+        {"name": f"below {human_bytes(low)}", "is_small": True},
+        {"name": f"{human_bytes(low)} to {human_bytes(small)}", "is_small": True},
+        {"name": f"{human_bytes(small)} to {human_bytes(large)}", "is_small": False},
+        {"name": f"{human_bytes(large)} and more", "is_small": False},
+    ]

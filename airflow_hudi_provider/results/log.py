@@ -85,5 +85,7 @@ def log_result(log: Any, result: JobResult) -> None:
                 log.info("%s", line)
             log.info(_END)
     log.info("%s", result.summary())
+    if durations := result.durations():
+        log.info("%s", durations)
     for warning in result.warnings:
         log.warning("%s", warning)

@@ -3,9 +3,13 @@
 import ast
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from hudi_table_services.errors import InvalidRequestError
+from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tasks.templates import is_filled_in_later
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
+from hudi_table_services.options.registry import find_option
 
 
 def names_of(given: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -106,3 +110,38 @@ def _parsed(text: str) -> object:
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 100 else f"{text[:100]}…"
+
+
+class JobTask(Protocol):
+    """The part of an operator that `check_job_arguments` reads."""
+
+    task_id: str
+    hudi_options: Mapping[str, Any] | None
+
+    def refuse_unknown_key(self, key: str) -> None:
+        """Raise InvalidRequestError if the job does not know this key of ``hudi_options``."""
+
+    def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> JobRequest:
+        """Build the job's request from the arguments. Raises InvalidRequestError."""
+
+
+def check_job_arguments(task: JobTask, *, is_complete: bool) -> None:
+    """Reject unknown keys, wrong values and contradicting values.
+
+    Args:
+        is_complete: whether all arguments are known now. Arguments that contain a template are checked after rendering.
+
+    Raises:
+        ValueError: the message begins with the task's id.
+    """
+    options = task.hudi_options
+    if not (is_filled_in_later(options) or isinstance(options or {}, Mapping)):
+        raise ValueError(f"{task.task_id}: hudi_options must be a dictionary, not {options!r}.")
+    try:
+        for key in options if isinstance(options, Mapping) else ():
+            if find_option(key) is None:
+                task.refuse_unknown_key(key)
+        if is_complete:
+            task.build_request(TableLocation(base_path="/"), "parse", "")
+    except HudiTableServiceError as error:
+        raise ValueError(f"{task.task_id}: {error}") from error

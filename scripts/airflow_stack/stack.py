@@ -1,5 +1,6 @@
 """Start and stop the four processes of an Airflow."""
 
+import fcntl
 import json
 import os
 import secrets
@@ -13,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import TracebackType
+from typing import IO
 
 from airflow_stack.api import AirflowApi, ApiError
 
@@ -69,6 +71,7 @@ class AirflowStack:
 
     def __enter__(self) -> "AirflowStack":
         self.home.mkdir(parents=True, exist_ok=True)
+        self._use = _claim_home(self.home)
         (self.home / "simple_auth_manager_passwords.json.generated").write_text(
             json.dumps(dict.fromkeys(USERS, self.password))
         )
@@ -80,6 +83,7 @@ class AirflowStack:
             self.api.log_in(USER, self.password)
         except BaseException:
             self.stop()
+            self._use.close()
             raise
         return self
 
@@ -90,6 +94,7 @@ class AirflowStack:
         traceback: TracebackType | None,
     ) -> None:
         self.stop()
+        self._use.close()
 
     def start(self, component: str) -> None:
         """Start one of `COMPONENTS`; the output is written to ``<home>/<component>.log``."""
@@ -156,6 +161,30 @@ class AirflowStack:
                 return
             time.sleep(0.5)
         raise StackError(f"Airflow was not healthy after {_HEALTHY_WITHIN_S:.0f} s; see {self.home}/*.log")
+
+
+def is_in_use(home: Path) -> bool:
+    """Return whether an Airflow of this module runs in this folder."""
+    try:
+        _claim_home(home).close()
+    except StackError:
+        return True
+    return False
+
+
+def _claim_home(home: Path) -> IO[str]:
+    """Lock a file in the folder until the returned file is closed. The lock ends with the process.
+
+    Raises:
+        StackError: another program has locked the file.
+    """
+    lock = (home / "running.lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise StackError(f"Another Airflow runs in {home}. Stop it, or use another folder.") from None
+    return lock
 
 
 def interrupt_when_terminated() -> None:

@@ -18,6 +18,9 @@ from hudi_table_services.services.registry import read_result
 DAG_ID = "flights_daily"
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "dags_examples"
+HOME = ROOT / "airflow-home"
+"""Folder of Airflow and of the tables. ``make demo`` and ``make airflow`` share it."""
+
 _LONGEST_S = 1800
 _PAUSE_S = 2.0
 

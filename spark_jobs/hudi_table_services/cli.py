@@ -6,9 +6,10 @@ Only this module and `command` read the environment or end the process.
 import logging
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from urllib.parse import unquote
 
 from hudi_table_services.contract.progress import PROGRESS_FIELD, JobProgress, progress_path
 from hudi_table_services.contract.request import JobRequest
-from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.result import SPARK_START, JobResult, Outcome
 from hudi_table_services.errors import (
     ExecutionFailedError,
     HudiTableServiceError,
@@ -163,14 +164,31 @@ def _run(request: JobRequest, script: Script[JobRequest], presentation: Presenta
         if early is not None and not is_submitted:
             return early
         name = f"{request.work} {request.table_name or request.base_path}"
+        began = time.monotonic()
         spark = spark_session(name, presentation.spark_settings)
+        started_s = _driver_age_s(spark) or time.monotonic() - began
         if address := _ui_address(spark):
             presentation.show_ui_address(address)
         try:
             with _progress_document(request):
-                return script.run(spark, request)
+                result = script.run(spark, request)
         finally:
             _stop(spark)
+        return replace(result, timings_s={SPARK_START: round(started_s, 3), **result.timings_s})
+
+
+def _driver_age_s(spark: "SparkSession") -> float | None:
+    """Seconds since the start of the driver's JVM; None if unknown, as with Spark Connect.
+
+    With spark-submit, the JVM starts before this process.
+    """
+    try:
+        jvm = spark.sparkContext._jvm
+        runtime = jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()  # type: ignore[union-attr]
+        return float(runtime.getUptime()) / 1000
+    except Exception:
+        _LOG.debug("The start of Spark's driver is unknown.", exc_info=True)
+        return None
 
 
 @contextmanager

@@ -60,6 +60,8 @@ def test_the_result_document_equals_the_result_that_the_job_printed(first: Ended
     assert (result.outcome, result.request_id, result.rows.inserted) == (Outcome.COMPLETED, "load-1", 1000)
     assert result.instant_time is not None
     assert result.spark_application_id is not None
+    assert 0.5 < result.timings_s["spark_start"] < 300
+    assert next(iter(result.timings_s)) == "spark_start"
     assert {p.partition_path for p in result.partitions} == {"region-000", "region-001", "region-002"}
 
 
@@ -146,7 +148,7 @@ def test_a_failed_start_of_spark_is_reported_by_message_exit_code_and_document(
     folder: Path, variables: dict[str, str]
 ) -> None:
     document = folder / "results" / "no java.json"
-    flags = table_flags(folder / "tables" / "t", source_path="/s", result_path=str(document))
+    flags = [*table_flags(folder / "tables" / "t", source_path="/s", result_path=str(document)), "--no-source-check"]
     ended = run(
         [sys.executable, SCRIPT, *flags], {**variables, "JAVA_HOME": str(folder / "no")}, folder / "run"
     )

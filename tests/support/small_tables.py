@@ -72,15 +72,25 @@ class SmallTable:
         replaces: Mapping[str, tuple[str, ...]] | None = None,
         schema: str | None = SCHEMA,
         extra: Mapping[str, str] | None = None,
+        rows: int = 0,
+        data: bytes = b"PAR1",
     ) -> Instant:
-        """Commit a write with a base file for each of the file groups."""
+        """Commit a write with a base file for each of the file groups.
+
+        Args:
+            rows: number of rows of each file, according to its write stat.
+        """
         pending = self.begin(Action.COMMIT if replaces is None else Action.REPLACE_COMMIT)
         stats: dict[str, tuple[WriteStat, ...]] = {}
         for group in groups:
             name = base_file_name(group.file_id, pending.requested_time)
-            path = self.add_file(group.partition_path, name)
+            path = self.add_file(group.partition_path, name, data)
             stat = WriteStat(
-                file_id=group.file_id, partition_path=group.partition_path, path=path, file_size_bytes=4
+                file_id=group.file_id,
+                partition_path=group.partition_path,
+                path=path,
+                num_writes=rows,
+                file_size_bytes=len(data),
             )
             stats[group.partition_path] = (*stats.get(group.partition_path, ()), stat)
         metadata = CommitMetadata(

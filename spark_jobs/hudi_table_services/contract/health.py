@@ -33,6 +33,12 @@ DEFAULT_WARNINGS = {
 }
 """Maps each measure to its default limit for a warning."""
 
+FEW_SMALL_FILES = 20
+"""Up to this number of small files, the default limit of ``small_file_ratio`` does not apply.
+
+To open so few files costs readers almost nothing, so advice about them would be noise.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthRequest(JobRequest):
@@ -41,8 +47,8 @@ class HealthRequest(JobRequest):
     Attributes:
         warn_above, fail_above: map a measure (see `MEASURES`) to its limit, a number as text. The default limit of a
             measure does not apply if one of the two fields contains the measure.
-        small_file_limit_bytes: files below this size count as small. 0 means the default of
-            ``hoodie.parquet.small.file.limit``.
+        small_file_limit_bytes: files below this size count as small. 0 means the limit that the table's writers
+            recorded, or else the default of ``hoodie.parquet.small.file.limit``.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
@@ -68,8 +74,13 @@ class HealthRequest(JobRequest):
     @property
     def warning_limits(self) -> dict[str, float]:
         """Map each measure to its limit for a warning, including the default limits."""
-        own = _numbers("warn_above", self.warn_above)
-        return {name: limit for name, limit in DEFAULT_WARNINGS.items() if name not in self.fail_above} | own
+        defaults = {name: limit for name, limit in DEFAULT_WARNINGS.items() if name not in self.fail_above}
+        return defaults | self.own_warning_limits
+
+    @property
+    def own_warning_limits(self) -> dict[str, float]:
+        """Map each measure in ``warn_above`` to its limit."""
+        return _numbers("warn_above", self.warn_above)
 
     @property
     def failure_limits(self) -> dict[str, float]:
@@ -206,6 +217,8 @@ class HealthReport(Report):
         retention: sentence that names the commits that cleaning retains now, and the reason.
         archival: sentence that names the commits that archival keeps active now, and the reason.
         small_file_limit_bytes: files below this size count as small.
+        small_file_limit_source: where the limit comes from: ``request``, ``writers`` (the newest write with limits
+            recorded it), or ``default`` (Hudi's default).
         measures: maps each measure (see `MEASURES`) to its value. Measures that could not be determined are missing.
         partitions: at most ten partitions, ordered by number of small files, largest first.
         savepoints: requested times of the commits that have a savepoint.
@@ -229,6 +242,7 @@ class HealthReport(Report):
     retention: str = ""
     archival: str = ""
     small_file_limit_bytes: int = 0
+    small_file_limit_source: str = ""
     measures: Mapping[str, float] = field(default_factory=dict)
     findings: tuple[HealthFinding, ...] = ()
     pending: tuple[PendingInstant, ...] = ()

@@ -15,6 +15,11 @@ from hudi_table_services.errors import HudiTableServiceError, InvalidRequestErro
 _ReportT = TypeVar("_ReportT", bound=Report)
 
 
+_LOCK_WAIT = "lock_wait"
+SPARK_START = "spark_start"
+"""Names of durations in `JobResult.timings_s` that are not phases of the work."""
+
+
 class Outcome(str, Enum):
     """How a job ended. PLANNED is the outcome of a dry run; NOTHING_TO_DO is a success."""
 
@@ -156,7 +161,8 @@ class JobResult:
         report: part of the result that is specific to the service. None means that the job was a write, or that the
             job ended before its report existed.
         timings_s: maps each phase to its duration in seconds. `lock_wait` is the time spent waiting for the table lock.
-            The time of a phase that waited for the lock includes this waiting time.
+            The time of a phase that waited for the lock includes this waiting time. `spark_start` is the time from the
+            start of Spark's driver to its session.
     """
 
     request_id: str
@@ -215,6 +221,13 @@ class JobResult:
     def failure(self) -> str:
         """Return the reason for the failure in one line."""
         return f"Failed: {self.error.message if self.error else 'no reason was given'}"
+
+    def durations(self) -> str:
+        """Return how long Spark needed to start, and how long the job worked, in one line; empty if not measured."""
+        work_s = sum(each for name, each in self.timings_s.items() if name not in (SPARK_START, _LOCK_WAIT))
+        start_s = self.timings_s.get(SPARK_START)
+        start = [f"Spark started in {start_s:.1f} s"] if start_s is not None else []
+        return "; ".join([*start, f"the work took {work_s:.1f} s"]) + "." if self.timings_s else ""
 
     def report_as(self, kind: type[_ReportT]) -> _ReportT | None:
         """Return the report if it has this type, else None."""

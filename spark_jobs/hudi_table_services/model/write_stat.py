@@ -13,6 +13,9 @@ SCHEMA_KEY = "schema"
 REQUEST_ID_KEY = "airflow.request_id"
 """Key of the request id in the extra metadata of an instant."""
 
+FILE_SIZES_KEY = "airflow.file_sizes"
+"""Key of the writer's limits of file sizes, a JSON object, in the extra metadata of a write."""
+
 
 class WriteOperation(str, Enum):
     """Values of ``operationType`` (WriteOperationType)."""

@@ -1,15 +1,19 @@
 """Convert hoodie.* keys to the typed options of a write."""
 
+import json
+from collections.abc import Mapping
+
 from hudi_table_services.contract.writing import TimestampsWithoutZone, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.file_sizing import BLOOM_FOOTER_BYTES_PER_RECORD, FileSizingOptions
+from hudi_table_services.model.overview.table_overview import FileSizeLimits
 from hudi_table_services.model.table_config import (
     EVENT_TIME_PAYLOADS,
     OVERWRITE_PAYLOAD,
     RecordMergeMode,
 )
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.model.write_stat import FILE_SIZES_KEY, WriteOperation
 from hudi_table_services.options.keys import clustering as clustering_keys
 from hudi_table_services.options.keys import writing as keys
 from hudi_table_services.options.keys.base_files import BLOOM_MAX_ENTRIES
@@ -35,6 +39,21 @@ from hudi_table_services.options.writing_values import (
     WriteOptions,
 )
 
+_SIZES_FILES = (
+    WriteOperation.UPSERT,
+    WriteOperation.INSERT,
+    WriteOperation.BULK_INSERT,
+    WriteOperation.INSERT_OVERWRITE,
+    WriteOperation.INSERT_OVERWRITE_TABLE,
+)
+"""Operations that create files for new rows. Other operations often run with default limits that no file follows."""
+
+DEFAULT_LIMITS = FileSizeLimits(
+    small_file_limit_bytes=keys.SMALL_FILE_LIMIT.default_value,
+    max_file_size_bytes=keys.MAX_FILE_SIZE.default_value,
+)
+"""Limits of a table whose writes record no limits."""
+
 
 def resolve_options(request: UpsertRequest) -> WriteOptions:
     """Check all keys of a write request and convert them to typed options.
@@ -51,12 +70,13 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
     named, warnings = known_options(others, OptionGroup.WRITES)
     reader = OptionReader(named)
     index_type = reader[keys.INDEX_TYPE]
+    operation, file_sizing = WriteOperation(reader[keys.OPERATION].upper()), _file_sizing(reader)
     resolved = WriteOptions(
-        operation=WriteOperation(reader[keys.OPERATION].upper()),
+        operation=operation,
         ordering_fields=reader[keys.ORDERING_FIELDS],
         table_version=_table_version(reader),
         database_name=reader[keys.DATABASE_NAME],
-        file_sizing=_file_sizing(reader),
+        file_sizing=file_sizing,
         index_type=index_type,
         update_partition_path=_update_partition_path(reader, index_type),
         combine_before_insert=reader[keys.COMBINE_BEFORE_INSERT],
@@ -79,7 +99,7 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
             if request.timestamps_without_zone
             else None
         ),
-        extra_metadata=noted,
+        extra_metadata={**noted, **_limits_to_record(operation, file_sizing)},
         hoodie_options=named,
         warnings=warnings,
     )
@@ -203,4 +223,39 @@ def _payload_mode(reader: OptionReader) -> RecordMergeMode | None:
     raise InvalidRequestError(
         f"{keys.PAYLOAD_CLASS}={payload} is not supported.",
         hint=f"Use {keys.MERGE_MODE}=EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING.",
+    )
+
+
+def _limits_to_record(operation: WriteOperation, options: FileSizingOptions) -> dict[str, str]:
+    """Return the limits of file sizes as extra metadata of a commit, so that reports judge files by these limits.
+
+    The value is a small JSON object with Hudi's keys. Hudi and other readers ignore extra metadata that they do not
+    know. The result is empty if the operation does not size files.
+    """
+    if operation not in _SIZES_FILES:
+        return {}
+    limits = {
+        keys.MAX_FILE_SIZE.key: options.max_file_size_bytes,
+        keys.SMALL_FILE_LIMIT.key: options.small_file_limit_bytes,
+    }
+    return {FILE_SIZES_KEY: json.dumps(limits, separators=(",", ":"))}
+
+
+def recorded_limits(extra_metadata: Mapping[str, str], instant_time: str) -> FileSizeLimits | None:
+    """Return the limits in the extra metadata of a write; None if it contains no valid limits.
+
+    A writer without padding has the small-file limit 0. Its files still have a target size, so files below five sixths
+    of this size count as small, as in the default of ``hoodie.parquet.small.file.limit``.
+    """
+    try:
+        values = json.loads(extra_metadata.get(FILE_SIZES_KEY, ""))
+        largest, small = values[keys.MAX_FILE_SIZE.key], values[keys.SMALL_FILE_LIMIT.key]
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return None
+    if not all(type(value) is int for value in (largest, small)) or not 0 <= small <= largest or largest < 1:
+        return None
+    return FileSizeLimits(
+        small_file_limit_bytes=small or largest * 5 // 6,
+        max_file_size_bytes=largest,
+        recorded_by=instant_time,
     )

@@ -118,7 +118,7 @@ class WriteOptions:
         partitions_to_delete: patterns for `delete_partition`; ``*`` matches any text.
         staging_path: folder for staged rows, below the base path.
         timestamps_without_zone: how to store timestamps without time zone. None means the default for the version.
-        extra_metadata: maps the key of each option that the commit stores to its value.
+        extra_metadata: pairs that the commit stores: options with a certain prefix, and the limits of file sizes.
         hoodie_options: all keys of the request, including its typed arguments.
         warnings: one sentence for each known key that has no effect in a write.
     """

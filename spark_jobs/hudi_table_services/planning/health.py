@@ -3,7 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hudi_table_services.contract.health import HealthFinding, PartitionHealth, PendingInstant
+from hudi_table_services.contract.health import (
+    FEW_SMALL_FILES,
+    HealthFinding,
+    PartitionHealth,
+    PendingInstant,
+)
 from hudi_table_services.contract.text import counted
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_snapshot import TableSnapshot
@@ -237,6 +242,12 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
         "deleting its plan while another job may be starting to execute the plan",
         blocks,
     )
+
+
+def relevant_limits(limits: Mapping[str, float], measures: Mapping[str, float]) -> dict[str, float]:
+    """Leave out the limit of ``small_file_ratio`` for a table with so few small files that they do not matter."""
+    has_few = measures.get("small_files", 0) <= FEW_SMALL_FILES
+    return {name: limit for name, limit in limits.items() if not (has_few and name == "small_file_ratio")}
 
 
 def findings(

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from hudi_table_services.errors import (
@@ -34,6 +34,14 @@ ARCHIVE_LIMIT_BYTES = 32 << 20
 _Write = tuple[Instant, CommitMetadata]
 
 
+@dataclass(frozen=True, slots=True)
+class LatestWrites:
+    """The latest completed writes of a table, newest first, and the reason why there are no older writes."""
+
+    writes: tuple[_Write, ...]
+    end: HistoryEnd
+
+
 def recent_writes(
     storage: Storage,
     store: TimelineStore,
@@ -42,11 +50,26 @@ def recent_writes(
     latest: int,
     archive_limit_bytes: int = ARCHIVE_LIMIT_BYTES,
 ) -> TableHistory:
-    """The history of the latest writes, including archived writes.
+    """The history of the latest writes, including archived writes; see `latest_writes`."""
+    found = latest_writes(storage, store, snapshot, latest=latest, archive_limit_bytes=archive_limit_bytes)
+    versions = _stored_versions(storage, snapshot)
+    return replace(table_history(snapshot, found.writes[::-1], versions), end=found.end)
+
+
+def latest_writes(
+    storage: Storage,
+    store: TimelineStore,
+    snapshot: TableSnapshot,
+    *,
+    latest: int,
+    archive_limit_bytes: int = ARCHIVE_LIMIT_BYTES,
+) -> LatestWrites:
+    """The latest completed writes with their metadata, including archived writes.
 
     If the archive cannot be read or is too large, the history ends early, without an error.
 
     Args:
+        snapshot: properties and timeline of the table; file slices are not needed.
         latest: largest number of writes. Each write of the active timeline requires one read.
         archive_limit_bytes: largest total size of the archive files that are read.
 
@@ -60,23 +83,17 @@ def recent_writes(
     known = list(zip(active, found, strict=False))
     writes = [(instant, metadata) for instant, metadata in known if metadata is not None]
     if len(active) > latest and len(writes) == latest:
-        return _history(storage, snapshot, writes, HistoryEnd.ENOUGH)
+        return LatestWrites(tuple(writes), HistoryEnd.ENOUGH)
     tail = _tail(ArchivedTimeline(storage, snapshot.config), latest, archive_limit_bytes)
     if tail is None or (tail.is_cut and not tail.since):
         without_gap = takewhile(lambda pair: pair[1] is not None, known)
         end = HistoryEnd.ARCHIVE_UNREADABLE if tail is None else HistoryEnd.ARCHIVE_TOO_LARGE
-        writes = [(instant, metadata) for instant, metadata in without_gap if metadata is not None]
-        return _history(storage, snapshot, writes, end)
+        newest = ((instant, metadata) for instant, metadata in without_gap if metadata is not None)
+        return LatestWrites(tuple(newest), end)
     merged = _merged(writes, tail)
     end = HistoryEnd.ARCHIVE_TOO_LARGE if tail.is_cut else HistoryEnd.NOTHING_OLDER
     is_enough = len(merged) > latest or (tail.is_cut and len(merged) == latest)
-    return _history(storage, snapshot, merged[:latest], HistoryEnd.ENOUGH if is_enough else end)
-
-
-def _history(
-    storage: Storage, snapshot: TableSnapshot, writes: Sequence[_Write], end: HistoryEnd
-) -> TableHistory:
-    return replace(table_history(snapshot, writes[::-1], _stored_versions(storage, snapshot)), end=end)
+    return LatestWrites(tuple(merged[:latest]), HistoryEnd.ENOUGH if is_enough else end)
 
 
 def _tail(archive: ArchivedTimeline, count: int, limit_bytes: int) -> ArchiveTail | None:

@@ -56,7 +56,7 @@ def test_the_operator_reports_the_health_of_the_table(
     assert (answer["status"], answer["files"], answer["histogram"]) == ("warning", 2, {"0-1 MiB": 2})
     assert answer["measures"]["small_files"] == 2
     assert [each["instant_time"] for each in answer["pending"]] == [dead.requested_time]
-    assert {each["measure"] for each in answer["findings"]} == {"dead_instants", "small_file_ratio"}
+    assert {each["measure"] for each in answer["findings"]} == {"dead_instants"}
 
 
 def test_a_limit_fails_the_task_after_the_task_pushed_the_report(table: SmallTable) -> None:
@@ -92,6 +92,6 @@ def test_wrong_arguments_fail_when_the_dag_is_parsed(arguments: dict[str, Any], 
 
 def test_the_hook_returns_the_same_health(table: SmallTable, tmp_path: Path) -> None:
     report = HudiHook(table.storage.base_path).health(warn_above={"active_commits": 0})
-    assert {each.measure for each in report.findings} == {"active_commits", "small_file_ratio"}
+    assert {each.measure for each in report.findings} == {"active_commits"}
     with pytest.raises(TableNotFoundError):
         HudiHook(str(tmp_path / "none")).health()

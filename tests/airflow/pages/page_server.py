@@ -17,6 +17,7 @@ sys.path.insert(0, str(REPOSITORY / "scripts"))
 
 from airflow_stack.api import AirflowApi  # noqa: E402
 from airflow_stack.stack import AirflowStack  # noqa: E402
+from lively_table import lively_table  # noqa: E402
 
 from hudi_table_services.model.file_group import FileGroupId  # noqa: E402
 from hudi_table_services.model.table_version import TableVersion  # noqa: E402
@@ -58,7 +59,7 @@ def health_dag(dag_id):
         HudiTableHealthOperator(
             task_id="health", base_path={path!r}, outlets=[HudiAsset({path!r}, name={name!r})]
         )
-        HudiTableHealthOperator(task_id="elsewhere", base_path={elsewhere!r})
+        HudiTableHealthOperator(task_id="elsewhere", base_path={elsewhere!r}, declare_asset=False)
     return dag
 
 shown, hidden = health_dag("shown"), health_dag("hidden")
@@ -144,12 +145,12 @@ def run_dags(stack: AirflowStack, dags_folder: Path, table: Path, elsewhere: Pat
 
 def healthy_table(folder: Path) -> None:
     """A table of twenty commits into four file groups, two of them in a partition with a hostile name."""
+    if PICTURES:
+        lively_table(folder)
+        return
     start = datetime.now(timezone.utc) - timedelta(hours=3)
     table = SmallTable(LocalStorage(str(folder)), TableVersion.V9, FixedClock(start, timedelta(minutes=1)))
-    groups = [
-        FileGroupId(path, f"f{number}")
-        for number, path in enumerate(("2026-01", "2026-02" if PICTURES else NASTY) * 2)
-    ]
+    groups = [FileGroupId(path, f"f{number}") for number, path in enumerate(("2026-01", NASTY) * 2)]
     for number, group in enumerate(groups):
         dag_id = "load" if number else "hidden"
         table.commit(group, extra={"airflow.request_id": f"{dag_id}/run {number}/write"})
@@ -180,6 +181,11 @@ def indexed_table(folder: Path) -> None:
 
 def stuck_table(folder: Path) -> None:
     """A table with a dead write that left a data file."""
+    if PICTURES:
+        table = lively_table(folder)
+        dead = table.begin()
+        table.add_file("day=2026-02-09", base_file_name("dead", dead.requested_time))
+        return
     start = datetime.now(timezone.utc) - timedelta(hours=30)
     table = SmallTable(LocalStorage(str(folder)), TableVersion.V6, FixedClock(start, timedelta(minutes=1)))
     table.commit(FileGroupId("p", "f1"))

@@ -8,6 +8,7 @@ USERS = ("vera", "uma", "olga", "admin")
 
 def addresses(server: Server) -> list[str]:
     from airflow_hudi_provider.pages.app import STATIC, build_app
+    from airflow_hudi_provider.pages.views import VIEWS
 
     orders = server.table_id("orders")
     known = {
@@ -18,9 +19,7 @@ def addresses(server: Server) -> list[str]:
             if path.is_file() and path.suffix
         ],
         "/api/tables": ["/api/tables"],
-        "/api/tables/{table_id}/{view}": [
-            f"/api/tables/{orders}/{view}" for view in ("health", "history", "plan")
-        ],
+        "/api/tables/{table_id}/{view}": [f"/api/tables/{orders}/{view}" for view in VIEWS],
         "/api/dags/{dag_id}/runs/{run_id:path}": [f"/api/dags/shown/runs/{server.run_of('shown')}"],
     }
     routes = {route.path for route in build_app().routes}

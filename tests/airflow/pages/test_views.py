@@ -1,12 +1,16 @@
 """The views of tables that the server returns over HTTP."""
 
+import time
 from urllib.parse import unquote
 
+import pytest
 from page_server import NASTY, Server
 
+from airflow_hudi_provider.pages.views import VIEWS
 
-def get_view(server: Server, name: str, view: str):
-    return server.request(f"/hudi/api/tables/{server.table_id(name)}/{view}", "vera")
+
+def get_view(server: Server, name: str, view: str, query: str = ""):
+    return server.request(f"/hudi/api/tables/{server.table_id(name)}/{view}{query}", "vera")
 
 
 def test_the_list_has_the_tables_of_assets_and_of_the_configuration(server: Server) -> None:
@@ -26,6 +30,8 @@ def test_the_history_view_lists_instants(server: Server) -> None:
     _, history, _ = get_view(server, "orders", "history")
     assert history["instant_count"] == len(history["instants"]) == 20
     assert [point["files"] for point in history["sizes"]] == [1, 2, 3] + [4] * 17
+    assert history["sizes"][-1]["counts"] == [4, 0, 0, 0]
+    assert [each["is_small"] for each in history["size_classes"]] == [True, True, False, False]
     assert history["instants"][3]["by"] == {
         "dag_id": "load",
         "run_id": "run 3",
@@ -69,6 +75,70 @@ def test_a_missing_table_is_reported(server: Server) -> None:
     assert "There is no Hudi table" in body["detail"]
 
 
+def test_a_table_that_does_not_exist_yet_is_no_error(server: Server) -> None:
+    for view in ("overview", "summary"):
+        status, body, _ = get_view(server, "missing", view)
+        assert (status, body["exists"], body["last_failure"], body["writers"]) == (200, False, None, [])
+
+
+@pytest.mark.parametrize("view", ["overview", "summary"])
+def test_the_overview_has_totals_and_users(server: Server, view: str) -> None:
+    status, body, _ = get_view(server, "orders", view)
+    assert (status, body["exists"]) == (200, True)
+    assert (body["files"], body["partition_count"], body["size_bytes"], body["rows"]) == (4, 2, 16, 0)
+    assert (body["record_key"], body["partition_fields"], body["table_version"]) == (["id"], ["city"], 9)
+    assert (body["last_commit"]["operation"], body["lock"]) == ("upsert", None)
+    assert body["limits"]["small_file_limit_bytes"] == 100 << 20
+    assert {"dag_id": "shown", "task_id": "health"} in body["writers"]
+    assert "hidden" not in str(body["writers"])
+    assert body["as_of_ms"] > 1_700_000_000_000
+
+
+def test_partitions_are_searched_sorted_and_paged(server: Server) -> None:
+    def paths(query: str) -> list[str]:
+        _, body, _ = get_view(server, "orders", "partitions", query)
+        return [each["path"] for each in body["rows"]]
+
+    assert paths("") == ["2026-01", NASTY]
+    assert paths("?descending=true") == [NASTY, "2026-01"]
+    assert paths("?sort=last_write_ms&descending=true") == [NASTY, "2026-01"]
+    assert paths("?search=IMG") == [NASTY]
+    assert paths("?offset=1") == [NASTY]
+    assert paths("?offset=-5") == ["2026-01", NASTY]
+    assert paths("?sort=nothing&search=nothing") == []
+
+
+def test_the_files_of_a_partition_are_listed(server: Server) -> None:
+    _, body, _ = get_view(server, "orders", "files", "?partition=2026-01&sort=written_ms&descending=true")
+    assert (body["count"], [each["file_id"] for each in body["rows"]]) == (2, ["f2", "f0"])
+    assert all(each["is_small"] and each["size_bytes"] == 4 for each in body["rows"])
+    _, none, _ = get_view(server, "orders", "files", "?partition=nothing")
+    assert (none["count"], none["rows"]) == (0, [])
+
+
+def test_the_schema_view_names_keys_and_versions(server: Server) -> None:
+    _, body, _ = get_view(server, "orders", "schema")
+    assert (body["columns"], body["keys"]["record key"], len(body["versions"])) == ([], ["id"], 1)
+    assert body["is_whole"] is True
+
+
+def test_the_settings_view_has_the_properties(server: Server) -> None:
+    _, body, _ = get_view(server, "orders", "settings")
+    assert body["properties"]["hoodie.table.recordkey.fields"] == "id"
+
+
+def test_a_table_with_a_dead_write_needs_attention(server: Server) -> None:
+    _, body, _ = get_view(server, "stuck", "summary")
+    assert (body["status"], body["measures"]["dead_instants"]) == ("warning", 1)
+
+
+def test_a_fresh_view_is_read_again_after_two_seconds(server: Server) -> None:
+    first = get_view(server, "aged", "settings")[1]["as_of_ms"]
+    assert get_view(server, "aged", "settings")[1]["as_of_ms"] == first
+    time.sleep(2.1)
+    assert get_view(server, "aged", "settings", "?fresh=true")[1]["as_of_ms"] > first
+
+
 def test_the_view_of_a_run_without_started_hudi_tasks_lists_no_tasks(server: Server) -> None:
     run_id = server.run_of("shown")
     status, run, _ = server.request(f"/hudi/api/dags/shown/runs/{run_id}?task_id=t&map_index=3", "vera")
@@ -84,13 +154,23 @@ def test_an_unknown_run_is_reported(server: Server) -> None:
 def test_a_task_that_failed_without_a_result_is_listed(server: Server) -> None:
     run = server.request(f"/hudi/api/dags/broken/runs/{server.run_of('broken')}", "vera")[1]
     assert run["tasks"] == [  # the sensor is not listed, because it returned a value
-        {"task_id": "refused", "map_index": -1, "operator": "HudiTableHealthOperator", "state": "failed"}
+        {
+            "task_id": "refused",
+            "map_index": -1,
+            "operator": "HudiTableHealthOperator",
+            "state": "failed",
+            "failure": run["tasks"][0]["failure"],
+            "table_id": server.table_id("orders"),
+        }
     ]
+    failure = run["tasks"][0]["failure"]
+    assert failure["kind"] == "InvalidRequestError"
+    assert failure["table_now"] == "The job wrote nothing."
 
 
 def test_an_unknown_view_is_reported(server: Server) -> None:
     status, body, _ = server.request(f"/hudi/api/tables/{server.table_id('orders')}/rows", "vera")
     assert (status, body) == (
         404,
-        {"detail": "There is no such view. Views of a table: health, history, plan."},
+        {"detail": "There is no such view. Views of a table: " + ", ".join(VIEWS) + "."},
     )

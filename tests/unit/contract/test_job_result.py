@@ -147,3 +147,21 @@ def test_files_are_counted_by_size() -> None:
     assert stats.file_count == 5
     assert stats.size_bytes == mib - 1 + 5121 * mib
     assert stats.histogram == {"0-1 MiB": 2, "1-4 MiB": 1, "120-256 MiB": 1, "1024 MiB and more": 1}
+
+
+@pytest.mark.parametrize(
+    ("timings", "text"),
+    [
+        ({}, ""),
+        ({"look": 1.25}, "the work took 1.2 s."),
+        (
+            {"spark_start": 7.0, "find rows": 1.0, "commit": 2.5, "lock_wait": 2.0},
+            "Spark started in 7.0 s; the work took 3.5 s.",
+        ),
+    ],
+)
+def test_the_start_of_spark_and_the_wait_for_the_lock_are_no_work(
+    timings: dict[str, float], text: str
+) -> None:
+    result = JobResult(request_id="r", outcome=Outcome.COMPLETED, timings_s=timings)
+    assert result.durations() == text

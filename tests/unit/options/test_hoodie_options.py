@@ -16,7 +16,7 @@ from hudi_table_services.errors import HudiTableServiceError, InvalidRequestErro
 from hudi_table_services.model.concurrent_change import ConflictStrategy
 from hudi_table_services.model.table_config import RecordMergeMode
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.model.write_stat import FILE_SIZES_KEY, WriteOperation
 from hudi_table_services.options.locks import FILE_SYSTEM_PROVIDER, IN_PROCESS_PROVIDER
 from hudi_table_services.options.option import Effect
 from hudi_table_services.options.registry import ALIASES, KNOWN_OPTIONS, OPTION_GROUPS, find_option
@@ -34,6 +34,10 @@ OCC = {
     "hoodie.write.lock.provider": FILE_SYSTEM_PROVIDER,
 }
 WRITE = "hoodie.datasource.write."
+LIMITS = {
+    FILE_SIZES_KEY: '{"hoodie.parquet.max.file.size":125829120,"hoodie.parquet.small.file.limit":104857600}'
+}
+"""Metadata of each commit that creates files."""
 DEFAULT_PAYLOAD = "org.apache.hudi.common.model.DefaultHoodieRecordPayload"
 ALL_OPTIONS = tuple(option for group in OPTION_GROUPS.values() for option in group)
 
@@ -81,7 +85,7 @@ def refusal(options: dict[str, str], **request: object) -> str:
         ),
         ("hoodie.write.lock.storage.heartbeat.poll.secs", "20", "lock.renew_seconds", 20),
         ("hoodie.write.lock.storage.validity.timeout.secs", "400", "lock.validity_seconds", 400),
-        ("_source", "landing", "extra_metadata", {"_source": "landing"}),
+        ("_source", "landing", "extra_metadata", {**LIMITS, "_source": "landing"}),
     ],
 )  # fmt: skip
 def test_a_key_reaches_its_field(key: str, value: str, field: str, expected: object) -> None:
@@ -351,9 +355,9 @@ def test_the_old_name_of_the_drop_policy_is_accepted() -> None:
 
 def test_options_with_the_prefix_become_metadata_of_the_commit() -> None:
     options = {f"{WRITE}commitmeta.key.prefix": "note.", "note.who": "me"}
-    assert resolve(options).extra_metadata == {"note.who": "me"}
+    assert resolve(options).extra_metadata == {**LIMITS, "note.who": "me"}
     assert "Unknown option _who" in refusal({**options, "_who": "me"})
-    assert resolve({"_who": "me"}).extra_metadata == {"_who": "me"}
+    assert resolve({"_who": "me"}).extra_metadata == {**LIMITS, "_who": "me"}
 
 
 def test_the_key_generator_gets_options_under_their_main_names() -> None:

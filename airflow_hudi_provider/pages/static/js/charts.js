@@ -1,6 +1,6 @@
 // Charts of a table. Colours come from the style sheet, because each theme has its own colours.
 import { html, useEffect, useRef } from "../vendor/htm-preact.module.js";
-import { bytes, counted, moment, number } from "./format.js";
+import { bytes, clock, clockWithSeconds, counted, day, moment, number, zoneName } from "./format.js";
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
@@ -59,8 +59,12 @@ export function laneOf({ action, operation }) {
   return ["commit", "deltacommit", "replacecommit"].includes(action) ? "write" : "other";
 }
 
-export function timelineOptions(instants) {
+// The axis ends now, so that a table that is no longer written looks so.
+export function timelineOptions(instants, now) {
   const lanes = LANES.filter((lane) => instants.some((each) => laneOf(each) === lane));
+  const times = instants.map((each) => each.requested_ms).filter((ms) => ms !== null);
+  const [first, last] = [Math.min(...times, now), Math.max(...times, now)];
+  const margin = Math.max(60_000, (last - first) * 0.03);
   const series = lanes.map((lane) => ({
     name: lane,
     type: "scatter",
@@ -75,15 +79,31 @@ export function timelineOptions(instants) {
       })),
     itemStyle: { color: colour(COLOURS[LANES.indexOf(lane)]) },
   }));
+  const label = (ms) => (last - first > 2 * DAY_MS ? dayOrClock(ms) : clock(ms));
   return {
-    grid: { left: 90, right: 24, top: 16, bottom: 70 },
-    xAxis: axis({ type: "time", axisLabel: { color: colour("muted"), hideOverlap: true } }),
+    grid: { left: 90, right: 24, top: 16, bottom: 84 },
+    xAxis: axis({
+      type: "time",
+      min: first - margin,
+      max: last + margin,
+      name: `time in ${zoneName(last)}`,
+      nameLocation: "middle",
+      nameGap: 26,
+      nameTextStyle: { color: colour("muted") },
+      axisLabel: { color: colour("muted"), hideOverlap: true, formatter: label, showMinLabel: false, showMaxLabel: false },
+    }),
     yAxis: axis({ type: "category", data: lanes, inverse: true }),
-    dataZoom: [{ type: "inside" }, { type: "slider", bottom: 12, height: 22, textStyle: { color: colour("muted") } }],
+    dataZoom: [
+      { type: "inside" },
+      { type: "slider", bottom: 8, height: 22, textStyle: { color: colour("muted") }, labelFormatter: (ms) => `${day(ms)} ${clock(ms)}` },
+    ],
     tooltip: tooltip(({ data }) => instantText(data.instant)),
     series,
   };
 }
+
+const DAY_MS = 86_400_000;
+const dayOrClock = (ms) => (clock(ms) === "00:00" ? day(ms) : `${day(ms)} ${clock(ms)}`);
 
 function instantText(each) {
   const lines = [
@@ -99,37 +119,31 @@ function instantText(each) {
   return lines.join("\n");
 }
 
-const firstNumber = (name) => Number.parseInt(name, 10);
-
-export function sizesOptions(points) {
-  const days = new Set(points.map((point) => moment(point.at_ms).slice(0, 11)));
-  const label = (ms) => (days.size > 1 ? moment(ms).slice(0, 6) : moment(ms).slice(-8, -3));
-  const classes = [...new Set(points.flatMap((point) => Object.keys(point.histogram)))];
-  classes.sort((one, other) => firstNumber(one) - firstNumber(other));
-  const shades = ["red", "orange", "yellow", "green", "teal", "blue", "violet", "brown", "muted", "text"];
-  const series = classes.map((name, index) => ({
+export function sizesOptions({ sizes: points, size_classes: classes }) {
+  const isLong = points[points.length - 1].at_ms - points[0].at_ms > 2 * DAY_MS;
+  const isShort = points[points.length - 1].at_ms - points[0].at_ms < 600_000;
+  const label = (ms) => (isLong ? day(ms) : isShort ? clockWithSeconds(ms) : clock(ms));
+  // No colour of a state: a small file that is alone in its partition is no fault.
+  const shades = ["violet", "blue", "teal", "green"];
+  const bar = { type: "bar", stack: "files", barMaxWidth: 26 };
+  const series = classes.map(({ name }, index) => ({
+    ...bar,
     name,
-    type: "bar",
-    stack: "files",
-    barMaxWidth: 26,
-    itemStyle: { color: colour(shades[index % shades.length]) },
-    data: points.map((point) => point.histogram[name] || 0),
+    itemStyle: { color: colour(shades[index]) },
+    data: points.map((point) => point.counts[index]),
   }));
   if (points.some((point) => point.unknown)) {
-    series.push({
-      name: "size no longer known",
-      type: "bar",
-      stack: "files",
-      barMaxWidth: 26,
-      itemStyle: { color: colour("line") },
-      data: points.map((point) => point.unknown),
-    });
+    series.push({ ...bar, name: "size no longer known", itemStyle: { color: colour("line") }, data: points.map((point) => point.unknown) });
   }
   return {
-    grid: { left: 60, right: 24, top: 48, bottom: 40 },
+    grid: { left: 60, right: 24, top: 48, bottom: 52 },
     legend: { top: 4, textStyle: { color: colour("text") }, type: "scroll" },
     xAxis: axis({
       type: "category",
+      name: `writes, by time in ${zoneName(points[points.length - 1].at_ms)}`,
+      nameLocation: "middle",
+      nameGap: 28,
+      nameTextStyle: { color: colour("muted") },
       data: points.map((point) => point.instant),
       axisLabel: { color: colour("muted"), hideOverlap: true, formatter: (_, index) => label(points[index].at_ms) },
     }),

@@ -24,14 +24,54 @@ export function duration(seconds) {
   for (const [length, name] of steps) {
     if (seconds >= length) return `${(seconds / length).toFixed(seconds < 10 * length ? 1 : 0)} ${name}`;
   }
-  return `${Math.max(0, Math.round(seconds))} s`;
+  return `${Math.max(0, seconds < 10 ? Math.round(10 * seconds) / 10 : Math.round(seconds))} s`;
 }
 
-export const ago = (ms) => (ms === null || ms === undefined ? "never" : `${duration((Date.now() - ms) / 1000)} ago`);
+export function ago(ms) {
+  if (ms === null || ms === undefined) return "never";
+  const seconds = (Date.now() - ms) / 1000;
+  return seconds < -60 ? `in ${duration(-seconds)}` : `${duration(Math.max(0, Math.round(seconds)))} ago`;
+}
 
+// The zone that the user chose in Airflow, or else the zone of the browser.
+const zone = (() => {
+  try {
+    const chosen = JSON.parse(window.localStorage.getItem("timezone"));
+    new Intl.DateTimeFormat("en-GB", { timeZone: chosen || undefined });
+    return chosen || undefined;
+  } catch {
+    return undefined; // no choice, or a name that this browser does not know
+  }
+})();
+
+const format = (ms, options) => new Intl.DateTimeFormat("en-GB", { timeZone: zone, ...options }).format(new Date(ms));
+
+const DAY = { day: "numeric", month: "short" };
+const TIME = { hour: "2-digit", minute: "2-digit" };
+
+// A whole time with its zone: 13 Jan 2026, 22:03:11 CET.
 export function moment(ms) {
   if (ms === null || ms === undefined) return "";
-  return new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" }).format(new Date(ms));
+  return format(ms, { ...DAY, ...TIME, year: "numeric", second: "2-digit", timeZoneName: "short" });
 }
 
+// Labels of axes. The zone is named once, beside the axis.
+export const day = (ms) => format(ms, DAY);
+export const clock = (ms) => format(ms, TIME);
+export const clockWithSeconds = (ms) => format(ms, { ...TIME, second: "2-digit" });
+export const clockWithZone = (ms) => format(ms, { ...TIME, timeZoneName: "short" });
+export const zoneName = (ms) =>
+  new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "short" })
+    .formatToParts(new Date(ms))
+    .find((part) => part.type === "timeZoneName").value;
+
 export const counted = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
+
+// The number of rows, exact or as a lower bound. It is never an estimate.
+export function rows({ rows: known, files, uncounted_files: uncounted }) {
+  if (!uncounted) return number(known);
+  return uncounted === files ? "not counted" : `≥ ${number(known)}`;
+}
+
+export const rowsHint = ({ uncounted_files: uncounted }) =>
+  uncounted ? `The writes of ${counted(uncounted, "file")} are archived, so the rows of these files are not counted.` : "";

@@ -1,22 +1,24 @@
 // Components that several pages share.
 import { html, useEffect, useState } from "../vendor/htm-preact.module.js";
 import { read } from "./api.js";
+import { clockWithZone, counted, moment, number } from "./format.js";
 
-// Returns { value } after a successful read, { error } after a failed read, and {} while the read is running.
-export function useRead(path, parameters = {}) {
+// Returns { value } after a successful read, { error } after a failed read, and {} while the first read is running.
+// If `version` increases, the server reads the table again. Until then, the earlier value stays.
+export function useRead(path, parameters = {}, version = 0) {
   const [state, setState] = useState({});
   const key = `${path} ${JSON.stringify(parameters)}`;
   useEffect(() => {
     let wanted = true;
-    setState({});
-    read(path, parameters)
-      .then((value) => wanted && setState({ value }))
-      .catch((error) => wanted && setState({ error }));
+    setState((known) => (known.key === key ? { ...known, isReading: true } : { key }));
+    read(path, version ? { ...parameters, fresh: true } : parameters)
+      .then((value) => wanted && setState({ key, value }))
+      .catch((error) => wanted && setState({ key, error }));
     return () => {
       wanted = false;
     };
-  }, [key]);
-  return state;
+  }, [key, version]);
+  return state.key === key ? state : {};
 }
 
 export const Waiting = ({ what }) => html`<p class="muted" role="status">Reading ${what} …</p>`;
@@ -39,9 +41,17 @@ export function Read({ state, what, children }) {
   return html`<div>${inner()}</div>`;
 }
 
-const WORDS = { healthy: "healthy", warning: "needs attention", failing: "failing" };
+const WORDS = { healthy: "healthy", warning: "needs attention", failing: "failing", absent: "not created yet" };
 
 export const Status = ({ value }) => html`<span class="badge ${value}">${WORDS[value] || value}</span>`;
+
+// The time of the data, and a button that reads them again.
+export const AsOf = ({ ms, isReading, refresh }) => html`
+  <span class="as-of muted" role="status">
+    ${isReading || !ms ? "reading …" : html`<span title=${moment(ms)}>as of ${clockWithZone(ms)}</span>`} ${" "}
+    <button type="button" class="plain" onClick=${refresh} disabled=${isReading} aria-label="Read again" title="Read again">↻</button>
+  </span>
+`;
 
 export const Section = ({ title, hint, children }) => html`
   <section>
@@ -51,12 +61,13 @@ export const Section = ({ title, hint, children }) => html`
 `;
 
 // On narrow screens, users can scroll the rows sideways, also with the keyboard.
-export const Table = ({ caption, head, children }) => html`
-  <div class="scroll" tabindex="0" role="region" aria-label=${caption}>
+// A head is a text, or { text, key, number } for a column that sorts by `key`.
+export const Table = ({ caption, head, children, order, sortBy, kind }) => html`
+  <div class="scroll ${kind || ""}" tabindex="0" role="region" aria-label=${caption}>
     <table>
       <thead>
         <tr>
-          ${head.map((name) => html`<th scope="col">${name}</th>`)}
+          ${head.map((column) => html`<${Head} column=${column} order=${order} sortBy=${sortBy} />`)}
         </tr>
       </thead>
       <tbody>
@@ -66,8 +77,54 @@ export const Table = ({ caption, head, children }) => html`
   </div>
 `;
 
+function Head({ column, order, sortBy }) {
+  if (typeof column === "string") return html`<th scope="col">${column}</th>`;
+  const kind = column.number ? "number" : "";
+  if (!column.key) return html`<th scope="col" class=${kind}>${column.text}</th>`;
+  const isSorted = order.key === column.key;
+  const direction = isSorted ? (order.descending ? "descending" : "ascending") : "none";
+  const arrow = isSorted ? (order.descending ? " ▾" : " ▴") : "";
+  return html`
+    <th scope="col" class=${kind} aria-sort=${direction}>
+      <button type="button" class="plain" onClick=${() => sortBy(column)}>${column.text}${arrow}</button>
+    </th>
+  `;
+}
+
+// The order of a table. A first click sorts numbers from the largest, and texts from A to Z; a second click reverses.
+export function useOrder(first) {
+  const [order, setOrder] = useState(first);
+  const sortBy = ({ key, number: isNumber }) =>
+    setOrder((known) => ({ key, descending: known.key === key ? !known.descending : Boolean(isNumber) }));
+  return [order, sortBy];
+}
+
+export const Search = ({ value, onInput, label }) => html`
+  <input
+    type="search"
+    value=${value}
+    placeholder=${label}
+    aria-label=${label}
+    onInput=${(event) => onInput(event.currentTarget.value)}
+  />
+`;
+
+// Buttons for tables that the server delivers in parts.
+export function Paging({ offset, shown, count, noun, move }) {
+  if (count <= shown && offset === 0) return html`<p class="muted">${counted(count, noun)}</p>`;
+  const last = offset + shown;
+  return html`
+    <p class="muted paging">
+      <button type="button" disabled=${offset === 0} onClick=${() => move(-1)}>← Previous</button>
+      <span>${number(shown ? offset + 1 : offset)} to ${number(last)} of ${counted(count, noun)}</span>
+      <button type="button" disabled=${last >= count} onClick=${() => move(1)}>Next →</button>
+    </p>
+  `;
+}
+
 const runAddress = ({ dag_id, run_id, task_id, map_index }) => {
-  const path = ["dags", dag_id, "runs", run_id, "tasks", task_id].map(encodeURIComponent).join("/");
+  const parts = run_id ? ["dags", dag_id, "runs", run_id, "tasks", task_id] : ["dags", dag_id, "tasks", task_id];
+  const path = parts.map(encodeURIComponent).join("/");
   const mapped = map_index === "" || map_index === undefined ? "" : `/mapped/${encodeURIComponent(map_index)}`;
   return new URL(`../${path}${mapped}`, window.location.href).href;
 };
@@ -84,5 +141,15 @@ function leave(event) {
   link.remove();
 }
 
-// A link to the page of a task in Airflow.
+// A link to the page of a task in Airflow, or of its task in one run.
 export const TaskLink = ({ by }) => html`<a href=${runAddress(by)} onClick=${leave}>${by.dag_id} / ${by.task_id}</a>`;
+
+export const DagLink = ({ dagId }) => html`
+  <a href=${new URL(`../dags/${encodeURIComponent(dagId)}`, window.location.href).href} onClick=${leave}>${dagId}</a>
+`;
+
+// A link to the page of a table, in Airflow's own page if this page is in a frame.
+export const TableLink = ({ id, name }) => html`<a href="?table=${encodeURIComponent(id)}">${name}</a>`;
+
+// Elements of a list, separated by commas.
+export const Listed = ({ items }) => items.map((item, index) => html`${index > 0 ? ", " : ""}${item}`);

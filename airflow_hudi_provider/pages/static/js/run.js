@@ -1,7 +1,7 @@
 // The results of the Hudi tasks of one run: a panel for the run, or for one of its task instances.
 import { html } from "../vendor/htm-preact.module.js";
 import { bytes, counted, duration, number } from "./format.js";
-import { Read, Section, TaskLink, useRead } from "./parts.js";
+import { Read, Section, TableLink, TaskLink, useRead } from "./parts.js";
 
 export function RunPage({ asked }) {
   const path = `dags/${encodeURIComponent(asked.dag_id)}/runs/${encodeURIComponent(asked.run_id || "")}`;
@@ -24,13 +24,40 @@ function Tasks({ run }) {
 // A task without a result. Its log shows its progress, the reason why it waits, or the reason why it failed.
 function Unfinished({ task, run }) {
   const by = { ...task, dag_id: run.dag_id, run_id: run.run_id, map_index: task.map_index >= 0 ? task.map_index : "" };
+  const isFailed = task.state === "failed";
   return html`
     <${Section} title=${titleOf(task)}>
       <p>
-        <span class="badge">${task.state.replaceAll("_", " ")}</span> ${task.operator} has not returned a result. Its log
-        shows the progress, or the reason why there is no result: <${TaskLink} by=${by} />
+        <span class="badge ${isFailed ? "failing" : ""}">${task.state.replaceAll("_", " ")}</span> ${task.operator} ${why(task.state)}: <${TaskLink} by=${by} />
       </p>
+      ${task.failure && html`<${FailureBlock} failure=${task.failure} tableId=${task.table_id} />`}
     <//>
+  `;
+}
+
+const why = (state) =>
+  state === "skipped"
+    ? "had nothing to do, or a task before it was skipped. Its log names the reason"
+    : "has not returned a result. Its log shows the progress, or the reason why there is no result";
+
+// The same block as at the end of the task's log.
+function FailureBlock({ failure, tableId }) {
+  const { kind, message, hint, table, table_now: now, retry } = failure;
+  const facts = [
+    ["What happened", message],
+    ["What to do", hint],
+    ["Table", tableId ? html`<${TableLink} id=${tableId} name=${table} />` : table],
+    ["Table now", now],
+    ["Next try", retry],
+    ["More", kind && html`<a href=${`static/errors.html#${encodeURIComponent(kind.toLowerCase())}`}>about ${kind}</a>`],
+  ];
+  return html`
+    <div class="notice failing">
+      <strong>${kind || "Failed"}</strong>
+      <dl class="facts">
+        ${facts.filter(([, text]) => text).map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}
+      </dl>
+    </div>
   `;
 }
 
@@ -38,13 +65,14 @@ const titleOf = (task) => (task.map_index >= 0 ? `${task.task_id} [${task.map_in
 
 function Task({ task }) {
   // The other phases already contain the time that the job waited for the lock.
-  const phases = Object.entries(task.timings_s || {}).filter(([name]) => name !== "lock_wait");
+  const phases = Object.entries(task.timings_s || {}).filter(([name]) => !["lock_wait", "spark_start"].includes(name));
+  const start = (task.timings_s || {}).spark_start;
   const seconds = phases.reduce((sum, [, each]) => sum + each, 0);
   return html`
     <${Section} title=${titleOf(task)}>
       <p>
         <span class="badge">${task.outcome.replaceAll("_", " ")}</span> ${task.operation} on ${" "}
-        <strong>${task.table_name || task.base_path}</strong>${seconds > 0 ? ` in ${duration(seconds)}` : ""}.
+        <strong>${task.table_id ? html`<${TableLink} id=${task.table_id} name=${task.table_name || task.base_path} />` : task.table_name || task.base_path}</strong>${seconds > 0 ? ` in ${duration(seconds)}` : ""}${start ? `, after Spark's start of ${duration(start)}` : ""}.
         ${task.reused && " An earlier attempt completed the request; this attempt wrote nothing."}
       </p>
       ${task.reason && html`<p>${task.reason}</p>`}

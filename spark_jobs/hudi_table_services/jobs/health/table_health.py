@@ -1,6 +1,7 @@
 """Report the health of a table: its files, leftovers, delays, and pending instants. Nothing is written."""
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -20,13 +21,13 @@ from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.archival import DEFAULT_ARCHIVAL
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.cleaning_job_options import CleanJobOptions
-from hudi_table_services.options.keys.writing import SMALL_FILE_LIMIT
 from hudi_table_services.planning.archival import plan_archival
 from hudi_table_services.planning.cleaning.retention import retain_from
 from hudi_table_services.planning.commit_count import count_commits
 from hudi_table_services.planning.health import (
     findings,
     partition_health,
+    relevant_limits,
     small_file_measures,
     status_of,
     worst_partitions,
@@ -39,6 +40,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.clean_history import last_clean
 from hudi_table_services.tables.clustering_history import ClusteringHistory
+from hudi_table_services.tables.overview.size_limits import size_limits
 from hudi_table_services.tables.pending_instants import load_pending
 from hudi_table_services.tables.table import TableAccess, check_name
 from hudi_table_services.tables.written_files import WrittenFiles
@@ -65,7 +67,7 @@ def table_health(
     with watch.phase("look"):
         inspection = _inspect(table, request)
     measures = inspection.report.measures
-    found = findings(measures, request.warning_limits, request.failure_limits)
+    found = findings(measures, _warning_limits(request, measures), request.failure_limits)
     report = replace(inspection.report, findings=found, status=status_of(found))
     for line in health_lines(report, inspection.files):
         _LOG.info("%s", line)
@@ -82,6 +84,11 @@ def table_health(
             f"{each.measure} is {each.value:g}, above {each.limit:g}. {each.advice}" for each in found
         ),
     )
+
+
+def _warning_limits(request: HealthRequest, measures: Mapping[str, float]) -> dict[str, float]:
+    """Limits for warnings. Limits of the request always apply."""
+    return {**relevant_limits(request.warning_limits, measures), **request.own_warning_limits}
 
 
 def _unhealthy(report: HealthReport) -> UnhealthyTableError:
@@ -105,7 +112,6 @@ def _inspect(table: TableAccess, request: HealthRequest) -> _Inspection:
     report = HealthReport(
         table_version=int(config.table_version),
         table_type=config.table_type.value,
-        small_file_limit_bytes=request.small_file_limit_bytes or SMALL_FILE_LIMIT.default_value,
         metadata_table=config.metadata_partitions,
     )
     try:
@@ -120,12 +126,13 @@ def _inspect_snapshot(
     table: TableAccess, request: HealthRequest, snapshot: TableSnapshot, report: HealthReport
 ) -> _Inspection:
     timeline = snapshot.timeline
+    written = WrittenFiles(table.timeline_store)
+    report = _with_small_file_limit(report, request, written, timeline)
     partitions = partition_health(snapshot, report.small_file_limit_bytes)
     pending = load_pending(table, timeline)
     cleaned = last_clean(table, timeline)
     retained_before = cleaned.earliest_commit_to_retain if cleaned else ""
     retention = _retention(table, request, timeline, retained_before)
-    written = WrittenFiles(table.timeline_store)
     files = check_files(table, snapshot, written, retained_before)
     metadata = check_metadata_table(table, timeline, files.listed)
     history = ClusteringHistory.load(table.timeline_store, timeline)
@@ -169,6 +176,17 @@ def _inspect_snapshot(
         metadata_table_state=metadata.state,
     )
     return _Inspection(found, FileStats.of(sizes))
+
+
+def _with_small_file_limit(
+    report: HealthReport, request: HealthRequest, written: WrittenFiles, timeline: Timeline
+) -> HealthReport:
+    if request.small_file_limit_bytes:
+        limit, source = request.small_file_limit_bytes, "request"
+    else:
+        limits = size_limits((i, metadata.extra_metadata) for i, metadata in written.writes(timeline))
+        limit, source = limits.small_file_limit_bytes, "writers" if limits.recorded_by else "default"
+    return replace(report, small_file_limit_bytes=limit, small_file_limit_source=source)
 
 
 def _clean_options(request: HealthRequest) -> CleanJobOptions:

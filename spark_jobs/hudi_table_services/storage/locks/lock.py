@@ -35,9 +35,9 @@ from hudi_table_services.storage.stores.storage import Storage
 
 _LOG = logging.getLogger(__name__)
 
-_THREAD_NAME = "hudi_table_services"
+OWNER_NAME = "hudi_table_services"
 _REFRESH_SECONDS = 20.0
-_OWN_LOCK_EXPIRES_MS = 120_000
+OWN_LOCK_EXPIRES_MS = 120_000
 _RELEASE_PAUSES = (0.1, 1.0, 0.0)
 """Seconds to wait after each failed attempt to release the lock."""
 
@@ -146,7 +146,7 @@ class FileSystemLock:
         created = self._clock.now()
         lock = {
             "lockCreateTime": created.strftime("%Y-%m-%d %H:%M:%S.") + f"{created.microsecond // 1000:03d}",
-            "lockThreadName": f"{_THREAD_NAME} {uuid.uuid4().hex}",
+            "lockThreadName": f"{OWNER_NAME} {uuid.uuid4().hex}",
             "lockStacksInfo": [],
         }
         return json.dumps(lock).encode()
@@ -190,8 +190,8 @@ class FileSystemLock:
         limits = [float("inf")]
         if self._options.expire_minutes:
             limits.append(self._options.expire_minutes * 60_000)
-        if _THREAD_NAME.encode() in content or not _is_lock(content):
-            limits.append(_OWN_LOCK_EXPIRES_MS)
+        if OWNER_NAME.encode() in content or not _is_lock(content):
+            limits.append(OWN_LOCK_EXPIRES_MS)
         return min(limits)
 
     def _refresh(self) -> None:

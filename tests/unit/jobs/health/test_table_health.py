@@ -9,7 +9,13 @@ from uuid import uuid4
 import pytest
 
 from hudi_table_services.contract.cleaning import CleanRequest
-from hudi_table_services.contract.health import MEASURES, HealthReport, HealthRequest, PendingInstant
+from hudi_table_services.contract.health import (
+    FEW_SMALL_FILES,
+    MEASURES,
+    HealthReport,
+    HealthRequest,
+    PendingInstant,
+)
 from hudi_table_services.contract.health_text import health_lines
 from hudi_table_services.contract.metadata_table import MetadataTableHealth
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome
@@ -26,6 +32,7 @@ from hudi_table_services.model.table_service_plans import (
     ClusteringSlice,
 )
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import FILE_SIZES_KEY
 from hudi_table_services.services.health import TABLE_HEALTH
 from hudi_table_services.services.registry import read_result
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
@@ -129,8 +136,33 @@ def test_small_files_that_clustering_would_merge_are_counted(version: TableVersi
         pytest.approx(2 / 3, abs=1e-3),
     )
     assert [(p.partition_path, p.small_file_count) for p in report.partitions] == [("a", 2)]
-    assert (report.status, [f.measure for f in report.findings]) == ("warning", ["small_file_ratio"])
-    assert checked.report(small_file_limit_bytes=4).status == "healthy"
+    assert (report.small_file_limit_bytes, report.small_file_limit_source) == (100 << 20, "default")
+    asked = checked.report(small_file_limit_bytes=4)
+    assert (asked.measures["small_files"], asked.small_file_limit_source) == (0, "request")
+
+
+def test_few_small_files_cause_no_warning_by_default() -> None:
+    checked = CheckedTable(TableVersion.V9)
+    checked.table.commit(*(FileGroupId("a", f"f{number}") for number in range(FEW_SMALL_FILES)))
+    few = checked.report()
+    assert (few.measures["small_file_ratio"], few.status) == (1, "healthy")
+    asked = checked.report(warn_above={"small_file_ratio": "0.5"})
+    assert [each.measure for each in asked.findings] == ["small_file_ratio"]
+    checked.table.commit(FileGroupId("a", "one more"))
+    many = checked.report()
+    assert (many.status, [each.measure for each in many.findings]) == ("warning", ["small_file_ratio"])
+
+
+def test_small_files_are_judged_by_the_limit_of_the_writers() -> None:
+    checked = CheckedTable(TableVersion.V9)
+    sizes = {"hoodie.parquet.max.file.size": 6, "hoodie.parquet.small.file.limit": 5}
+    checked.table.commit(A, A2, extra={FILE_SIZES_KEY: json.dumps(sizes)})
+    report = checked.report()
+    assert (report.small_file_limit_bytes, report.small_file_limit_source) == (5, "writers")
+    assert report.measures["small_files"] == 2
+    sizes["hoodie.parquet.small.file.limit"] = 4
+    checked.table.commit(B, extra={FILE_SIZES_KEY: json.dumps(sizes)})
+    assert checked.report().measures["small_files"] == 0
 
 
 @VERSIONS

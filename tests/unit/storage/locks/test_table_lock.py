@@ -141,7 +141,7 @@ def test_the_error_names_a_lock_time_in_the_future(storage: Storage) -> None:
 def test_a_dead_lock_with_a_time_in_the_future_expires_while_a_writer_waits(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lock_module, "_OWN_LOCK_EXPIRES_MS", 50)
+    monkeypatch.setattr(lock_module, "OWN_LOCK_EXPIRES_MS", 50)
     content = b'{"lockThreadName":"hudi_table_services 1"}'
     storage.create(LOCK, content)
     many_retries = LockOptions(retries=1000, retry_wait_ms=5, client_retries=0)
@@ -154,7 +154,7 @@ def test_a_dead_lock_with_a_time_in_the_future_expires_while_a_writer_waits(
 def test_a_refreshed_lock_with_a_time_in_the_future_is_never_taken_over(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lock_module, "_OWN_LOCK_EXPIRES_MS", 400)
+    monkeypatch.setattr(lock_module, "OWN_LOCK_EXPIRES_MS", 400)
     monkeypatch.setattr(lock_module, "_REFRESH_SECONDS", 0.02)
     many_retries = LockOptions(retries=200, retry_wait_ms=5, client_retries=0)
     with FileSystemLock(storage) as held:

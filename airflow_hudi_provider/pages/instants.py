@@ -1,0 +1,26 @@
+"""Instants as plain JSON values: their times for a browser, and the task that requested a write."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hudi_table_services.model.table_config import TableConfig
+
+
+def moment_ms(text: str, config: "TableConfig") -> int | None:
+    """Convert an instant time to milliseconds since 1970, which a browser shows in the user's time zone."""
+    from hudi_table_services.storage.clock import instant_moment
+
+    moment: datetime | None = instant_moment(text, config) if text else None
+    return None if moment is None else round(moment.timestamp() * 1000)
+
+
+def task_of(extra_metadata: Mapping[str, str]) -> dict[str, str] | None:
+    """Return the task that requested a write, from the request id ``dag/run/task[/map index][#generation]``."""
+    from hudi_table_services.model.write_stat import REQUEST_ID_KEY
+
+    parts = extra_metadata.get(REQUEST_ID_KEY, "").partition("#")[0].split("/")
+    if len(parts) < 3:
+        return None
+    return {"dag_id": parts[0], "run_id": parts[1], "task_id": parts[2], "map_index": "".join(parts[3:4])}

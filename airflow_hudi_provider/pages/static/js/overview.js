@@ -1,0 +1,210 @@
+// The first tab of a table: totals, facts, findings with advice, pending instants, and what a clustering would gain.
+import { html } from "../vendor/htm-preact.module.js";
+import { ago, bytes, counted, duration, moment, number, percent, rows, rowsHint } from "./format.js";
+import { DagLink, Listed, Read, Section, Table, TaskLink, useRead } from "./parts.js";
+
+export function OverviewTab({ path, table, health, version }) {
+  const plan = useRead(`${path}/plan`, {}, version);
+  return html`
+    <${Totals} table=${table} />
+    <${Read} state=${health} what="the state of the table">${(report) => html`<${Findings} report=${report} />`}<//>
+    <${Facts} table=${table} report=${health.value} />
+    <${Section} title="Clustering">
+      <${Read} state=${plan} what="file groups">${(value) => html`<${Plan} plan=${value} />`}<//>
+    <//>
+    ${health.value && html`<${MetadataTable} partitions=${health.value.metadata_table} state=${health.value.metadata_table_state} measures=${health.value.measures} />`}
+  `;
+}
+
+function Totals({ table }) {
+  const commit = table.last_commit;
+  return html`
+    <dl class="figures">
+      <${Figure} name="Size" value=${bytes(table.size_bytes)} />
+      <${Figure} name="Files" value=${number(table.files)} />
+      <${Figure} name="Rows" value=${rows(table)} title=${rowsHint(table)} />
+      <${Figure} name="Partitions" value=${table.partition_fields.length === 0 ? "not partitioned" : number(table.partition_count)} />
+      <${Figure} name="Small files" value=${`${number(table.small_files)} of ${number(table.files)}`} title=${`Files below ${bytes(table.limits.small_file_limit_bytes)} that share their partition with another such file`} />
+      <${Figure} name="Last commit" value=${commit ? ago(commit.at_ms) : "never"} title=${commit ? moment(commit.at_ms) : ""}>
+        ${commit && html`<div class="muted small">${commit.operation.replaceAll("_", " ")} by ${commit.by ? html`<${TaskLink} by=${commit.by} />` : "another program"}</div>`}
+      <//>
+    </dl>
+  `;
+}
+
+const Figure = ({ name, value, title, children }) => html`
+  <div title=${title}>
+    <dt>${name}</dt>
+    <dd>${value}${children}</dd>
+  </div>
+`;
+
+const LEVELS = { fail: "failing", warn: "warning" };
+
+function Findings({ report }) {
+  return html`
+    ${report.damage && html`<div class="notice failing" role="alert"><strong>The timeline cannot be trusted.</strong><p>${report.damage}</p></div>`}
+    ${report.findings
+      .filter((each) => each.measure !== "damaged" || !report.damage)
+      .map(
+        (each) => html`
+          <div class="notice ${LEVELS[each.level]}">
+            <strong>${sentence(each, report)}</strong>
+            <p>${each.advice}</p>
+          </div>
+        `,
+      )}
+    <${Pending} instants=${report.pending} />
+  `;
+}
+
+// A finding in words. Shares are shown in percent.
+function sentence({ measure, value, limit }, { measures, small_file_limit_bytes: small }) {
+  if (measure === "small_file_ratio") {
+    return `${number(measures.small_files)} files (${percent(value)}) are smaller than ${bytes(small)}; the limit is ${percent(limit)}`;
+  }
+  const shown = (each) => (measure.endsWith("_bytes") ? bytes(each) : measure.startsWith("hours") || measure.endsWith("_hours") ? duration(3600 * each) : number(each));
+  const name = measure.replaceAll("_", " ");
+  if (limit === 0 && name.endsWith("s")) return counted(value, name.slice(0, -1));
+  return `${name}: ${shown(value)}, above ${shown(limit)}`;
+}
+
+function Pending({ instants }) {
+  if (instants.length === 0) return null;
+  return html`
+    <${Section} title=${instants.some((each) => each.is_dead) ? "Pending and stuck" : "Pending"}>
+      ${instants.map(
+        (each) => html`
+          <div class="notice ${each.is_dead ? "warning" : ""}">
+            <strong>${(each.operation || each.action).toLowerCase().replaceAll("_", " ")} ${each.instant_time}, ${each.state} for ${duration(each.age_s)}</strong>
+            <p>
+              ${each.meaning}. ${each.file_groups > 0 && html`The plan contains ${counted(each.file_groups, "file group")}.`}
+              ${" "}Heartbeat: ${each.heartbeat}.
+            </p>
+            ${each.blocks.length > 0 && html`<p>This instant blocks: ${each.blocks.join("; ")}.</p>`}
+            ${each.next_step && html`<p><strong>Do:</strong> ${each.next_step}.</p>`}
+            ${each.avoid && html`<p><strong>Do not:</strong> ${each.avoid}.</p>`}
+          </div>
+        `,
+      )}
+    <//>
+  `;
+}
+
+function Facts({ table, report }) {
+  const { limits } = table;
+  const facts = [
+    ["Record key", table.record_key.join(", ") || "none: the rows have no keys"],
+    ["Partition fields", table.partition_fields.join(", ") || "none"],
+    ["Ordering fields", table.ordering_fields.join(", ") || "none: the version of the later commit wins"],
+    ["Type and version", `${table.table_type.toLowerCase().replaceAll("_", " ")}, table version ${table.table_version}`],
+    ["Small files", `below ${bytes(limits.small_file_limit_bytes)}, ${limits.recorded_by ? "the limit that the newest write used" : "Hudi's default, because no write recorded its limit"}`],
+    ["Metadata table", table.metadata_table.length ? `on: ${table.metadata_table.join(", ")}` : "off"],
+    ...(report && report.times_ms ? services(report) : []),
+    ["Lock", html`<${Lock} lock=${table.lock} />`],
+    ["Written by", html`<${Tasks} tasks=${writers(table)} />`],
+    ["Also used by", html`<${Tasks} tasks=${table.others} />`],
+    ["Starts", table.triggered.length ? html`<${Listed} items=${table.triggered.map((each) => html`<${DagLink} dagId=${each} />`)} />` : "no DAG"],
+  ];
+  return html`
+    <${Section} title="About this table">
+      <dl class="facts">
+        ${facts.map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}
+      </dl>
+    <//>
+  `;
+}
+
+// A service counts as on if it has run: which jobs will run is not stored in the table.
+function services({ times_ms: times, measures }) {
+  const since = (count) => (count ? `, ${counted(count, "commit")} since then` : "");
+  const ran = (ms, count) => (ms === null ? "never ran" : html`<span title=${moment(ms)}>ran ${ago(ms)}${since(count)}</span>`);
+  return [
+    ["Clustering", ran(times.last_clustering, measures.commits_since_clustering)],
+    ["Cleaning", ran(times.last_clean, measures.commits_since_clean)],
+  ];
+}
+
+// The tasks that name the table as an outlet, or else the task of the last commit.
+const writers = ({ writers: named, last_commit: last }) => (named.length === 0 && last && last.by ? [last.by] : named);
+
+const Tasks = ({ tasks }) =>
+  tasks.length === 0 ? "no task that Airflow knows" : html`<${Listed} items=${tasks.map((by) => html`<${TaskLink} by=${by} />`)} />`;
+
+function Lock({ lock }) {
+  if (!lock) return "free";
+  if (lock.problem) return `${lock.path} cannot be read: ${lock.problem}`;
+  const owner = lock.owner.startsWith("hudi_table_services") ? "a job of this provider" : lock.owner || "an unknown writer";
+  const since = lock.changed_ms ? html`, <span title=${moment(lock.changed_ms)}>last refreshed ${ago(lock.changed_ms)}</span>` : "";
+  const end = lock.is_expired ? "; its owner has died, and the next writer takes the lock over" : "";
+  return html`held by ${owner}${since}${end}`;
+}
+
+function Plan({ plan }) {
+  return html`
+    <p>
+      ${plan.groups.length === 0 ? `Nothing to cluster: ${plan.reason}.` : benefit(plan)}
+      ${plan.commits && html` <span class="muted">${plan.commits}.</span>`}
+    </p>
+    ${plan.groups.length > 0 &&
+    html`
+      <details open=${plan.is_worth_it}>
+        <summary>${counted(plan.group_count, "group")} that a clustering would rewrite now, with the size limits of the writers</summary>
+        <${Table} kind="groups" caption="Groups that a clustering would rewrite" head=${["Partition", NUMBER("Files now"), NUMBER("Files afterwards"), NUMBER("Size"), "Why"]}>
+          ${plan.groups.map(
+            (group) => html`
+              <tr>
+                <td>${group.partition_path || "(not partitioned)"}</td>
+                <td class="number">${number(group.input_files)}</td>
+                <td class="number">${number(group.expected_files)}</td>
+                <td class="number">${bytes(group.input_bytes)}</td>
+                <td>${group.reason}</td>
+              </tr>
+            `,
+          )}
+        <//>
+        ${plan.group_count > plan.groups.length && html`<p class="muted">The table shows ${number(plan.groups.length)} of ${counted(plan.group_count, "group")}.</p>`}
+      </details>
+    `}
+    ${plan.skipped.length > 0 &&
+    html`
+      <details>
+        <summary>File groups left out, with reasons</summary>
+        <ul>
+          ${plan.skipped.map((reason) => html`<li>${reason}</li>`)}
+        </ul>
+      </details>
+    `}
+  `;
+}
+
+const NUMBER = (text) => ({ text, number: true });
+
+function benefit({ files_before: before, files_after: after, is_worth_it: isWorthIt }) {
+  const gain = `A clustering makes ${counted(after, "file")} of these ${counted(before, "file")}.`;
+  return isWorthIt ? gain : `Not worth a run: so few small files cost readers almost nothing. ${gain}`;
+}
+
+function MetadataTable({ partitions, state, measures }) {
+  if (measures.metadata_bytes === undefined) return null;
+  const facts = [
+    ["Partitions", partitions.join(", ")],
+    ["Being built", state.being_built.join(", ")],
+    ["Size", bytes(measures.metadata_bytes)],
+    ["Last compaction", state.last_compaction],
+    ["Cannot be used", state.unusable],
+    ["Problem", `${state.problem} ${state.path}`.trim()],
+    ["Jobs refuse changes", state.refusal],
+    ["Lacks", state.missing_instants.join(", ")],
+    ["Unexplained", state.unexplained_instants.join(", ")],
+    ["Not compared with the folders", state.not_compared],
+    ...state.difference_examples.map((each) => ["Difference", each]),
+  ];
+  return html`
+    <${Section} title="Metadata table">
+      <dl class="facts">
+        ${facts.filter(([, text]) => text).map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}
+      </dl>
+    <//>
+  `;
+}

@@ -1,0 +1,61 @@
+"""The views of one table by name, and the views that combine others. All views are kept for some seconds."""
+
+from collections.abc import Callable
+from typing import Any
+
+from airflow_hudi_provider.pages.content_views import (
+    Wanted,
+    files_view,
+    hook_of,
+    overview_view,
+    partitions_view,
+    schema_view,
+    settings_view,
+)
+from airflow_hudi_provider.pages.recent_values import RecentValues
+from airflow_hudi_provider.pages.table_views import health_view, history_view, plan_view
+from airflow_hudi_provider.tables.registry import RegisteredTable
+
+View = dict[str, Any]
+_kept: RecentValues[View] = RecentValues(256)
+
+
+def _dated(name: str, view: Callable[[RegisteredTable], View]) -> Callable[[RegisteredTable, Wanted], View]:
+    """Return a view that is kept for some seconds, with the time when it was read."""
+
+    def read(table: RegisteredTable, wanted: Wanted) -> View:
+        dated = _kept.get((name, table), lambda: view(table), fresh=wanted.fresh)
+        return {**dated.value, "as_of_ms": dated.as_of_ms}
+
+    return read
+
+
+def _if_created(view: Callable[[RegisteredTable, Wanted], View]) -> Callable[[RegisteredTable, Wanted], View]:
+    """Return a view that says whether the table exists, instead of an error for a table that does not exist yet."""
+
+    def read(table: RegisteredTable, wanted: Wanted) -> View:
+        if hook_of(table).find_table_config() is None:
+            return {"exists": False}
+        return {"exists": True, **view(table, wanted)}
+
+    return read
+
+
+def summary_view(table: RegisteredTable, wanted: Wanted) -> View:
+    """Return the overview and the state of the table, for the list of tables."""
+    health = VIEWS["health"](table, wanted)
+    names = ("status", "damage", "findings", "measures", "pending")
+    return {**overview_view(table, wanted), **{name: health[name] for name in names}}
+
+
+VIEWS: dict[str, Callable[[RegisteredTable, Wanted], View]] = {
+    "overview": _if_created(overview_view),
+    "summary": _if_created(summary_view),
+    "health": _dated("health", health_view),
+    "history": _dated("history", history_view),
+    "plan": _dated("plan", plan_view),
+    "partitions": partitions_view,
+    "files": files_view,
+    "schema": _dated("schema", schema_view),
+    "settings": _dated("settings", settings_view),
+}

@@ -1,0 +1,1 @@
+"""Values that describe a table for people."""
