@@ -148,7 +148,10 @@ def test_a_failed_start_of_spark_is_reported_by_message_exit_code_and_document(
     folder: Path, variables: dict[str, str]
 ) -> None:
     document = folder / "results" / "no java.json"
-    flags = [*table_flags(folder / "tables" / "t", source_path="/s", result_path=str(document)), "--no-source-check"]
+    flags = [
+        *table_flags(folder / "tables" / "t", source_path="/s", result_path=str(document)),
+        "--no-source-check",
+    ]
     ended = run(
         [sys.executable, SCRIPT, *flags], {**variables, "JAVA_HOME": str(folder / "no")}, folder / "run"
     )
