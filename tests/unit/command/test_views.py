@@ -161,7 +161,7 @@ def test_partitions_have_files_sizes_and_their_last_write(version: TableVersion)
     view = read_partitions(table.storage)
     assert [(each.partition_path, each.file_count, each.small_file_count) for each in view.partitions] == [
         ("city=a", 2, 2),
-        ("city=c", 1, 1),
+        ("city=c", 1, 0),
     ]
     assert {each.last_write for each in view.partitions} == {table.second.requested_time}
     assert "Partitions of trips: 2 partitions" in shown(view)

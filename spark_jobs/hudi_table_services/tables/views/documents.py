@@ -86,14 +86,14 @@ class TimelineView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LiveFile:
+class FileRow:
     """The latest file slice of a live file group.
 
     Attributes:
         name: name of the base file; empty if the slice has only log files.
         size_bytes: size of the base file and its log files.
         log_files: number of log files.
-        row_count: number of rows; None if no commit of the active timeline lists the file, or if it has log files.
+        row_count: number of rows; None if it is not known, or if the slice has log files.
         instant_time: requested time of the write that wrote the base file.
     """
 
@@ -111,15 +111,15 @@ class FilesView:
     """The live files of a table, ordered by partition path, then by size, largest first."""
 
     table_name: str
-    files: tuple[LiveFile, ...] = ()
+    files: tuple[FileRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LivePartition:
+class PartitionRow:
     """Live files of one partition path.
 
     Attributes:
-        small_file_count: number of files below the default of ``hoodie.parquet.small.file.limit``.
+        small_file_count: number of small files, by the limit of the table's writers, if there are at least two.
         row_count: number of rows; None if the number of rows of a file is not known.
         last_write: requested time of the newest write among the live files.
     """
@@ -137,7 +137,7 @@ class PartitionsView:
     """The partitions of a table, ordered by partition path."""
 
     table_name: str
-    partitions: tuple[LivePartition, ...] = ()
+    partitions: tuple[PartitionRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,13 +2,13 @@
 
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.storage.clock import SystemClock
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.overview.partition_summaries import read_contents
 from hudi_table_services.tables.pending_instants import load_pending
 from hudi_table_services.tables.table import TableAccess
 from hudi_table_services.tables.views.documents import InstantView, TableView
 from hudi_table_services.tables.views.instant_details import describe_instant
-from hudi_table_services.tables.views.live_files import live_files, row_counts, total_rows
+from hudi_table_services.tables.views.live_files import exact_rows
 
 
 def read_table_state(storage: Storage) -> TableView:
@@ -18,10 +18,11 @@ def read_table_state(storage: Storage) -> TableView:
         TableNotFoundError: there is no table.
         CorruptTableError: the timeline, or the metadata of a commit, cannot be read.
     """
-    snapshot = load_snapshot(storage)
+    contents = read_contents(storage)
+    snapshot, totals = contents.snapshot, contents.totals
     config = snapshot.config
     table = TableAccess(storage=storage, clock=SystemClock(), config=config)
-    files = live_files(snapshot, row_counts(storage, snapshot))
+    has_logs = any(file.log_files for files in contents.files.values() for file in files)
     return TableView(
         table_name=config.table_name,
         base_path=storage.uri,
@@ -31,9 +32,9 @@ def read_table_state(storage: Storage) -> TableView:
         partition_by=config.partition_fields,
         ordering_fields=config.ordering_fields,
         partition_count=len(snapshot.partitions),
-        file_count=len(files),
-        size_bytes=sum(each.size_bytes for each in files),
-        row_count=total_rows(files),
+        file_count=totals.file_count,
+        size_bytes=totals.size_bytes,
+        row_count=None if has_logs else exact_rows(totals),
         metadata_partitions=config.metadata_partitions,
         instant_count=len(snapshot.timeline),
         last_write=_last_write(table, snapshot),
