@@ -23,17 +23,21 @@ def load(dag_id: str, dagrun_timeout: timedelta | None = None, **arguments: Any)
         UpsertWithSizingOperator(
             task_id="load",
             base_path=f"{FOLDER}/{dag_id}",
-            table_name=dag_id,
             source_path=f"{FOLDER}/ten.parquet",
             record_key="id",
             deferrable=True,
-            **arguments,
+            **{"table_name": dag_id, **arguments},
         )
     return dag
 
 
 # In these DAGs, a program that the test writes to this path replaces spark-submit.
-WAITS = {"spark_binary": f"{FOLDER}/waits/spark-submit", "take_turns": True}
+WAITS = {
+    "spark_binary": f"{FOLDER}/waits/spark-submit",
+    "take_turns": True,
+    "table_name": "trips",
+    "check_source": False,
+}
 
 on_spark = load("on_spark", take_turns=True)
 cleared = load("cleared", **WAITS)
