@@ -8,6 +8,7 @@ from hudi_table_services.command.summaries.details import shown_path
 from hudi_table_services.command.summaries.health import pending_grid
 from hudi_table_services.command.summary import Grid, Summary
 from hudi_table_services.contract.text import counted, human_bytes
+from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.tables.views.documents import (
     CommitView,
     FilesView,
@@ -84,7 +85,9 @@ def timeline_summary(view: TimelineView) -> Summary:
 
 
 def _rows(instant: InstantView) -> str:
-    """Return the rows that a write inserted, updated and deleted, such as ``+10 ~2 -1``."""
+    """Return the inserted, updated and deleted rows, such as ``+10 ~2 -1``; for a clustering, such as ``=10``."""
+    if instant.operation == WriteOperation.CLUSTER.value.lower():
+        return f"={instant.rows_inserted:,}" if instant.rows_inserted else ""
     counts = (("+", instant.rows_inserted), ("~", instant.rows_updated), ("-", instant.rows_deleted))
     return " ".join(f"{sign}{count:,}" for sign, count in counts if count)
 

@@ -9,13 +9,19 @@ of the file.
 """
 
 import pickle
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from hudi_table_services.errors import ExecutionFailedError, HudiTableServiceError, ObjectNotFoundError
+from hudi_table_services.errors import (
+    ExecutionFailedError,
+    HudiTableServiceError,
+    InvalidDataError,
+    ObjectNotFoundError,
+)
 from hudi_table_services.execution.task_groups import group_tasks
 from hudi_table_services.execution.task_progress import Measure, Phase, TaskCounts
 
@@ -26,6 +32,12 @@ TaskT = TypeVar("TaskT")
 ResultT = TypeVar("ResultT")
 
 _RESULT_SCHEMA = pa.schema([pa.field("result", pa.binary())])
+_ERROR_CLASS = re.compile(r"\[(?!PYTHON_)[A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*\] .*")
+"""An error class of Spark with its message. Classes of Python workers name no cause."""
+_DATA_EXCEPTION = re.compile(
+    r"SQLSTATE: 22|\[(?:CAST_INVALID_INPUT|CANNOT_PARSE_TIMESTAMP|DIVIDE_BY_ZERO|ARITHMETIC_OVERFLOW)\b"
+)
+"""An error that a value of the rows causes: class 22 of SQLSTATE."""
 _SPARK_RESULT_SCHEMA = "result binary"
 
 
@@ -112,15 +124,20 @@ def collect_results(spark: "SparkSession", frame: "DataFrame", description: str)
 
     Raises:
         HudiTableServiceError: at least one result is such an error. The function raises the first of these errors.
+        InvalidDataError: Spark cannot process a value, such as a text that is cast to a number.
         ExecutionFailedError: the Spark job failed, or a result is the error of a missing file.
     """
     _describe(spark, description)
     try:
         rows = frame.collect()
     except Exception as error:  # Spark's exception classes differ between classic and Connect
-        raise ExecutionFailedError(
-            f"Spark failed in the step: {description}. {_cause_line(error)}"
-        ) from error
+        cause = _cause_line(error)
+        if _DATA_EXCEPTION.search(cause):
+            raise InvalidDataError(
+                f"Spark cannot process a value of the rows: {cause}",
+                hint="Correct the value in the source, or the expression in the source query.",
+            ) from error
+        raise ExecutionFailedError(f"Spark failed in the step: {description}. {cause}") from error
     finally:
         _describe(spark, None)
     results = [pickle.loads(row[0]) for row in rows]  # noqa: S301 - written by this job's own workers
@@ -161,8 +178,11 @@ def _is_connect(spark: "SparkSession") -> bool:
 
 
 def _cause_line(error: Exception) -> str:
-    """The last line that names a Python or Java error in the error text. Usually this error is the cause."""
+    """The line of the error text that names the cause: an error class of Spark, else the last Python or Java error."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    named = next((found[0] for line in lines if (found := _ERROR_CLASS.search(line))), None)
+    if named is not None:
+        return named
     causes = [line for line in lines if "Error:" in line and not line.startswith("at ")]
     return (causes or lines or [type(error).__name__])[-1]
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
-from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.errors import InvalidDataError, InvalidRequestError
 from hudi_table_services.execution.arrow_schema import schema_from_spark_json
 from hudi_table_services.execution.writing.source_columns import read_source_columns
 from hudi_table_services.jobs.writing.upsert import upsert
@@ -102,6 +102,22 @@ def test_a_type_conflict_names_the_text_that_causes_it(spark: SparkSession, tmp_
         write(spark, tmp_path, csv(tmp_path, "id,price\n1,1.5\n2,n/a\n", inferSchema="true"))
     with pytest.raises(InvalidRequestError, match="inferSchema=true"):
         write(spark, tmp_path, csv(tmp_path, "id,price\n1,1.5\n"))
+
+
+def test_a_value_that_spark_cannot_cast_is_an_error_of_the_data(spark: SparkSession, tmp_path: Path) -> None:
+    source = csv(tmp_path, "id,price\n1,n/a\n")
+    cast = SourceSpec(
+        path=source.path,
+        format="csv",
+        options=source.options,
+        sql="SELECT id, CAST(price AS double) AS price FROM source",
+    )
+    spark.conf.set("spark.sql.ansi.enabled", "true")
+    try:
+        with pytest.raises(InvalidDataError, match=r"'n/a' of the type .* cannot be cast"):
+            write(spark, tmp_path, cast)
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
 
 
 def test_a_change_of_type_is_a_warning(spark: SparkSession, tmp_path: Path) -> None:

@@ -77,6 +77,12 @@ def test_different_units_are_refused() -> None:
         options_of("a:day", "b:hour")
 
 
+@pytest.mark.parametrize("item", ["at:week", "at:days", "at:Day"])
+def test_unknown_units_are_refused(item: str) -> None:
+    with pytest.raises(InvalidRequestError, match="Units of time: at:year, at:month, at:day, at:hour"):
+        options_of(item)
+
+
 def test_the_unit_must_agree_with_other_options() -> None:
     with pytest.raises(InvalidRequestError, match="output.dateformat"):
         options_of("at:day", **{f"{PREFIX}output.dateformat": "yyyy/MM/dd"})

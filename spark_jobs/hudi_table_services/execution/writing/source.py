@@ -66,20 +66,23 @@ def _load(
     spark: "SparkSession", source: SourceSpec, storage_options: Mapping[str, str]
 ) -> "tuple[SparkSession, DataFrame]":
     """The rows of the source without its query, and the session of the frame."""
-    reader = spark.read.format(source.format).options(**dict(source.options))
-    try:
-        return spark, reader.load(source.path) if source.path else reader.load()
-    except Exception as error:
-        if not refuses_nanoseconds(error):
-            raise
-        try:
-            columns = nanosecond_columns(first_source_file(source.path, storage_options))
-        except (HudiTableServiceError, OSError):
-            columns = {}  # this process cannot read the source
-        if not columns:
-            raise
+    # Spark logs an error with a long stack trace if it reads such columns without preparation.
+    if columns := _nanosecond_columns(source, storage_options):
         _LOG.info("Converting timestamps in nanoseconds to microseconds: %s", ", ".join(columns))
         return read_with_nanoseconds(spark, source, columns)
+    reader = spark.read.format(source.format).options(**dict(source.options))
+    return spark, reader.load(source.path) if source.path else reader.load()
+
+
+def _nanosecond_columns(source: SourceSpec, storage_options: Mapping[str, str]) -> dict[str, bool]:
+    """The result of `nanosecond_columns`; empty if this process cannot read the footer of the first source file."""
+    if source.format.lower() != "parquet" or not source.path:
+        return {}
+    try:
+        return nanosecond_columns(first_source_file(source.path, storage_options))
+    except (HudiTableServiceError, OSError, ValueError) as error:
+        _LOG.debug("The footer of the source was not read: %s", error)
+        return {}
 
 
 def in_session_zone(frame: "DataFrame", columns: StructType) -> "DataFrame":
@@ -120,7 +123,8 @@ def _is_user_error(error: Exception) -> bool:
     from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException
 
     kinds = (AnalysisException, IllegalArgumentException, ParseException)
-    return isinstance(error, kinds) or "CANNOT_READ_FILE_FOOTER" in str(error)
+    marks = ("CANNOT_READ_FILE_FOOTER", "DATA_SOURCE_NOT_FOUND", "Failed to find the data source")
+    return isinstance(error, kinds) or any(mark in str(error) for mark in marks)
 
 
 def _first_line(error: Exception) -> str:

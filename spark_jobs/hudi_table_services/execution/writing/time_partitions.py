@@ -9,7 +9,10 @@ from hudi_table_services.errors import InvalidDataError, InvalidRequestError
 from hudi_table_services.model.key_generator import KeyGeneratorConfig, TimestampKeyGenOptions
 from hudi_table_services.model.schema import DATE, INT, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, Field
 from hudi_table_services.model.time_pattern import PatternPart, input_expression, parse_output_pattern
-from hudi_table_services.options.keys.key_generation import TIMEBASED_TIMESTAMP_TYPE
+from hudi_table_services.options.keys.key_generation import (
+    TIMEBASED_INPUT_DATEFORMAT,
+    TIMEBASED_TIMESTAMP_TYPE,
+)
 
 _US = pa.timestamp("us")
 _FLOORS = (("S", "millisecond"), ("s", "second"), ("m", "minute"), ("H", "hour"))
@@ -171,11 +174,11 @@ def _check_type(options: TimestampKeyGenOptions, field: Field, *, is_instant: bo
         fits = is_instant or (field.type in (TIMESTAMP, TIMESTAMP_NTZ) and unit_us == 1)
     if not fits:
         raise InvalidRequestError(
-            f"Partition column {field.name!r} is {field.type} in the table, and values of this type cannot be read as "
+            f"Partition column {field.name!r} is {field.type}, and values of this type cannot be read as "
             f"{options.timestamp_type.value}.",
-            hint="A string column needs DATE_STRING with input formats, an int or long column needs an epoch type or "
-            "SCALAR, a date column needs SCALAR with unit DAYS, and a timestamp column needs EPOCHMICROSECONDS, or "
-            "SCALAR with unit MICROSECONDS.",
+            hint=f"A string column needs DATE_STRING with {TIMEBASED_INPUT_DATEFORMAT}, an int or long column needs an "
+            "epoch type or SCALAR, a date column needs SCALAR with unit DAYS, and a timestamp column needs EPOCHMICROSECONDS, "
+            "or SCALAR with unit MICROSECONDS.",
         )
 
 

@@ -28,7 +28,8 @@ def text_column_warnings(frame: "DataFrame", source: SourceSpec | None, batch: S
         return ()
     texts = {field.name: "double" for field in batch.fields if field.type == STRING}
     return tuple(
-        f"{each.sentence} Set the source option nullValue to read this text as null, or correct the file."
+        f"{each.sentence} The column of the new table is text. To get a column of numbers, delete the table and load "
+        "again with the source option nullValue, or with try_cast in the source query."
         for each in count_unread_texts(frame, texts)
         if 0 < each.unread_count < each.value_count / 2
     )
@@ -57,7 +58,11 @@ def explain_text_columns(
         return with_advice_on_types(refusal)
     found = count_unread_texts(frame, {name: _spark_name(kind) for name, kind in misread.items()})
     sentences = " ".join(each.sentence for each in found)
-    return InvalidRequestError(f"{refusal.message} {sentences}", hint=refusal.hint)
+    return InvalidRequestError(
+        f"{refusal.message} {sentences}",
+        hint="Set the source option nullValue to read this text as null, or use try_cast in the source query "
+        "(--source-sql).",
+    )
 
 
 def _spark_name(data_type: DataType) -> str:

@@ -14,6 +14,9 @@ from hudi_table_services.options.option import AnyOption
 PATH_FORMATS = {"year": "yyyy", "month": "yyyy-MM", "day": "yyyy-MM-dd", "hour": "yyyy-MM-dd-HH"}
 """Maps each unit of time to the date pattern of its partition paths."""
 
+_HUDI_TYPES = ("SIMPLE", "TIMESTAMP")
+"""Types of partition columns in Hudi's own notation."""
+
 
 def partition_options(partition_by: Sequence[str], key_column_count: int) -> dict[AnyOption, object]:
     """Return the options that partition a table by columns.
@@ -27,13 +30,20 @@ def partition_options(partition_by: Sequence[str], key_column_count: int) -> dic
         key_column_count: number of columns of the record key. Hudi's TIMESTAMP key generator allows only one.
 
     Raises:
-        InvalidRequestError: the columns have different units of time.
+        InvalidRequestError: a unit is not known, or the columns have different units of time.
     """
     split = [
         (name, unit)
         for name, _, unit in (item.rpartition(":") for item in partition_by)
         if unit in PATH_FORMATS
     ]
+    for item in partition_by:
+        name, _, unit = item.rpartition(":")
+        if name and unit not in PATH_FORMATS and unit.upper() not in _HUDI_TYPES:
+            raise InvalidRequestError(
+                f"Partition column {item!r} has the unknown unit {unit!r}.",
+                hint=f"Units of time: {', '.join(f'{name}:{known}' for known in PATH_FORMATS)}.",
+            )
     timed = {name: unit for name, unit in split if name}
     if not timed:
         return {PARTITION_PATH: ",".join(partition_by)}

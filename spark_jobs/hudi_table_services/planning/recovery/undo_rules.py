@@ -55,7 +55,7 @@ def require_unsaved(timeline: Timeline, chosen: Iterable[Instant]) -> None:
         if instant.is_completed and protecting:
             raise InvalidRequestError(
                 f"Savepoint {protecting[0]} protects {instant.action.value} {instant.requested_time}.",
-                hint=f"Delete the savepoint first: delete_savepoint.py --instant {protecting[0]}.",
+                hint=f"Delete the savepoint first: delete_savepoint.py --base-path TABLE --instant {protecting[0]}.",
             )
 
 

@@ -286,8 +286,11 @@ def _timestamp_options(table: TableConfig | None, options: Mapping[str, str]) ->
         raise InvalidRequestError(
             f"The partition path is a formatted time, but neither the table nor the request has a value for "
             f"{_TIME_PREFIXES[0]}timestamp.type.",
-            hint="Set it to the meaning of the column's values: "
-            f"{', '.join(kind.value for kind in TimestampType)}.",
+            hint="The partition column is text or a number. Read it as a timestamp: a CSV file with inferSchema=true, "
+            "other files with CAST in the source query. Or set this key to the meaning of the values: UNIX_TIMESTAMP "
+            f"(seconds), EPOCHMILLISECONDS, EPOCHMICROSECONDS, or DATE_STRING with "
+            f"{_TIME_PREFIXES[0]}input.dateformat, such as "
+            "yyyy-MM-dd'T'HH:mm:ss.",
         )
     try:
         timestamp_type = TimestampType(type_text.strip().upper())
