@@ -177,8 +177,8 @@ def _check_type(options: TimestampKeyGenOptions, field: Field, *, is_instant: bo
             f"Partition column {field.name!r} is {field.type}, and values of this type cannot be read as "
             f"{options.timestamp_type.value}.",
             hint=f"A string column needs DATE_STRING with {TIMEBASED_INPUT_DATEFORMAT}, an int or long column needs an "
-            "epoch type or SCALAR, a date column needs SCALAR with unit DAYS, and a timestamp column needs EPOCHMICROSECONDS, "
-            "or SCALAR with unit MICROSECONDS.",
+            "epoch type or SCALAR, a date column needs SCALAR with unit DAYS, and a timestamp column needs "
+            "EPOCHMICROSECONDS, or SCALAR with unit MICROSECONDS.",
         )
 
 
