@@ -70,8 +70,8 @@ test-s3: .venv/.ready .venv-s3/.ready ## Run the tests of storage, locks and job
 test-spark: .venv/.ready ## Run the tests of the execution layer and the jobs on Spark 4.2
 	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/spark
 
-# Tests of features that differ between releases of Spark: types, ordering, SQL over the source, retried tasks, exchanges
-# and layouts. The engine of `test-conformance` also runs on Spark 3.5, and proves the operations of writes there.
+# Tests of features that differ between releases of Spark: types, ordering, SQL over the source, retried tasks, exchanges.
+# The engine of `test-conformance` also runs on Spark 3.5, and proves writes and clusterings there.
 SPARK35      = tests/spark/sources $(addprefix tests/spark/writing/test_,schema_and_ordering.py late_tasks.py task_progress.py)
 # `make test-all` runs all tests except those that do not depend on Spark, such as crashes of the driver and refused input.
 SPARK35_ALL  = tests/spark $(addprefix --ignore tests/spark/writing/test_,writes_on_a_full_disk.py bad_input.py fail_at_every_call.py job_crashes.py merge_memory.py table_machine.py two_writers.py) \
