@@ -18,7 +18,11 @@ from hudi_table_services.jobs.writing.write_opening import check_column_names, o
 from hudi_table_services.model.schema import STRING
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.options.writing import resolve_options
-from hudi_table_services.planning.table.source_columns import misread_columns, with_advice_on_types
+from hudi_table_services.planning.table.source_columns import (
+    misread_columns,
+    refuse_misspelled,
+    with_advice_on_types,
+)
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.source_files import first_source_file
@@ -56,6 +60,7 @@ def check_write(request: UpsertRequest, *, source_is_local: bool = True) -> tupl
         check_writable(config, request.table_name, updates_metadata=updates)
     if request.source is None or not request.check_source:
         return ()
+    refuse_misspelled(request.source)
     columns, notes = _source_columns(request, request.source, source_is_local)
     if columns is not None:
         _check_columns(storage, request, request.source, config, columns)

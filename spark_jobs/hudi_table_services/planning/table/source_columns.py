@@ -9,6 +9,81 @@ from hudi_table_services.model.key_generator import KeyGeneratorConfig
 from hudi_table_services.model.schema import STRING, DataType, DecimalType, PrimitiveType, StructType
 
 _SHOWN_COLUMNS = 20
+_FORMATS = ("parquet", "csv", "json", "orc", "avro", "text", "xml", "delta", "jdbc")
+_CSV_OPTIONS = (
+    *(
+        "header",
+        "sep",
+        "delimiter",
+        "quote",
+        "escape",
+        "inferSchema",
+        "nullValue",
+        "emptyValue",
+        "encoding",
+        "charset",
+    ),
+    *(
+        "comment",
+        "mode",
+        "multiLine",
+        "lineSep",
+        "dateFormat",
+        "timestampFormat",
+        "timestampNTZFormat",
+        "locale",
+    ),
+    *("ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace", "enforceSchema", "samplingRatio", "preferDate"),
+    *(
+        "nanValue",
+        "positiveInf",
+        "negativeInf",
+        "maxColumns",
+        "maxCharsPerColumn",
+        "columnNameOfCorruptRecord",
+    ),
+    *(
+        "unescapedQuoteHandling",
+        "charToEscapeQuoteEscaping",
+        "compression",
+        "codec",
+        "enableDateTimeParsingFallback",
+    ),
+    *("pathGlobFilter", "recursiveFileLookup", "modifiedBefore", "modifiedAfter", "ignoreCorruptFiles"),
+    *("ignoreMissingFiles", "basePath"),
+)
+_CLOSE = 0.8
+"""How similar a misspelled name is to the right one, as difflib counts it."""
+
+
+def refuse_misspelled(source: SourceSpec) -> None:
+    """Refuse the name of a format, or of an option for CSV files, that differs little from a known name.
+
+    Spark reports an unknown format only after its start, and ignores unknown options without a message.
+
+    Raises:
+        InvalidRequestError: a name is probably misspelled; the message names the known one.
+    """
+    name = source.format.lower()
+    if name not in _FORMATS and (meant := _similar(name, _FORMATS)):
+        raise InvalidRequestError(
+            f"Unknown source format {source.format!r}.", hint=f"Did you mean {meant!r}?"
+        )
+    if name != "csv":
+        return
+    known = {option.lower(): option for option in _CSV_OPTIONS}
+    for option in source.options:
+        if option.lower() not in known and (meant := _similar(option.lower(), tuple(known))):
+            raise InvalidRequestError(
+                f"Spark's reader of CSV files has no option {option!r}.",
+                hint=f"Did you mean {known[meant]!r}?",
+            )
+
+
+def _similar(name: str, known: Sequence[str]) -> str:
+    """Return the known name with the same letters, or the most similar one; an empty text if none is similar."""
+    swapped = next((each for each in known if sorted(each) == sorted(name)), "")
+    return swapped or next(iter(difflib.get_close_matches(name, known, n=1, cutoff=_CLOSE)), "")
 
 
 def require_columns(

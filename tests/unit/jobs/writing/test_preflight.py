@@ -125,6 +125,23 @@ def test_csv_files_without_header_get_advice(tmp_path: Path) -> None:
     assert "header=true" in message
 
 
+@pytest.mark.parametrize(
+    ("source_format", "options", "meant"),
+    [
+        ("cvs", {}, "Did you mean 'csv'?"),
+        ("parqet", {}, "Did you mean 'parquet'?"),
+        ("csv", {"headers": "true"}, "Did you mean 'header'?"),
+        ("csv", {"inferschma": "true"}, "Did you mean 'inferSchema'?"),
+    ],
+)
+def test_misspelled_formats_and_options_are_refused(
+    tmp_path: Path, source_format: str, options: dict[str, str], meant: str
+) -> None:
+    (tmp_path / "rows.csv").write_text("id,city\n1,a\n")
+    source = SourceSpec(path=str(tmp_path / "rows.csv"), format=source_format, options=options)
+    assert meant in refusal(request(tmp_path, source))
+
+
 @pytest.mark.parametrize("path", ["none.parquet", "none/*.parquet"])
 def test_a_missing_source_is_refused(tmp_path: Path, path: str) -> None:
     assert path in refusal(request(tmp_path, tmp_path / path))
