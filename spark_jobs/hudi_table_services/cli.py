@@ -164,6 +164,7 @@ def _run(request: JobRequest, script: Script[JobRequest], presentation: Presenta
         if early is not None and not is_submitted:
             return early
         name = f"{request.work} {request.table_name or request.base_path}"
+        _LOG.info("Starting Spark")
         began = time.monotonic()
         spark = spark_session(name, presentation.spark_settings)
         started_s = _driver_age_s(spark) or time.monotonic() - began

@@ -304,7 +304,8 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
         completed = complete(table, rollback, NoFiles(content=encode_rollback_metadata(metadata)), lock=None)
     except InstantExistsError:
         completed = next(i for i in table.load_timeline().completed if i.identity == rollback.identity)
-    _LOG.info("Completed rollback %s of %s", completed.requested_time, metadata.commits_rolled_back)
+    undone = ", ".join(metadata.commits_rolled_back)
+    _LOG.info("Completed rollback %s of %s", completed.requested_time, undone)
     _remove_traces(table, plan)
     return completed
 
