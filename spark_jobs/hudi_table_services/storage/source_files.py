@@ -1,4 +1,4 @@
-"""Find the first file of a source as Spark's file readers do, without Spark: a file, a folder or a glob."""
+"""Find the files of a source as Spark's file readers do, without Spark: a file, a folder or a glob."""
 
 import fnmatch
 import re
@@ -28,13 +28,11 @@ class SourceFile:
         stored: path below that folder, and size.
         partition_columns: names in the folders ``name=value`` between the source and the file. Spark adds them as
             columns.
-        is_alone: whether the folder of the file contains no other file or folder that Spark reads.
     """
 
     storage: Storage
     stored: StoredObject
     partition_columns: tuple[str, ...]
-    is_alone: bool
 
     @property
     def uri(self) -> str:
@@ -43,9 +41,7 @@ class SourceFile:
 
 
 def first_source_file(path: str, storage_options: Mapping[str, str]) -> SourceFile:
-    """Return the first file that Spark reads from a source.
-
-    Spark ignores files and folders whose names begin with ``_`` or ``.``.
+    """Return the first file, by path, that Spark reads from a source.
 
     Args:
         path: a file, a folder, or a glob in the syntax of Hadoop: ``*``, ``?``, ``[a-c]``, ``{a,b}``.
@@ -57,10 +53,25 @@ def first_source_file(path: str, storage_options: Mapping[str, str]) -> SourceFi
     """
     root, names = _split(path)
     storage = open_storage(root, storage_options)
-    for match in islice(_matches(storage, "", names), _MATCHED_PATHS):
-        if (found := _first_file(storage, match)) is not None:
-            return found
-    raise _nothing_found(path, storage, names)
+    matches = islice(_matches(storage, "", names), _MATCHED_PATHS)
+    found = next((file for match in matches for file in _files_of(storage, match)), None)
+    if found is None:
+        raise _nothing_found(path, storage, names)
+    return found
+
+
+def source_files(path: str, storage_options: Mapping[str, str]) -> Iterator[SourceFile]:
+    """Yield the files that Spark reads from a source, by path. The arguments are those of `first_source_file`.
+
+    Spark ignores files and folders whose names begin with ``_`` or ``.``.
+
+    Raises:
+        StorageError: the storage refused to list the source.
+    """
+    root, names = _split(path)
+    storage = open_storage(root, storage_options)
+    for match in _matches(storage, "", names):
+        yield from _files_of(storage, match)
 
 
 def _split(path: str) -> tuple[str, tuple[str, ...]]:
@@ -102,24 +113,26 @@ def _alternatives(glob: str) -> list[str]:
     return [each for part in found[1].split(",") for each in _alternatives(before + part + after)]
 
 
-def _first_file(storage: Storage, match: str) -> SourceFile | None:
-    """The match itself if it is a file; else the first visible file below it."""
+def _files_of(storage: Storage, match: str) -> Iterator[SourceFile]:
+    """The match itself if it is a file; else the visible files below it."""
     if match and storage.exists(match):
-        return SourceFile(storage, StoredObject(match, storage.size(match), 0), (), is_alone=True)
-    return _first_below(storage, match, ())
+        yield SourceFile(storage, StoredObject(match, storage.size(match), 0), ())
+        return
+    yield from _files_below(storage, match, ())
 
 
-def _first_below(storage: Storage, folder: str, columns: tuple[str, ...]) -> SourceFile | None:
+def _files_below(storage: Storage, folder: str, columns: tuple[str, ...]) -> Iterator[SourceFile]:
     listing = storage.list_folder(folder)
-    files = [each for each in listing.files if _is_visible(each.name)]
-    folders = [name for name in listing.folders if _is_visible(name)]
-    if files:
-        return SourceFile(storage, files[0], columns, is_alone=len(files) == 1 and not folders)
-    for name in folders:
+    files = {each.name: each for each in listing.files}
+    # Spark compares whole paths, so a folder has its place by its name and a slash.
+    for name in sorted((*files, *(f"{name}/" for name in listing.folders))):
+        if not _is_visible(name):
+            continue
+        if name in files:
+            yield SourceFile(storage, files[name], columns)
+            continue
         column = (name.partition("=")[0],) if "=" in name else ()
-        if (found := _first_below(storage, join_path(folder, name), (*columns, *column))) is not None:
-            return found
-    return None
+        yield from _files_below(storage, join_path(folder, name.rstrip("/")), (*columns, *column))
 
 
 def _is_visible(name: str) -> bool:

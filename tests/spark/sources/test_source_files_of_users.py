@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
-from hudi_table_services.errors import InvalidDataError, InvalidRequestError
+from hudi_table_services.errors import HudiTableServiceError, InvalidDataError, InvalidRequestError
 from hudi_table_services.execution.arrow_schema import schema_from_spark_json
 from hudi_table_services.execution.writing.source_columns import read_source_columns
 from hudi_table_services.jobs.writing.upsert import upsert
@@ -54,6 +54,31 @@ def test_timestamps_in_nanoseconds_are_floored_to_microseconds(
     assert stored(tmp_path, "id", "at") == list(zip([1, 2, 3], wanted, strict=True))
     assert spark.conf.get("spark.sql.session.timeZone") == before
     assert spark.conf.get("spark.sql.legacy.parquet.nanosAsLong") == "false"
+
+
+@pytest.mark.parametrize("other", [pa.timestamp("us"), pa.timestamp("ns", "UTC"), pa.int64()], ids=str)
+def test_files_with_different_units_are_refused(
+    spark: SparkSession, tmp_path: Path, other: pa.DataType
+) -> None:
+    (tmp_path / "in").mkdir()
+    for name, data_type in (("a", pa.timestamp("ns")), ("b", pa.timestamp("ns")), ("c", other)):
+        table = pa.table({"id": [name], "at": pa.array([1_000_000], data_type)})
+        pq.write_table(table, tmp_path / "in" / f"{name}.parquet")
+    with pytest.raises(InvalidRequestError, match="column 'at' in different ways"):
+        write(spark, tmp_path, SourceSpec(path=str(tmp_path / "in")))
+    (tmp_path / "in" / "c.parquet").unlink()
+    write(spark, tmp_path, SourceSpec(path=str(tmp_path / "in")))
+    assert len(stored(tmp_path, "id")) == 2
+
+
+def test_a_file_in_nanoseconds_behind_other_files_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name, unit in (("a", "us"), ("b", "ns")):
+        table = pa.table({"id": [name], "at": pa.array([1_000_000], pa.timestamp(unit))})
+        pq.write_table(table, tmp_path / "in" / f"{name}.parquet")
+    with pytest.raises(HudiTableServiceError):
+        write(spark, tmp_path, SourceSpec(path=str(tmp_path / "in")))
+    assert not (tmp_path / "t").exists()
 
 
 def test_nanoseconds_inside_a_struct_are_refused_with_advice(spark: SparkSession, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.storage.source_files import SourceFile, first_source_file
+from hudi_table_services.storage.source_files import SourceFile, first_source_file, source_files
 
 
 def put(folder: Path, *names: str) -> None:
@@ -55,11 +55,10 @@ def test_folders_between_the_source_and_the_file_are_partition_columns(tmp_path:
     assert found(f"{tmp_path}/day=*/in/month=2/city=a/x.csv").partition_columns == ()
 
 
-def test_a_source_of_one_file_is_recognized(tmp_path: Path) -> None:
-    put(tmp_path, "one/a.csv", "two/a.csv", "two/b.csv", "deep/a.csv", "deep/x/b.csv")
-    assert found(f"{tmp_path}/one").is_alone
-    assert not found(f"{tmp_path}/two").is_alone
-    assert not found(f"{tmp_path}/deep").is_alone
+def test_all_files_are_listed_in_the_order_of_their_paths(tmp_path: Path) -> None:
+    put(tmp_path, "in/b.csv", "in/a/z.csv", "in/a.csv", "in/_x", "other/c.csv")
+    listed = [each.stored.path for each in source_files(f"{tmp_path}/{{in,other}}", {})]
+    assert listed == ["in/a.csv", "in/a/z.csv", "in/b.csv", "other/c.csv"]
 
 
 def test_the_error_about_a_missing_source_lists_its_folder(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from hudi_table_services.execution.writing.nanoseconds import (
     refuses_nanoseconds,
 )
 from hudi_table_services.model.schema import TIMESTAMP, ArrayType, DataType, MapType, StructType
-from hudi_table_services.storage.source_files import first_source_file
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,8 +25,7 @@ def read_source(spark: "SparkSession", source: SourceSpec, storage_options: Mapp
     """Return a frame of the rows to write. Spark evaluates the frame when the rows are staged.
 
     Args:
-        storage_options: settings of an object store, with which this process reads the footer of a source file if its
-            timestamps count nanoseconds.
+        storage_options: settings of an object store, with which this process reads footers of Parquet files.
 
     Raises:
         InvalidRequestError: the source is missing, does not have the format that the request names, or does not fit the
@@ -66,23 +64,12 @@ def _load(
     spark: "SparkSession", source: SourceSpec, storage_options: Mapping[str, str]
 ) -> "tuple[SparkSession, DataFrame]":
     """The rows of the source without its query, and the session of the frame."""
-    # Spark logs an error with a long stack trace if it reads such columns without preparation.
-    if columns := _nanosecond_columns(source, storage_options):
+    is_parquet = source.format.lower() == "parquet" and bool(source.path)
+    if is_parquet and (columns := nanosecond_columns(source, storage_options)):
         _LOG.info("Converting timestamps in nanoseconds to microseconds: %s", ", ".join(columns))
         return read_with_nanoseconds(spark, source, columns)
     reader = spark.read.format(source.format).options(**dict(source.options))
     return spark, reader.load(source.path) if source.path else reader.load()
-
-
-def _nanosecond_columns(source: SourceSpec, storage_options: Mapping[str, str]) -> dict[str, bool]:
-    """The result of `nanosecond_columns`; empty if this process cannot read the footer of the first source file."""
-    if source.format.lower() != "parquet" or not source.path:
-        return {}
-    try:
-        return nanosecond_columns(first_source_file(source.path, storage_options))
-    except (HudiTableServiceError, OSError, ValueError) as error:
-        _LOG.debug("The footer of the source was not read: %s", error)
-        return {}
 
 
 def in_session_zone(frame: "DataFrame", columns: StructType) -> "DataFrame":
