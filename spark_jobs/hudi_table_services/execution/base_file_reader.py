@@ -31,7 +31,7 @@ def open_base_file(storage: Storage, path: str, size_bytes: int = -1) -> Iterato
 
 def rows_of(file: pq.ParquetFile, data_schema: pa.Schema) -> Iterator[pa.Table]:
     """Yield the rows in file order, converted to the schema, with `KEPT_META_COLUMNS` first."""
-    return columns_of(file, with_kept_meta(data_schema), _batch_rows(file))
+    return columns_of(file, with_kept_meta(data_schema), rows_per_batch(file))
 
 
 def columns_of(file: pq.ParquetFile, target: pa.Schema, batch_rows: int = _BATCH_ROWS) -> Iterator[pa.Table]:
@@ -45,7 +45,7 @@ def columns_of(file: pq.ParquetFile, target: pa.Schema, batch_rows: int = _BATCH
         yield conform(pa.Table.from_batches([batch]), target)
 
 
-def _batch_rows(file: pq.ParquetFile) -> int:
+def rows_per_batch(file: pq.ParquetFile) -> int:
     """Number of rows per batch. The encoded size of the rows limits the number, so that a batch fits into memory."""
     metadata = file.metadata
     encoded_bytes = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))

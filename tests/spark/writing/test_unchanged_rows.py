@@ -6,7 +6,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hudi import HudiTable
 from pyspark.sql import SparkSession
@@ -14,6 +16,7 @@ from pyspark.sql import SparkSession
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.execution.writing import unchanged_rows
 from hudi_table_services.jobs.writing.upsert import upsert
 from judges.hudi_rs import read_snapshot
 
@@ -105,6 +108,25 @@ def test_a_partition_without_a_change_keeps_its_file(spark: SparkSession, table:
 def test_a_change_in_any_column_is_written(spark: SparkSession, table: Path, change: dict[str, Any]) -> None:
     result = write(spark, table, [row(4, **change), row(5)])
     assert (result.rows.updated, result.rows.unchanged) == (1, 1)
+
+
+def test_large_files_are_compared_in_parts(
+    spark: SparkSession, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (path,) = (table / "t" / "city1").glob("*.parquet")
+    rows = pq.read_table(path, partitioning=None)
+    schema = pa.schema([field for field in rows.schema if not field.name.startswith("_hoodie")])
+    base_rows = np.array([0, 7, 8, 29])
+    incoming = rows.select(schema.names).take(pa.array(base_rows))
+    changed = incoming.set_column(2, "price", pa.array([9.0, *incoming["price"].to_pylist()[1:]]))
+    monkeypatch.setattr(unchanged_rows, "rows_per_batch", lambda _: 8)
+    with pq.ParquetFile(path) as file:
+        assert unchanged_rows._equal_rows(file, schema, changed, base_rows).tolist() == [
+            False,
+            True,
+            True,
+            True,
+        ]
 
 
 def test_a_dry_run_counts_unchanged_rows(spark: SparkSession, table: Path) -> None:

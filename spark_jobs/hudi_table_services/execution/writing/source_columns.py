@@ -6,7 +6,6 @@ that the functions do not read, they return None.
 
 import csv
 import gzip
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -41,6 +40,17 @@ _CSV_OPTIONS |= {
     "locale",
 }
 """Options of CSV files, in lower case, whose effect on the columns is known here."""
+_JSON_OPTIONS = {
+    "mode",
+    "dateformat",
+    "timestampformat",
+    "timestampntzformat",
+    "primitivesasstring",
+    "samplingratio",
+}
+"""Options of JSON files, in lower case, under which each line must be a document."""
+_BRACKETS = {"{": "}", "[": "]"}
+_SHOWN_CHARACTERS = 60
 _PRIMITIVES: dict[str, str] = {
     "bool": "boolean",
     "int8": "int",
@@ -164,18 +174,20 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile) -> SourceColumns 
 
 
 def _check_json(options: Mapping[str, str], file: SourceFile) -> None:
-    """Refuse a file whose first line is no JSON document. Other lines may have columns that the first line lacks."""
-    if options.get("multiline", "false").lower() == "true":
+    """Refuse a file whose first line is only a part of a JSON document, as in a formatted list.
+
+    Spark accepts texts that Python refuses, such as single quotes. So the function looks only at the first and the last
+    character, and only with options under which Spark cannot accept such a line either.
+    """
+    if not options.keys() <= _JSON_OPTIONS or options.get("mode", "").lower() == "dropmalformed":
         return
-    line = _first_line(file)
-    try:
-        json.loads(line or "{}")
-    except ValueError as error:
+    line = (_first_line(file) or "{}").strip()
+    if line[0] not in _BRACKETS or not line.endswith(_BRACKETS[line[0]]) or len(line) == 1:
         raise InvalidRequestError(
-            f"The first line of the source file {file.uri} is not a JSON document: {str(error).rstrip('.')}.",
+            f"The first line of the source file {file.uri} is not a JSON document: {line[:_SHOWN_CHARACTERS]!r}.",
             hint="Spark reads one JSON document from each line. If a document extends over several lines, set the "
             "source option multiLine=true.",
-        ) from error
+        )
 
 
 def _first_line(file: SourceFile) -> str | None:

@@ -1,7 +1,7 @@
 """Find incoming rows that equal the stored row with their key, so that a write can leave them out.
 
 One Spark task for each file group reads the row groups that contain keys of the batch. Its memory is bounded by the
-incoming rows of the file group and one row group.
+incoming rows of the file group and a batch of stored rows.
 """
 
 import uuid
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from hudi_table_services.contract.text import counted
 from hudi_table_services.execution.arrow_schema import conform
-from hudi_table_services.execution.base_file_reader import column_names, open_base_file
+from hudi_table_services.execution.base_file_reader import column_names, open_base_file, rows_per_batch
 from hudi_table_services.execution.numpy_types import Flags, Integers
 from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.staging import (
@@ -157,6 +157,8 @@ def _equal_rows(file: pq.ParquetFile, schema: pa.Schema, incoming: pa.Table, bas
     equal = np.zeros(len(base_rows), dtype=bool)
     for start, stored in _row_groups(file, schema, base_rows):
         low, high = np.searchsorted(base_rows, [start, start + stored.num_rows])
+        if low == high:
+            continue
         theirs = stored.take(pa.array(base_rows[low:high] - start))
         ours = incoming.slice(low, high - low)
         same = np.ones(high - low, dtype=bool)
@@ -169,7 +171,7 @@ def _equal_rows(file: pq.ParquetFile, schema: pa.Schema, incoming: pa.Table, bas
 def _row_groups(
     file: pq.ParquetFile, schema: pa.Schema, base_rows: Integers
 ) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the row groups that contain one of the rows: the number of the first row, and the values of all rows."""
+    """Yield parts of the row groups that contain one of the rows: the number of the first row, and the values."""
     present = column_names(file)
     columns = [name for name in schema.names if name in present]
     start = 0
@@ -177,7 +179,12 @@ def _row_groups(
         count = file.metadata.row_group(number).num_rows
         low, high = np.searchsorted(base_rows, [start, start + count])
         if low < high:
-            yield start, conform(file.read_row_group(number, columns=columns, use_threads=False), schema)
+            first = start
+            for batch in file.iter_batches(
+                rows_per_batch(file), row_groups=[number], columns=columns, use_threads=False
+            ):
+                yield first, conform(pa.Table.from_batches([batch]), schema)
+                first += batch.num_rows
         start += count
 
 

@@ -6,7 +6,7 @@ The write job makes the same checks again with the columns that Spark reads.
 from urllib.parse import urlsplit
 
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
-from hudi_table_services.errors import InvalidRequestError, StorageError
+from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError, StorageError
 from hudi_table_services.execution.writing.source_columns import (
     SourceColumns,
     chooses_files,
@@ -15,9 +15,11 @@ from hudi_table_services.execution.writing.source_columns import (
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.jobs.writing.new_table import new_table_config
 from hudi_table_services.jobs.writing.write_opening import check_column_names, open_write
+from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.schema import STRING
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.options.writing import resolve_options
+from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.source_columns import (
     misread_columns,
     refuse_misspelled,
@@ -53,9 +55,22 @@ def check_write(request: UpsertRequest, *, source_is_local: bool = True) -> tupl
     options = resolve_options(request)
     storage = open_storage(request.base_path, request.storage_options)
     config = find_table_config(storage)
+    try:
+        return _check(storage, request, options, config, source_is_local)
+    except HudiTableServiceError:
+        if config is not None and _is_completed(storage, config, request):
+            return ()  # the job reports the commit, and needs neither the source nor a table that can be written
+        raise
+
+
+def _check(
+    storage: Storage,
+    request: UpsertRequest,
+    options: WriteOptions,
+    config: TableConfig | None,
+    source_is_local: bool,
+) -> tuple[str, ...]:
     if config is not None:
-        if _is_completed(storage, config, request):
-            return ()  # the job reports the commit, and does not need the source
         updates = not request.dry_run and options.metadata.enable is not False
         check_writable(config, request.table_name, updates_metadata=updates)
     if request.source is None or not request.check_source:
@@ -63,7 +78,9 @@ def check_write(request: UpsertRequest, *, source_is_local: bool = True) -> tupl
     refuse_misspelled(request.source)
     columns, notes = _source_columns(request, request.source, source_is_local)
     if columns is not None:
-        _check_columns(storage, request, request.source, config, columns)
+        settings = _settings(storage, options, config, columns, request.source)
+        if config is None and settings is not None:
+            new_table_config(storage, request, options, settings)
     return notes
 
 
@@ -106,24 +123,22 @@ def _why_unreachable(request: UpsertRequest, source: SourceSpec, source_is_local
     return None
 
 
-def _check_columns(
+def _settings(
     storage: Storage,
-    request: UpsertRequest,
-    source: SourceSpec,
+    options: WriteOptions,
     config: TableConfig | None,
     columns: SourceColumns,
-) -> None:
-    options = resolve_options(request)
+    source: SourceSpec,
+) -> WriteSettings | None:
+    """Settings of the write; None if the types of the columns are not known. Raises as `open_write` does."""
     if columns.types is None:
         check_column_names(storage, options, config, columns.names, source)
-        return
+        return None
     try:
-        settings, _ = open_write(storage, options, config, columns.types, source)
+        return open_write(storage, options, config, columns.types, source)[0]
     except InvalidRequestError as refusal:
         schema_json = load_snapshot(storage, ()).schema_json if config is not None else None
         texts = {field.name for field in columns.types.fields if field.type == STRING}
         if schema_json and misread_columns(source, texts, from_avro_json(schema_json)):
             raise with_advice_on_types(refusal) from refusal
         raise
-    if config is None:
-        new_table_config(storage, request, options, settings)

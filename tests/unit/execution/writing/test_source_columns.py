@@ -117,6 +117,20 @@ def test_documents_over_several_lines_need_an_option(tmp_path: Path, text: str) 
     assert columns(tmp_path / "a.json", "json", {"multiline": "true"}) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("{'id': 1}\n", {}),
+        ("// a comment\n{}\n", {"allowComments": "true"}),
+        ("a header\n{}\n", {"mode": "DROPMALFORMED"}),
+        ('[{"id": 1}]\n', {}),
+    ],
+)
+def test_texts_that_spark_accepts_are_not_refused(tmp_path: Path, text: str, options: dict[str, str]) -> None:
+    (tmp_path / "a.json").write_text(text)
+    assert columns(tmp_path / "a.json", "json", options) is None
+
+
 def test_the_columns_of_json_lines_stay_unknown(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"id": 1}\n{"id": 2, "name": "a"}\n')
     assert columns(tmp_path / "a.json", "json") is None
