@@ -112,6 +112,18 @@ def test_columns_that_are_read_without_spark_are_those_of_spark(spark: SparkSess
     assert found.types == schema_from_spark_json(spark.read.parquet(path).schema.jsonValue())
 
 
+def test_spark_takes_the_columns_of_the_first_parquet_file(spark: SparkSession, tmp_path: Path) -> None:
+    for name, columns in (("b", ["id"]), ("a/z", ["id", "from_a"]), ("c", ["id", "from_c"])):
+        path = tmp_path / f"{name}.parquet"
+        path.parent.mkdir(exist_ok=True)
+        pq.write_table(pa.table(dict.fromkeys(columns, list(range(len(name) * 100)))), path)
+    for folder in (tmp_path, tmp_path / "a"):
+        found = read_source_columns(SourceSpec(path=str(folder)), first_source_file(str(folder), {}))
+        assert found is not None
+        reader = spark.read.option("recursiveFileLookup", "true")
+        assert list(found.names) == reader.parquet(str(folder)).columns
+
+
 def test_a_first_write_names_text_that_keeps_a_column_from_being_a_number(
     spark: SparkSession, tmp_path: Path
 ) -> None:
