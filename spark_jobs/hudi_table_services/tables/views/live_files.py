@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from hudi_table_services.model.overview.table_overview import FileTotals, LiveFile, PartitionSummary
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.tables.overview.partition_summaries import TableContents, read_contents
+from hudi_table_services.tables.overview.partition_summaries import read_contents
 from hudi_table_services.tables.views.documents import FileRow, FilesView, PartitionRow, PartitionsView
 
 
@@ -35,7 +35,7 @@ def read_partitions(storage: Storage) -> PartitionsView:
     contents = read_contents(storage)
     return PartitionsView(
         table_name=contents.snapshot.config.table_name,
-        partitions=tuple(_partition(each, contents) for each in contents.partitions),
+        partitions=tuple(map(_partition, contents.partitions)),
     )
 
 
@@ -51,19 +51,18 @@ def _file(file: LiveFile) -> FileRow:
         name=file.path.rpartition("/")[2],
         size_bytes=file.size_bytes,
         log_files=file.log_files,
-        row_count=None if file.log_files else file.row_count,
+        row_count=file.row_count,
         instant_time=file.written_by,
     )
 
 
-def _partition(summary: PartitionSummary, contents: TableContents) -> PartitionRow:
+def _partition(summary: PartitionSummary) -> PartitionRow:
     totals = summary.totals
-    has_logs = any(file.log_files for file in contents.files[summary.partition_path])
     return PartitionRow(
         partition_path=summary.partition_path,
         file_count=totals.file_count,
         size_bytes=totals.size_bytes,
         small_file_count=totals.small_file_count,
-        row_count=None if has_logs else exact_rows(totals),
+        row_count=exact_rows(totals),
         last_write=totals.last_write,
     )

@@ -22,7 +22,6 @@ def read_table_state(storage: Storage) -> TableView:
     snapshot, totals = contents.snapshot, contents.totals
     config = snapshot.config
     table = TableAccess(storage=storage, clock=SystemClock(), config=config)
-    has_logs = any(file.log_files for files in contents.files.values() for file in files)
     return TableView(
         table_name=config.table_name,
         base_path=storage.uri,
@@ -34,7 +33,7 @@ def read_table_state(storage: Storage) -> TableView:
         partition_count=len(snapshot.partitions),
         file_count=totals.file_count,
         size_bytes=totals.size_bytes,
-        row_count=None if has_logs else exact_rows(totals),
+        row_count=exact_rows(totals),
         metadata_partitions=config.metadata_partitions,
         instant_count=len(snapshot.timeline),
         last_write=_last_write(table, snapshot),
