@@ -116,7 +116,8 @@ def test_spark_takes_the_columns_of_the_first_parquet_file(spark: SparkSession, 
     for name, columns in (("b", ["id"]), ("a/z", ["id", "from_a"]), ("c", ["id", "from_c"])):
         path = tmp_path / f"{name}.parquet"
         path.parent.mkdir(exist_ok=True)
-        pq.write_table(pa.table(dict.fromkeys(columns, list(range(len(name) * 100)))), path)
+        values = list(range(len(name) * 100))
+        pq.write_table(pa.table([values] * len(columns), names=columns), path)
     for folder in (tmp_path, tmp_path / "a"):
         found = read_source_columns(SourceSpec(path=str(folder)), first_source_file(str(folder), {}))
         assert found is not None
