@@ -106,6 +106,18 @@ def followed_bytes(runs: Path, dag_id: str) -> int:
     return int(shown.read_text()) if shown.exists() else 0
 
 
+def wait_until_followed(runs: Path, dag_id: str, seen: int | None = None) -> None:
+    """Wait until a triggerer has read more than `seen` bytes of the output (default: the bytes it has read by now).
+
+    Tests wait for this before they let Airflow end a deferred task: if no triggerer runs the trigger at that time,
+    nothing ends the Spark run, and the next try of the task continues with that run.
+    """
+    before = followed_bytes(runs, dag_id) if seen is None else seen
+    wait_until(
+        lambda: followed_bytes(runs, dag_id) > before, LONG, lambda: "the triggerer does not read the output"
+    )
+
+
 def tries(folder: Path, dag_id: str) -> int:
     path = folder / "waits" / dag_id
     return len(path.read_text()) if path.exists() else 0
@@ -160,22 +172,17 @@ def test_deferred_tasks_occupy_no_pool_slot(
     pool = api.get("/api/v2/pools/default_pool")
     assert pool["running_slots"] == 0, pool
     stack.stop("triggerer", kill=True)
-    before = [followed_bytes(runs, dag_id) for dag_id in ("cleared", "failed", "skipped")]
+    before = {dag_id: followed_bytes(runs, dag_id) for dag_id in ("cleared", "failed", "skipped")}
     stack.start("triggerer")
-    # If Airflow ends a task before a triggerer runs its trigger, nothing ends the Spark run. Therefore this test waits
-    # until the triggerer has read the output of each run.
-    for dag_id, seen in zip(("cleared", "failed", "skipped"), before, strict=True):
-        wait_until(
-            lambda d=dag_id, b=seen: followed_bytes(runs, d) > b,
-            LONG,
-            lambda: "the triggerer does not read the output",
-        )
+    for dag_id, seen in before.items():
+        wait_until_followed(runs, dag_id, seen)
 
 
 def test_clearing_a_deferred_task_ends_its_run_and_starts_another_one(
     api: AirflowApi, folder: Path, runs: Path
 ) -> None:
     wait_until_begun(api, folder, "cleared")
+    wait_until_followed(runs, "cleared")
     before, count = driver(runs, "cleared"), tries(folder, "cleared")
     api.clear("cleared", run_id(api, "cleared"), "load")
     wait_until(lambda: tries(folder, "cleared") == count + 1, LONG, lambda: f"{task(api, 'cleared')}")
@@ -185,6 +192,7 @@ def test_clearing_a_deferred_task_ends_its_run_and_starts_another_one(
 
 def test_marking_a_deferred_task_failed_ends_its_run(api: AirflowApi, folder: Path, runs: Path) -> None:
     wait_until_begun(api, folder, "failed")
+    wait_until_followed(runs, "failed")
     before = driver(runs, "failed")
     path = f"/api/v2/dags/failed/dagRuns/{run_id(api, 'failed')}/taskInstances/load"
     api.patch(path, {"new_state": "failed"})
