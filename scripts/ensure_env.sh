@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 uv=$(scripts/ensure_uv.sh)
 python=$(scripts/find_python.sh)
 export UV_PYTHON_DOWNLOADS=never
-echo "Installing $lock into $folder" >&2
+echo "Installing $lock into $folder (about a minute if nothing is cached)" >&2
 if "$folder/bin/python" -c '' 2>/dev/null; then reuse=--allow-existing; else reuse=--clear; fi
 "$uv" venv --quiet --no-project "$reuse" --python "$python" "$folder"
 # Compile once: Airflow alone takes seconds to compile. If Python may not write bytecode, each process would compile it.

@@ -23,9 +23,11 @@ from hudi_table_services.errors import (
     HudiTableServiceError,
     InvalidRequestError,
     ObjectNotFoundError,
+    TableNotFoundError,
 )
 from hudi_table_services.services.flags import CommandLine
 from hudi_table_services.services.service import Script
+from hudi_table_services.storage.nearby_tables import with_nearby_tables
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 
@@ -131,6 +133,9 @@ def _attempt(
     """Run the job and return its result and exit code. Exceptions become failed results."""
     try:
         return _run(request, script, presentation), 0
+    except TableNotFoundError as error:
+        advised = with_nearby_tables(error, request.base_path, request.storage_options)
+        return JobResult.failed(request, advised), _failed(presentation, advised)
     except HudiTableServiceError as error:
         _LOG.debug("The job failed.", exc_info=True)
         return JobResult.failed(request, error), _failed(presentation, error)

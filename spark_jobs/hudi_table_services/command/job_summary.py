@@ -67,7 +67,7 @@ def job_summary(
     table = result.table_name or result.base_path.rstrip("/").rpartition("/")[2]
     name = f" of {table}" if table else ""
     return Summary(
-        title=f"{command}{name}: {details.verdict or outcome}",
+        title=f"{command}{_other_operation(result, command)}{name}: {details.verdict or outcome}",
         tone=details.tone or tone,
         facts=(
             *_common_facts(result),
@@ -81,6 +81,12 @@ def job_summary(
             if each not in shown_warnings and not any(text in each for text in details.sentences)
         ],
     )
+
+
+def _other_operation(result: JobResult, command: str) -> str:
+    """Return the operation of a write in parentheses if the sub-command has another name, as for a bulk insert."""
+    is_write = result.report is None
+    return f" ({result.operation})" if is_write and result.operation not in ("", command) else ""
 
 
 def _common_facts(result: JobResult) -> tuple[tuple[str, str], ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from hudi_table_services.command.view_commands import VIEWS, ViewCommand, add_view_flags
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.services.flags import RequestParser
+from hudi_table_services.services.flag_parser import RequestParser
 from hudi_table_services.services.registry import SERVICES
 from hudi_table_services.services.service import Script
 
@@ -64,6 +64,11 @@ def with_table(flags: argparse.Namespace) -> argparse.Namespace:
     if "table" not in values:
         return flags
     table = values.pop("table")
+    if "instants" in values and _is_instant(table):
+        raise InvalidRequestError(
+            f"{table} is an instant time, not a table.",
+            hint=f"Repeat the flag for each instant: --instant {table}.",
+        )
     if "instant" in values and _is_instant(table) and not _is_instant(values["instant"]):
         table, values["instant"] = values["instant"], table
     if "base_path" in values:

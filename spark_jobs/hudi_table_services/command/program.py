@@ -29,8 +29,9 @@ from hudi_table_services.command.rendering import print_summary
 from hudi_table_services.command.view_commands import VIEWS, ViewCommand
 from hudi_table_services.command.view_summaries import SUMMARIES
 from hudi_table_services.contract.request import JobRequest
-from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
+from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError, TableNotFoundError
 from hudi_table_services.services.service import Script
+from hudi_table_services.storage.nearby_tables import with_nearby_tables
 from hudi_table_services.storage.stores.factory import open_storage
 
 _INTERRUPTED_EXIT_CODE = 130
@@ -116,6 +117,8 @@ def _show(view: ViewCommand, arguments: Sequence[str]) -> int:
     try:
         storage = open_storage(values.get("base_path", ""), values.get("storage_options"))
         shown: Any = view.read(storage, values)
+    except TableNotFoundError as error:
+        raise with_nearby_tables(error, values["base_path"], values.get("storage_options")) from error
     except ModuleNotFoundError as error:
         raise missing_package(error) from error
     if presentation.prints_json:

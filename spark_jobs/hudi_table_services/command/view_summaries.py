@@ -50,7 +50,8 @@ def table_summary(view: TableView) -> Summary:
 def _partitioning(view: TableView) -> str:
     if not view.partition_by:
         return "not partitioned"
-    return f"{counted(view.partition_count, 'partition', ',')} by {', '.join(view.partition_by)}"
+    pattern = f" ({view.partition_time_format})" if view.partition_time_format else ""
+    return f"{counted(view.partition_count, 'partition', ',')} by {', '.join(view.partition_by)}{pattern}"
 
 
 def _write(write: InstantView) -> str:

@@ -12,6 +12,7 @@ from hudi_table_services.errors import InvalidRequestError
 if TYPE_CHECKING:
     from hudi_table_services.contract.result import JobResult
 
+_LISTS_SAVEPOINTS = "`hudi-services show timeline TABLE` lists the savepoints of a table."
 RECOVERY, SAVEPOINTS, ORPHANS = "recovery", "savepoints", "orphans"
 """Names of the services."""
 
@@ -69,7 +70,7 @@ class RestoreRequest(JobRequest):
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)
         if not self.savepoint:
-            raise InvalidRequestError("No savepoint is named.", hint="Give --savepoint.")
+            raise InvalidRequestError("No savepoint is named.", hint=f"Give --savepoint. {_LISTS_SAVEPOINTS}")
         check_instants((self.savepoint,))
 
     @property
@@ -316,7 +317,7 @@ class DeleteSavepointRequest(JobRequest):
         JobRequest.__post_init__(self)
         check_instants(self.instants)
         if not self.instants:
-            raise InvalidRequestError("No savepoint is named.", hint="Give --instant.")
+            raise InvalidRequestError("No savepoint is named.", hint=f"Give --instant. {_LISTS_SAVEPOINTS}")
 
     @property
     def work(self) -> str:

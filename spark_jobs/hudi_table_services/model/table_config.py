@@ -88,6 +88,17 @@ class TableConfig:
         return tuple(parts[0] for parts in typed if parts[-1].upper() == "TIMESTAMP" and len(parts) > 1)
 
     @property
+    def partition_time_format(self) -> str:
+        """Return the Joda pattern of the path segments for `formatted_time_fields`; empty without such a column."""
+        if not self.formatted_time_fields:
+            return ""
+        names = (
+            "hoodie.keygen.timebased.output.dateformat",
+            "hoodie.deltastreamer.keygen.timebased.output.dateformat",
+        )
+        return next((self.properties[name] for name in names if name in self.properties), "")
+
+    @property
     def ordering_fields(self) -> tuple[str, ...]:
         return _fields(
             self.properties.get("hoodie.table.ordering.fields")

@@ -3,10 +3,11 @@
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.services.flag_parser import RequestParser
 
 EXIT_CODES = """
 exit codes:
@@ -89,13 +90,6 @@ class PairsAction(argparse.Action):
         if pairs.setdefault(key, value) != value:
             raise InvalidRequestError(f"{flag} gives the key {key!r} twice, with different values.")
         setattr(namespace, self.dest, pairs)
-
-
-class RequestParser(argparse.ArgumentParser):
-    """A parser that raises InvalidRequestError where argparse would end the process."""
-
-    def error(self, message: str) -> NoReturn:
-        raise InvalidRequestError(f"{message[:1].upper()}{message[1:]}.", hint="See --help.")
 
 
 def new_parser(program: str, description: str, epilog: str) -> argparse.ArgumentParser:

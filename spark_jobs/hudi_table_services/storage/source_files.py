@@ -1,8 +1,9 @@
 """Find the files of a source as Spark's file readers do, without Spark: a file, a folder or a glob."""
 
+import difflib
 import fnmatch
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -152,11 +153,17 @@ def _nothing_found(path: str, storage: Storage, names: tuple[str, ...]) -> Inval
             hint="Spark ignores names that begin with '_' or '.'. Check whether an earlier step wrote the files.",
         )
     there = sorted((*(each.name for each in listing.files), *(f"{name}/" for name in listing.folders)))
-    shown = ", ".join(there[:_SHOWN_NAMES])
-    more = f" and {len(there) - _SHOWN_NAMES} more" if len(there) > _SHOWN_NAMES else ""
     return InvalidRequestError(
-        f"The source {path!r} does not exist.",
-        hint=f"{storage.base_path} contains: {shown}{more}."
-        if there
-        else f"{storage.base_path} is empty or missing.",
+        f"The source {path!r} does not exist.", hint=_content(storage.base_path, last, there)
     )
+
+
+def _content(folder: str, missing: str, names: Sequence[str]) -> str:
+    """Describe the content of a folder that lacks a name. The name that resembles the missing one comes first."""
+    if not names:
+        return f"{folder} is empty or missing."
+    close = difflib.get_close_matches(missing, names, n=1)
+    shown = (*close, *(name for name in names if name not in close))[:_SHOWN_NAMES]
+    more = f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
+    question = f"Did you mean {close[0]}? " if close else ""
+    return f"{question}{folder} contains: {', '.join(shown)}{more}."

@@ -59,7 +59,10 @@ def test_the_name_of_a_request_document_is_relative_to_the_working_folder(
 def test_a_bad_flag_gives_one_message_and_exit_code_64(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(UPSERT, ["--basepath=/t"]) == 64
     captured = capsys.readouterr()
-    assert captured.err == "InvalidRequestError: Unrecognized arguments: --basepath=/t. See --help.\n"
+    assert (
+        captured.err
+        == "InvalidRequestError: Unrecognized arguments: --basepath=/t. Did you mean --base-path?\n"
+    )
     assert captured.out == ""
 
 

@@ -220,6 +220,16 @@ def test_rows_that_were_not_written_are_counted_by_reason() -> None:
     assert "1 updated, 0 deleted, 7 unchanged, 2 dropped because their key exists" in text
 
 
+def test_a_write_without_changes_counts_the_unchanged_rows() -> None:
+    result = result_of(None, Outcome.NOTHING_TO_DO, rows=RowCounts(unchanged=60))
+    assert "60 unchanged" in shown(job_summary(result, "upsert"))
+
+
+def test_the_title_names_an_operation_other_than_the_command() -> None:
+    result = result_of(None, operation="bulk_insert")
+    assert job_summary(result, "upsert").title.startswith("upsert (bulk_insert) of ")
+
+
 def test_warnings_that_the_terminal_shows_are_not_repeated() -> None:
     result = result_of(None, warnings=("first", "second"))
     notes = job_summary(result, "upsert", shown_warnings={"first"}).notes

@@ -18,6 +18,7 @@ from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.tables.views.commit_details import read_commit
 from hudi_table_services.tables.views.current_schema import read_schema
+from hudi_table_services.tables.views.documents import TableView
 from hudi_table_services.tables.views.live_files import read_files, read_partitions
 from hudi_table_services.tables.views.table_state import read_table_state
 from hudi_table_services.tables.views.timeline_listing import read_timeline
@@ -143,6 +144,28 @@ def test_files_are_ordered_by_partition_and_size(version: TableVersion) -> None:
     only = read_files(table.storage, ("city=c",))
     assert [each.file_id for each in only.files] == ["fc"]
     assert "1 file, 4 B" in shown(only)
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"), [("city=b", "Did you mean city="), ("2026", "`show partitions` lists the partitions.")]
+)
+def test_files_of_an_unknown_partition_are_refused(path: str, hint: str) -> None:
+    with pytest.raises(InvalidRequestError, match=f"no partition '{path}'") as refused:
+        read_files(new_table(TableVersion.V9).storage, ("city=a", path))
+    assert refused.value.hint.startswith(hint)
+
+
+def test_the_table_shows_the_pattern_of_its_time_partitions() -> None:
+    view = TableView(
+        table_name="t",
+        base_path="/t",
+        table_type="COPY_ON_WRITE",
+        table_version=9,
+        partition_by=("seen_at",),
+        partition_time_format="yyyy-MM-dd",
+        partition_count=3,
+    )
+    assert "3 partitions by seen_at (yyyy-MM-dd)" in shown(view)
 
 
 def test_many_files_are_cut_on_a_terminal_but_not_in_json() -> None:

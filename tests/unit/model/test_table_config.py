@@ -31,6 +31,7 @@ def test_defaults_are_those_of_hudi() -> None:
     assert empty.record_key_fields == empty.partition_fields == empty.ordering_fields == ()
     assert empty.metadata_partitions == empty.inflight_metadata_partitions == ()
     assert empty.create_schema_json is None
+    assert empty.partition_time_format == ""
 
 
 def test_properties_are_read_with_their_types() -> None:
@@ -40,6 +41,7 @@ def test_properties_are_read_with_their_types() -> None:
         table__type="MERGE_ON_READ",
         table__recordkey__fields="a, b",
         table__partition__fields="day:TIMESTAMP,region:SIMPLE",
+        keygen__timebased__output__dateformat="yyyy/MM",
         table__metadata__partitions="files,column_stats",
         table__timeline__timezone="utc",
         populate__meta__fields="False",
@@ -48,6 +50,7 @@ def test_properties_are_read_with_their_types() -> None:
     assert (read.table_name, read.database_name, read.table_type) == ("t", "d", TableType.MERGE_ON_READ)
     assert read.record_key_fields == ("a", "b")
     assert read.partition_fields == ("day", "region")
+    assert read.partition_time_format == "yyyy/MM"
     assert read.metadata_partitions == ("files", "column_stats")
     assert read.timeline_timezone_is_utc
     assert read.hive_style_partitioning

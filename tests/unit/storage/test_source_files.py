@@ -63,8 +63,14 @@ def test_all_files_are_listed_in_the_order_of_their_paths(tmp_path: Path) -> Non
 
 def test_the_error_about_a_missing_source_lists_its_folder(tmp_path: Path) -> None:
     put(tmp_path, *(f"{number}.csv" for number in range(7)), "sub/x")
-    with pytest.raises(InvalidRequestError, match=r"/9.csv' does not exist. .* 0.csv, .* 4.csv and 3 more\."):
-        found(f"{tmp_path}/9.csv")
+    with pytest.raises(InvalidRequestError, match=r"/x' does not exist. .* 0.csv, .* 4.csv and 3 more\."):
+        found(f"{tmp_path}/x")
+
+
+def test_the_error_about_a_misspelled_source_begins_with_the_similar_name(tmp_path: Path) -> None:
+    put(tmp_path, *(f"{number}.csv" for number in range(7)), "trips.csv")
+    with pytest.raises(InvalidRequestError, match=r"Did you mean trips.csv\? .* contains: trips.csv, 0.csv, "):
+        found(f"{tmp_path}/tripz.csv")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ def write_details(result: JobResult) -> Details:
     if result.is_preview:
         return Details(facts=(("Rows", _rows(result)),), grids=(_plan(result),))
     if not result.is_completed:
-        return Details()
+        unchanged = f"{result.rows.unchanged:,} unchanged" if result.rows.unchanged else ""
+        return Details(facts=(("Rows", unchanged),))
     before, after = result.files_before, result.files_after
     files = (
         f"{before.file_count:,} → {after.file_count:,}, {change_of_size(before.size_bytes, after.size_bytes)}"

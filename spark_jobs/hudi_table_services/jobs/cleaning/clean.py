@@ -35,7 +35,7 @@ from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.cleaning_job_options import CleanJobOptions
 from hudi_table_services.planning.cleaning.partition import plan_partition
-from hudi_table_services.planning.cleaning.retention import retain_from
+from hudi_table_services.planning.cleaning.retention import retain_from, why_nothing_is_outdated
 from hudi_table_services.planning.cleaning.stored_plan import (
     notes_for_the_next_clean,
     partitions_to_recheck,
@@ -144,7 +144,7 @@ class _CleanJob:
             if self._request.preview:
                 return self._report.previewed()
             if proposal.is_empty and not view.moves_watermark:
-                return self._nothing_to_do("no file is outdated", view)
+                return self._nothing_to_do(why_nothing_is_outdated(view.retention), view)
             pending = self._request_clean(view, proposal)
             if pending is not None:
                 return self._report.cleaned(self._carry_out(pending))

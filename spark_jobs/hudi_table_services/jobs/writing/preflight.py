@@ -3,6 +3,8 @@
 The write job makes the same checks again with the columns that Spark reads.
 """
 
+from collections.abc import Mapping
+from itertools import islice
 from urllib.parse import urlsplit
 
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
@@ -25,9 +27,10 @@ from hudi_table_services.planning.table.source_columns import (
     refuse_misspelled,
     with_advice_on_types,
 )
+from hudi_table_services.planning.table.source_formats import other_format
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.snapshot_loader import load_snapshot
-from hudi_table_services.storage.source_files import first_source_file
+from hudi_table_services.storage.source_files import first_source_file, source_files
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import find_table_config
@@ -36,6 +39,7 @@ from hudi_table_services.tables.request_lookup import find_completed_anywhere
 from hudi_table_services.tables.table import check_writable
 
 _FILE_FORMATS = frozenset({"parquet", "csv", "json", "orc", "avro", "text", "xml"})
+_EXAMINED_FILES = 100
 _OBJECT_STORES = frozenset({"s3", "s3a", "gs", "abfs", "abfss", "az"})
 
 
@@ -99,11 +103,27 @@ def _source_columns(
         return None, (f"The source is not checked before Spark starts, because {reason}.",)
     try:
         file = first_source_file(source.path, request.storage_options)
+        _refuse_mixed_formats(source, request.storage_options)
         if source.sql is not None:
             return None, ("The columns are not checked before Spark starts, because a query defines them.",)
         return read_source_columns(source, file), ()
     except StorageError as error:
         return None, (f"The source is not checked before Spark starts: {error.message}",)
+
+
+def _refuse_mixed_formats(source: SourceSpec, storage_options: Mapping[str, str]) -> None:
+    """Refuse a source with files of another format among its first files."""
+    files = (each.uri for each in islice(source_files(source.path, storage_options), _EXAMINED_FILES))
+    stated = ((uri, other_format(uri.rpartition("/")[2], source.format)) for uri in files)
+    (first, found), *others = stated
+    wrong = next(((uri, other) for uri, other in others if other), None)
+    if found or wrong is None:
+        return  # the columns of the first file are read, and its error is more precise
+    raise InvalidRequestError(
+        f"The source has files of several formats: {first} and {wrong[0]}. Its format is {source.format}.",
+        hint=f"Give a pattern that matches only files of one format, such as *.{source.format.lower()}, or set the "
+        "source option pathGlobFilter.",
+    )
 
 
 def _why_unreachable(request: UpsertRequest, source: SourceSpec, source_is_local: bool) -> str | None:

@@ -161,6 +161,11 @@ def _advice(missing: str, names: Sequence[str], source: SourceSpec | None) -> st
             f"{found} Spark generated these names, because it reads CSV files without a header by default. If the "
             "first line of each file contains the names, set the source option header=true."
         )
+    if source is not None and _has_values_as_names(source, names):
+        return (
+            f"{found} These names look like values. If the files have no header, remove the source option header=true; "
+            "a source query (--source-sql) can name the columns, as in _c0 AS id."
+        )
     if source is not None and tuple(names) == ("_corrupt_record",):
         return (
             "No line of the source is a JSON document. If a document extends over several lines, set the source "
@@ -175,3 +180,9 @@ def _has_generated_names(source: SourceSpec, names: Sequence[str]) -> bool:
     return source.format.lower() == "csv" and list(names) == [
         f"_c{position}" for position in range(len(names))
     ]
+
+
+def _has_values_as_names(source: SourceSpec, names: Sequence[str]) -> bool:
+    """Whether at least half of the names of a CSV source begin like numbers or dates."""
+    numbers = sum(1 for name in names if name.lstrip("+-")[:1].isdigit())
+    return source.format.lower() == "csv" and numbers * 2 >= max(len(names), 1)

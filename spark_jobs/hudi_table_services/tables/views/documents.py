@@ -43,6 +43,8 @@ class TableView:
 
     Attributes:
         table_type: ``COPY_ON_WRITE`` or ``MERGE_ON_READ``.
+        partition_time_format: pattern of the path segment of a partition column that contains times; empty if there is
+            no such column.
         file_count, size_bytes: number and total size of the live files. In merge-on-read tables, a file slice counts
             as one file.
         row_count: number of rows of the live files; None if commits of the active timeline do not cover every file.
@@ -58,6 +60,7 @@ class TableView:
     table_version: int
     record_key: tuple[str, ...] = ()
     partition_by: tuple[str, ...] = ()
+    partition_time_format: str = ""
     ordering_fields: tuple[str, ...] = ()
     partition_count: int = 0
     file_count: int = 0

@@ -1,7 +1,9 @@
 """Describe the live files and partitions of a table for the command. The pages in Airflow show the same values."""
 
+import difflib
 from collections.abc import Collection
 
+from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.overview.table_overview import FileTotals, LiveFile, PartitionSummary
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.overview.partition_summaries import read_contents
@@ -15,10 +17,18 @@ def read_files(storage: Storage, partitions: Collection[str] = ()) -> FilesView:
         partitions: partition paths to show; empty means all partitions.
 
     Raises:
+        InvalidRequestError: a partition path is unknown.
         TableNotFoundError: there is no table.
         CorruptTableError: the timeline, or the metadata of a commit, cannot be read.
     """
     contents = read_contents(storage)
+    known = {each.partition_path for each in contents.partitions}
+    if unknown := sorted(set(partitions) - known):
+        close = difflib.get_close_matches(unknown[0], known, n=1)
+        raise InvalidRequestError(
+            f"The table has no partition {unknown[0]!r} with files.",
+            hint=f"Did you mean {close[0]}?" if close else "`show partitions` lists the partitions.",
+        )
     return FilesView(
         table_name=contents.snapshot.config.table_name,
         files=tuple(

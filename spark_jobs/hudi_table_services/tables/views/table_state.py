@@ -29,6 +29,7 @@ def read_table_state(storage: Storage) -> TableView:
         table_version=int(config.table_version),
         record_key=config.record_key_fields,
         partition_by=config.partition_fields,
+        partition_time_format=config.partition_time_format,
         ordering_fields=config.ordering_fields,
         partition_count=len(snapshot.partitions),
         file_count=totals.file_count,

@@ -142,6 +142,21 @@ def test_misspelled_formats_and_options_are_refused(
     assert meant in refusal(request(tmp_path, source))
 
 
+def test_files_of_several_formats_are_refused(tmp_path: Path, rows: Path) -> None:
+    (tmp_path / "in").mkdir()
+    rows.rename(tmp_path / "in" / "a.parquet")
+    (tmp_path / "in" / "b.csv").write_text("id\n1\n")
+    mixed = refusal(request(tmp_path, tmp_path / "in"))
+    assert "in/a.parquet and " in mixed
+    assert "in/b.csv. Its format is parquet. Give a pattern" in mixed
+    assert check_write(request(tmp_path, tmp_path / "in" / "*.parquet")) == ()
+
+
+def test_names_that_look_like_values_get_advice(tmp_path: Path) -> None:
+    source = csv(tmp_path / "a.csv", "1,paris,10.5\n2,rome,7.5\n", header="true")
+    assert "If the files have no header, remove" in refusal(request(tmp_path, source))
+
+
 @pytest.mark.parametrize("path", ["none.parquet", "none/*.parquet"])
 def test_a_missing_source_is_refused(tmp_path: Path, path: str) -> None:
     assert path in refusal(request(tmp_path, tmp_path / path))

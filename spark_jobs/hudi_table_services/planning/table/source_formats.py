@@ -1,0 +1,30 @@
+"""Compare the names of a source's files with its format."""
+
+_COMPRESSION = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate", ".xz")
+_BINARY = {".parquet": "parquet", ".orc": "orc", ".avro": "avro"}
+_TEXT = {".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+
+
+def other_format(file_name: str, source_format: str) -> str:
+    """Return the format that the name of a file states, if Spark cannot read this file in the format of the source.
+
+    Args:
+        source_format: name of a Spark data source, such as ``parquet``.
+
+    Returns:
+        A name of a format; an empty text if the name states no format, or one that Spark may read. A text format may
+        read files of every other text format.
+    """
+    name = file_name.lower()
+    for ending in _COMPRESSION:
+        name = name.removesuffix(ending)
+    dot = name.rfind(".")
+    ending = name[dot:] if dot > 0 else ""
+    wanted = source_format.lower()
+    if wanted in _BINARY.values():
+        stated = (_BINARY | _TEXT).get(ending, "")
+    elif wanted in _TEXT.values():
+        stated = _BINARY.get(ending, "")
+    else:
+        return ""
+    return "" if stated == wanted else stated

@@ -1,0 +1,61 @@
+"""The parser of flags: raises errors of this project, and names the flag or value that a misspelled one resembles."""
+
+import argparse
+import difflib
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from hudi_table_services.errors import InvalidRequestError
+
+
+class RequestParser(argparse.ArgumentParser):
+    """A parser that raises InvalidRequestError where argparse would end the process."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InvalidRequestError(f"{message[:1].upper()}{message[1:]}.", hint="See --help.")
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+        return self._parse(self.parse_known_args, args, namespace)
+
+    def parse_intermixed_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+        return self._parse(self.parse_known_intermixed_args, args, namespace)
+
+    def _parse(self, parse: Callable[..., Any], args: Sequence[str] | None, namespace: Any) -> Any:
+        words = list(sys.argv[1:] if args is None else args)
+        parsed, unknown = parse(words, namespace)
+        if unknown:
+            shown = " ".join(unknown)
+            raise InvalidRequestError(
+                f"Unrecognized arguments: {shown}.", hint=self._hint(words, unknown[0]) or "See --help."
+            )
+        return parsed
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(choice) for choice in action.choices]
+        name = argparse.ArgumentError(action, "").argument_name
+        raise InvalidRequestError(
+            f"Argument {name}: invalid choice: {value!r}.",
+            hint=_close(str(value), known) or f"Use one of {', '.join(known)}.",
+        )
+
+    def _hint(self, words: list[str], unknown: str) -> str:
+        if not unknown.startswith("-"):
+            return self._hint_for_further_value(words, unknown)
+        flags = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
+        return _close(unknown.partition("=")[0].replace("_", "-"), flags)
+
+    def _hint_for_further_value(self, words: list[str], unknown: str) -> str:
+        """If the word follows the value of a repeatable flag, say that the flag must be repeated."""
+        flags = [word.partition("=")[0] for word in words[: words.index(unknown)] if word.startswith("-")]
+        for action in self._actions:
+            if flags and flags[-1] in action.option_strings and isinstance(action, argparse._AppendAction):
+                return f"Repeat the flag for each value: {flags[-1]} {unknown}."
+        return ""
+
+
+def _close(value: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(value, known, n=1)
+    return f"Did you mean {close[0]}?" if close else ""

@@ -1,0 +1,64 @@
+"""Find Hudi tables near a base path without a table, for the advice in an error message."""
+
+import difflib
+import logging
+from collections.abc import Mapping
+
+from hudi_table_services.errors import HudiTableServiceError, TableNotFoundError
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.paths import join_path
+from hudi_table_services.storage.table_store import PROPERTIES
+
+_LOG = logging.getLogger(__name__)
+_LEVELS_ABOVE = 3
+_EXAMINED_FOLDERS = 50
+_SHOWN_TABLES = 5
+
+
+def with_nearby_tables(
+    error: TableNotFoundError, base_path: str, storage_options: Mapping[str, str] | None
+) -> TableNotFoundError:
+    """Return the error with the name of a table that the user probably meant.
+
+    The function looks at the folders above the base path, at the folders in it, and at the folders beside it.
+
+    Returns:
+        A new error, or the error itself if there is no such table, or if the storage does not list the folders.
+    """
+    try:
+        hint = _hint(base_path.rstrip("/"), storage_options)
+    except HudiTableServiceError:
+        _LOG.debug("The folders near %s cannot be listed.", base_path, exc_info=True)
+        return error
+    return TableNotFoundError(error.message, hint=hint) if hint else error
+
+
+def _hint(path: str, options: Mapping[str, str] | None) -> str:
+    above = path
+    for _ in range(_LEVELS_ABOVE):
+        above = _parent(above)
+        if above and open_storage(above, options).exists(PROPERTIES):
+            return f"This path is inside the table {above}. Give the base path of the table."
+    if inside := _tables_in(path, options):
+        shown = ", ".join(inside[:_SHOWN_TABLES])
+        more = f" and {len(inside) - _SHOWN_TABLES} more" if len(inside) > _SHOWN_TABLES else ""
+        return f"{path} contains these tables: {shown}{more}. Give the base path of one table."
+    folder = _parent(path)
+    if not folder:
+        return ""
+    beside = _tables_in(folder, options)
+    close = difflib.get_close_matches(path.rpartition("/")[2], beside, n=1)
+    return f"Did you mean {folder}/{close[0]}?" if close else ""
+
+
+def _parent(path: str) -> str:
+    """Folder above a path; empty if the path has no folder above it, such as a bucket."""
+    folder = path.rpartition("/")[0].rstrip("/")
+    return "" if folder.endswith(":") else folder
+
+
+def _tables_in(path: str, options: Mapping[str, str] | None) -> list[str]:
+    """Names of the folders that contain a table, among the first folders of a path."""
+    storage = open_storage(path, options)
+    names = sorted(storage.list_folder().folders)[:_EXAMINED_FOLDERS]
+    return [name for name in names if storage.exists(join_path(name, PROPERTIES))]

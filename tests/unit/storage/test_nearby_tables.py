@@ -1,0 +1,45 @@
+"""The advice for a base path without a table: tables above, inside and beside the path."""
+
+from pathlib import Path
+
+import pytest
+
+from hudi_table_services.errors import TableNotFoundError
+from hudi_table_services.storage.nearby_tables import with_nearby_tables
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.small_tables import SmallTable
+
+MISSING = TableNotFoundError("There is no Hudi table.", hint="Check the base path.")
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    for name in ("flights", "trips"):
+        SmallTable(LocalStorage(str(tmp_path / "lake" / name)))
+    return tmp_path / "lake"
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("flights/day=1", "This path is inside the table {lake}/flights."),
+        ("flights/country=de/day=1/", "This path is inside the table {lake}/flights."),
+        ("", "{lake} contains these tables: flights, trips."),
+        ("flight", "Did you mean {lake}/flights?"),
+        ("orders", "Check the base path."),
+        ("none/flights", "Check the base path."),
+    ],
+)
+def test_the_hint_names_the_table_that_the_user_probably_meant(lake: Path, path: str, hint: str) -> None:
+    advised = with_nearby_tables(MISSING, f"{lake}/{path}", None)
+    assert advised.message == MISSING.message
+    assert advised.hint.startswith(hint.format(lake=lake))
+
+
+@pytest.mark.parametrize("base_path", ["s3://bucket", "/", "flights"])
+def test_a_path_without_a_folder_above_it_keeps_its_error(
+    base_path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    assert with_nearby_tables(MISSING, base_path, {"aws_max_retries": "0"}) is MISSING
