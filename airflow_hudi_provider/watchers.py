@@ -12,6 +12,10 @@ class HudiTableWatcher(AssetWatcher):
 
     ::
 
+        from airflow.sdk import DAG
+        from airflow_hudi_provider.assets import HudiAsset
+        from airflow_hudi_provider.watchers import HudiTableWatcher
+
         FLIGHTS = HudiAsset("s3://lake/flights", watchers=[HudiTableWatcher("s3://lake/flights", every_n_commits=4)])
 
         with DAG("cluster_flights", schedule=[FLIGHTS]):

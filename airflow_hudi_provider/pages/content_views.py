@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.pages.instants import moment_ms, task_of
+from airflow_hudi_provider.pages.instants import moment_ms, task_of, task_of_request
 from airflow_hudi_provider.pages.recent_values import Dated, RecentValues
 from airflow_hudi_provider.tables.registry import RegisteredTable
 
@@ -80,7 +80,7 @@ def overview_view(table: RegisteredTable, wanted: Wanted) -> dict[str, Any]:
         **_totals(found.totals, config),
         "limits": asdict(found.limits),
         "last_commit": _last_commit(found),
-        "lock": None if holder is None else asdict(holder),
+        "lock": None if holder is None else {**asdict(holder), "by": task_of_request(holder.request_id)},
     }
 
 

@@ -17,10 +17,15 @@ def moment_ms(text: str, config: "TableConfig") -> int | None:
 
 
 def task_of(extra_metadata: Mapping[str, str]) -> dict[str, str] | None:
-    """Return the task that requested a write, from the request id ``dag/run/task[/map index][#generation]``."""
+    """Return the task that requested a write; None if no task did."""
     from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 
-    parts = extra_metadata.get(REQUEST_ID_KEY, "").partition("#")[0].split("/")
+    return task_of_request(extra_metadata.get(REQUEST_ID_KEY, ""))
+
+
+def task_of_request(request_id: str) -> dict[str, str] | None:
+    """Return the task with the request id ``dag/run/task[/map index][#generation]``; None for ids of other requests."""
+    parts = request_id.partition("#")[0].split("/")
     if len(parts) < 3:
         return None
     return {"dag_id": parts[0], "run_id": parts[1], "task_id": parts[2], "map_index": "".join(parts[3:4])}

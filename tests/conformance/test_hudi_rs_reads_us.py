@@ -9,9 +9,11 @@ from judges.engine import Engine
 from judges.rows import KEY, Model, as_table, assert_rows_equal, merged, some_rows
 from judges.table_files import incremental_bounds
 
+VERSIONS = pytest.mark.parametrize("version", [6, pytest.param(8, marks=pytest.mark.thorough), 9])
+
 
 @pytest.mark.parametrize("is_partitioned", [True, False], ids=["partitioned", "not-partitioned"])
-@pytest.mark.parametrize("version", [6, 8, 9])
+@VERSIONS
 def test_hudi_rs_reads_the_current_and_every_earlier_state(
     engine: Engine, tmp_path: Path, version: int, is_partitioned: bool
 ) -> None:
@@ -34,7 +36,7 @@ def test_hudi_rs_reads_the_current_and_every_earlier_state(
     assert hudi_rs.read_incremental(base_path, bounds[-1]).num_rows == 0
 
 
-@pytest.mark.parametrize("version", [6, 8, 9])
+@VERSIONS
 def test_hudi_rs_reads_neither_deleted_rows_nor_replaced_file_groups(
     engine: Engine, tmp_path: Path, version: int
 ) -> None:

@@ -7,6 +7,9 @@ import pytest
 from page_server import NASTY, Server
 
 from airflow_hudi_provider.pages.views import VIEWS
+from hudi_table_services.options.locks import LockOptions
+from hudi_table_services.storage.locks.lock import FileSystemLock
+from hudi_table_services.storage.stores.local import LocalStorage
 
 
 def get_view(server: Server, name: str, view: str, query: str = ""):
@@ -92,6 +95,18 @@ def test_the_overview_has_totals_and_users(server: Server, view: str) -> None:
     assert {"dag_id": "shown", "task_id": "health"} in body["writers"]
     assert "hidden" not in str(body["writers"])
     assert body["as_of_ms"] > 1_700_000_000_000
+
+
+def test_the_overview_names_the_task_that_holds_the_lock(server: Server) -> None:
+    storage = LocalStorage(str(server.folder / "aged"))
+    with FileSystemLock(storage, LockOptions(request_id="load/manual__1/upsert/3")):
+        _, body, _ = get_view(server, "aged", "overview", "?fresh=true")
+    assert body["lock"]["by"] == {
+        "dag_id": "load",
+        "run_id": "manual__1",
+        "task_id": "upsert",
+        "map_index": "3",
+    }
 
 
 def test_partitions_are_searched_sorted_and_paged(server: Server) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from airflow_stack.api import AirflowApi, wait_until
 from airflow_stack.stack import AirflowStack
 
@@ -28,6 +29,7 @@ def load(api: AirflowApi, first: str, last: str, days: int) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_every_row_is_read_once_although_the_triggerer_is_killed(stack: AirflowStack, folder: Path) -> None:
     api = stack.api
     pq.write_table(pa.table({"id": list(range(10))}), folder / "ten.parquet")

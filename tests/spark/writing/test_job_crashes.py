@@ -76,6 +76,7 @@ def test_a_second_run_completes_a_killed_first_write(spark: SparkSession, tmp_pa
         check_repaired(table, [], sorted(BATCH))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("after", [False, True], ids=["not done", "done but reported as failed"])
 def test_a_second_run_completes_an_upsert_after_one_error_of_the_storage(
     spark: SparkSession, tmp_path: Path, after: bool

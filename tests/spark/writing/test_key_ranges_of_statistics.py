@@ -14,7 +14,12 @@ from hudi_table_services.storage.table_store import METADATA_TABLE
 from support.depth import cases
 from support.spark.writing import Row, TableUnderTest
 
-INDEXES = ("SIMPLE", "BLOOM", "GLOBAL_SIMPLE", "GLOBAL_BLOOM")
+INDEXES = (
+    "SIMPLE",
+    pytest.param("BLOOM", marks=pytest.mark.thorough),
+    pytest.param("GLOBAL_SIMPLE", marks=pytest.mark.thorough),
+    "GLOBAL_BLOOM",
+)
 
 
 @pytest.fixture(params=cases(["6", "9"], ["6"]))

@@ -69,7 +69,9 @@ def test_the_error_about_a_missing_source_lists_its_folder(tmp_path: Path) -> No
 
 def test_the_error_about_a_misspelled_source_begins_with_the_similar_name(tmp_path: Path) -> None:
     put(tmp_path, *(f"{number}.csv" for number in range(7)), "trips.csv")
-    with pytest.raises(InvalidRequestError, match=r"Did you mean trips.csv\? .* contains: trips.csv, 0.csv, "):
+    with pytest.raises(
+        InvalidRequestError, match=r"Did you mean trips.csv\? .* contains: trips.csv, 0.csv, "
+    ):
         found(f"{tmp_path}/tripz.csv")
 
 

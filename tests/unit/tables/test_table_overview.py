@@ -172,10 +172,11 @@ class TestLockHolder:
     @pytest.mark.parametrize("lock", [FileSystemLock, StorageBasedLock])
     def test_a_lock_has_a_holder_until_it_is_released(self, lock: type) -> None:
         assert self.holder() is None
-        with lock(self.storage, LockOptions()):
+        with lock(self.storage, LockOptions(request_id="load flights/manual__1/upsert")):
             held = self.holder()
             assert held is not None
             assert held.owner
+            assert held.request_id == "load flights/manual__1/upsert"
             assert not held.is_expired
             assert held.valid_until_ms is not None
             late = self.holder(timedelta(hours=1))
@@ -187,7 +188,8 @@ class TestLockHolder:
         self.storage.write(".hoodie/lock", b'{"lockThreadName":"main"}')
         held = self.holder(timedelta(days=1))
         assert held is not None
-        assert (held.owner, held.valid_until_ms, held.is_expired) == ("main", None, False)
+        assert (held.owner, held.request_id, held.valid_until_ms) == ("main", "", None)
+        assert not held.is_expired
 
     @pytest.mark.parametrize("path", [".hoodie/lock", LOCK_PATH])
     def test_a_damaged_lock_is_reported(self, path: str) -> None:

@@ -134,7 +134,7 @@ const Tasks = ({ tasks }) =>
 function Lock({ lock }) {
   if (!lock) return "free";
   if (lock.problem) return `${lock.path} cannot be read: ${lock.problem}`;
-  const owner = lock.owner.startsWith("hudi_table_services") ? "a job of this provider" : lock.owner || "an unknown writer";
+  const owner = lock.by ? html`<${TaskLink} by=${lock.by} />` : lock.request_id ? `request ${lock.request_id}` : lock.owner || "an unknown writer";
   const since = lock.changed_ms ? html`, <span title=${moment(lock.changed_ms)}>last refreshed ${ago(lock.changed_ms)}</span>` : "";
   const end = lock.is_expired ? "; its owner has died, and the next writer takes the lock over" : "";
   return html`held by ${owner}${since}${end}`;

@@ -138,6 +138,7 @@ class LockHolder:
     Attributes:
         path: path of the lock file, relative to the base path.
         owner: name of the owner in the lock file.
+        request_id: id of the request whose job holds the lock; empty if the lock file names none, as with Hudi's locks.
         is_expired: whether the next writer may take the lock over, because its owner has died.
         changed_ms: last change of the lock file, in epoch milliseconds.
         valid_until_ms: epoch milliseconds until which the lock is valid without a renewal; None if it never expires.
@@ -146,6 +147,7 @@ class LockHolder:
 
     path: str
     owner: str = ""
+    request_id: str = ""
     is_expired: bool = False
     changed_ms: int | None = None
     valid_until_ms: int | None = None

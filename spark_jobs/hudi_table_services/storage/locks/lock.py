@@ -146,7 +146,7 @@ class FileSystemLock:
         created = self._clock.now()
         lock = {
             "lockCreateTime": created.strftime("%Y-%m-%d %H:%M:%S.") + f"{created.microsecond // 1000:03d}",
-            "lockThreadName": f"{OWNER_NAME} {uuid.uuid4().hex}",
+            "lockThreadName": f"{OWNER_NAME} {uuid.uuid4().hex} {self._options.request_id}".strip(),
             "lockStacksInfo": [],
         }
         return json.dumps(lock).encode()
@@ -209,7 +209,7 @@ class FileSystemLock:
             age_ms = self._clock_age_ms(self._storage.modified_ms(self._path))
         except StorageError as error:
             return str(error)
-        shown = content.decode(errors="replace")[:200] or "(empty)"
+        shown = content.decode(errors="replace")[:300] or "(empty)"
         age = f"{abs(age_ms) // 1000} s {'ago' if age_ms >= 0 else 'ahead of the clock of this machine'}"
         kind = "" if _is_lock(content) else ", which is not a valid lock"
         return f"{shown}{kind}, last changed {age}"

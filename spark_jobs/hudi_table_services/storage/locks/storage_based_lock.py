@@ -106,9 +106,8 @@ class StorageBasedLock:
             data, self._version = present
             if self._is_held(_decoded(data)):
                 return False
-        lock = StorageLockFile(
-            is_released=False, valid_until_ms=self._valid_until_ms(), owner=str(uuid.uuid4())
-        )
+        owner = f"{uuid.uuid4()} {self._options.request_id}".strip()
+        lock = StorageLockFile(is_released=False, valid_until_ms=self._valid_until_ms(), owner=owner)
         if not self._put(lock):
             return False
         self._held = lock

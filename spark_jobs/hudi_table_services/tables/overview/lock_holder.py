@@ -38,6 +38,7 @@ def _storage_based(storage: Storage, clock: Clock) -> LockHolder | None:
     return LockHolder(
         path=LOCK_PATH,
         owner=lock.owner,
+        request_id=lock.owner.partition(" ")[2],  # the owner is an id, in Hudi without spaces
         is_expired=_now_ms(clock) > lock.valid_until_ms,
         changed_ms=changed_ms,
         valid_until_ms=lock.valid_until_ms,
@@ -59,6 +60,7 @@ def _file_system(storage: Storage, clock: Clock) -> LockHolder | None:
     return LockHolder(
         path=path,
         owner=owner,
+        request_id=" ".join(owner.split(" ")[2:]) if owner.startswith(OWNER_NAME) else "",
         is_expired=valid_until_ms is not None and _now_ms(clock) > valid_until_ms,
         changed_ms=changed_ms,
         valid_until_ms=valid_until_ms,

@@ -1,0 +1,24 @@
+"""The Python blocks of the pages run as they are: each block contains its imports."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[2] / "unit" / "docs"))
+
+from doc_sources import blocks_in
+
+# tests/readers runs the blocks of readers.md; tests/spark/sources runs those of start.md that need Spark or a table.
+ELSEWHERE = "docs/readers.md"
+NEEDED = ("import UpsertRequest\n", "from hudi import HudiTable\n", "airflow.providers.slack")
+BLOCKS = {
+    place: block
+    for place, block in blocks_in("python").items()
+    if not place.startswith(ELSEWHERE) and not any(text in block.text for text in NEEDED)
+}
+
+
+@pytest.mark.parametrize("place", BLOCKS)
+def test_a_block_can_be_pasted_into_a_file(place: str) -> None:
+    exec(compile(BLOCKS[place].text, place, "exec"), {"__name__": "pasted"})
