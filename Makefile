@@ -85,7 +85,7 @@ test-airflow: .venv/.ready ## Run the tests of the provider in Airflow, with rea
 	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/airflow --ignore tests/airflow/stack
 
 # Tests that need Spark, or an Airflow later than 3.1.
-NOT_AIRFLOW31 = --ignore tests/airflow/stack --ignore tests/airflow/pages --ignore tests/airflow/dags/test_examples.py --ignore tests/airflow/dags/test_examples_in_backfills.py --ignore tests/airflow/dags/test_upkeep_examples.py --ignore tests/airflow/dags/test_fleet_example.py --ignore tests/airflow/spark/test_with_spark.py --ignore tests/airflow/spark/drivers -k "not in_a_dag and not mapped_sensor"
+NOT_AIRFLOW31 = --ignore tests/airflow/stack --ignore tests/airflow/pages --ignore tests/airflow/dags/test_code_blocks_of_docs.py --ignore tests/airflow/dags/test_examples.py --ignore tests/airflow/dags/test_examples_in_backfills.py --ignore tests/airflow/dags/test_upkeep_examples.py --ignore tests/airflow/dags/test_fleet_example.py --ignore tests/airflow/spark/test_with_spark.py --ignore tests/airflow/spark/drivers -k "not in_a_dag and not mapped_sensor"
 # Tests of modules that do not call Airflow: pictures, logs, commit cursors, fleets, supervised processes. `make test-all` runs these tests as
 # well, with every table version.
 NO_AIRFLOW    = --ignore tests/airflow/results --ignore tests/airflow/tables --ignore tests/airflow/test_fleet.py --ignore tests/airflow/spark/runs

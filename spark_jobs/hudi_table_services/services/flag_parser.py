@@ -15,10 +15,15 @@ class RequestParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise InvalidRequestError(f"{message[:1].upper()}{message[1:]}.", hint="See --help.")
 
-    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+    # One signature replaces the three overloads of argparse.
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> Any:
         return self._parse(self.parse_known_args, args, namespace)
 
-    def parse_intermixed_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+    def parse_intermixed_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> Any:
         return self._parse(self.parse_known_intermixed_args, args, namespace)
 
     def _parse(self, parse: Callable[..., Any], args: Sequence[str] | None, namespace: Any) -> Any:
