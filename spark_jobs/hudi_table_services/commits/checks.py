@@ -8,12 +8,10 @@ from hudi_table_services.commits.table_now import TableNow
 from hudi_table_services.commits.undo import is_being_rolled_back
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import FileGroupConflictError, InstantVanishedError
-from hudi_table_services.hudi_format.avro_schema import from_avro_json
+from hudi_table_services.hudi_format.avro_schema import from_optional_avro_json
 from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange, ConflictStrategy
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Instant
-from hudi_table_services.model.schema import StructType
-from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.conflict_detection import find_conflict
@@ -32,7 +30,7 @@ class SameSchema:
 
     def refuse(self, now: TableNow) -> None:
         """Raises CommitConflictError."""
-        refuse_changed_schema(_schema_of(now.planned_with), _schema_of(now.snapshot))
+        require_same_schema(now.planned_with.schema_json, now.snapshot.schema_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,5 +210,6 @@ def archived_during_the_write() -> FileGroupConflictError:
     )
 
 
-def _schema_of(snapshot: TableSnapshot) -> StructType | None:
-    return from_avro_json(snapshot.schema_json) if snapshot.schema_json else None
+def require_same_schema(before: str | None, now: str | None) -> None:
+    """Refuse a table whose Avro schema has changed in a way that matters; see `refuse_changed_schema`."""
+    refuse_changed_schema(from_optional_avro_json(before), from_optional_avro_json(now))

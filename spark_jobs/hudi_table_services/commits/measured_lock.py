@@ -40,6 +40,8 @@ class MeasuredLock:
         self._lock.verify()
 
 
-def measured_lock(storage: Storage, options: LockOptions, clock: Clock, watch: Stopwatch) -> TableLock:
+def measured_lock(
+    storage: Storage, options: LockOptions, clock: Clock, watch: Stopwatch, request_id: str
+) -> TableLock:
     """Return the lock that the options choose; its waiting time is added to the stopwatch."""
-    return MeasuredLock(table_lock(storage, options, clock), watch)
+    return MeasuredLock(table_lock(storage, options, clock, request_id), watch)

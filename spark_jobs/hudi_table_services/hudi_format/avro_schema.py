@@ -111,6 +111,11 @@ def _type(data_type: DataType, name: str, chain: str, enclosing: str) -> Json:
             return data_type.name
 
 
+def from_optional_avro_json(text: str | None) -> StructType | None:
+    """Return the columns of an Avro record as `from_avro_json` does; None for a table that has no schema yet."""
+    return from_avro_json(text) if text else None
+
+
 def from_avro_json(text: str) -> StructType:
     """Columns of an Avro record, without the meta columns.
 

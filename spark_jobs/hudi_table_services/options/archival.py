@@ -37,9 +37,7 @@ def resolve_archive_options(request: ArchiveRequest) -> ArchiveJobOptions:
     reader = OptionReader(named)
     options = _archival(reader)
     _refuse_contradictions(options, reader)
-    return ArchiveJobOptions(
-        archival=options, lock=LockOptions.of(named, request.request_id), warnings=warnings
-    )
+    return ArchiveJobOptions(archival=options, lock=LockOptions.of(named), warnings=warnings)
 
 
 def _archival(reader: OptionReader) -> ArchivalOptions:

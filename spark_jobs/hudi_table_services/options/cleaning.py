@@ -55,7 +55,7 @@ def resolve_clean_options(request: CleanRequest) -> CleanJobOptions:
         clean=_clean_options(reader),
         failed_writes=failed_writes_policy(reader),
         parallelism=reader[CLEAN_PARALLELISM],
-        lock=LockOptions.of(named, request.request_id),
+        lock=LockOptions.of(named),
         metadata=metadata_table_settings(reader),
         hoodie_options=named,
         warnings=warnings,

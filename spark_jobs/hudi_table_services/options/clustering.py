@@ -44,7 +44,7 @@ def resolve_clustering_options(request: JobRequest) -> ClusteringJobOptions:
         expires_after_minutes=reader[keys.EXPIRATION_MINUTES],
         cancels_expired=reader[keys.ENABLE_EXPIRATIONS],
         wait_seconds=reader[keys.WAIT_SECONDS],
-        lock=LockOptions.of(named, request.request_id),
+        lock=LockOptions.of(named),
         metadata=metadata_table_settings(reader),
         staging_path=staging_path(reader),
         hoodie_options=named,

@@ -60,8 +60,6 @@ class LockOptions:
         validity_seconds: `hoodie.write.lock.storage.validity.timeout.secs`: how long a storage-based lock stays valid
             after its last renewal.
         renew_seconds: `hoodie.write.lock.storage.renew.interval.secs`: interval between two renewals.
-        request_id: id of the request whose job takes the lock. The lock file contains the id, for people and for the
-            pages in Airflow.
 
     Raises:
         InvalidRequestError: a value is out of bounds, or the lock provider is not supported.
@@ -77,7 +75,6 @@ class LockOptions:
     client_retry_wait_ms: int = LOCK_CLIENT_RETRY_WAIT.default_value
     validity_seconds: int = LOCK_VALIDITY.default_value
     renew_seconds: int = LOCK_RENEWAL.default_value
-    request_id: str = ""
 
     def __post_init__(self) -> None:
         if self.provider and self.provider not in _SUPPORTED.values():
@@ -102,7 +99,7 @@ class LockOptions:
             )
 
     @classmethod
-    def of(cls, hoodie_options: Mapping[str, str], request_id: str = "") -> "LockOptions":
+    def of(cls, hoodie_options: Mapping[str, str]) -> "LockOptions":
         """Build the settings from the lock options of a request. Ignores all other options."""
         reader = OptionReader(hoodie_options)
         return cls(
@@ -116,7 +113,6 @@ class LockOptions:
             client_retry_wait_ms=reader[LOCK_CLIENT_RETRY_WAIT],
             validity_seconds=reader[LOCK_VALIDITY],
             renew_seconds=reader[LOCK_RENEWAL],
-            request_id=request_id,
         )
 
 

@@ -41,6 +41,4 @@ def resolve_metadata_table_options(request: RebuildMetadataTableRequest) -> Meta
             f"{METADATA_ENABLE}=false contradicts the request, which builds the metadata table.",
             hint="Leave the key out.",
         )
-    return MetadataTableOptions(
-        indexes=index_settings(reader), lock=LockOptions.of(named, request.request_id), warnings=warnings
-    )
+    return MetadataTableOptions(indexes=index_settings(reader), lock=LockOptions.of(named), warnings=warnings)

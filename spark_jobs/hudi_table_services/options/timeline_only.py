@@ -31,7 +31,7 @@ def resolve_service_options(request: JobRequest) -> ServiceOptions:
     named, warnings = known_options(request.options, OptionGroup.TIMELINE)
     reader = OptionReader(named)
     return ServiceOptions(
-        lock=LockOptions.of(named, request.request_id),
+        lock=LockOptions.of(named),
         metadata=metadata_table_settings(reader),
         warnings=warnings,
     )

@@ -88,7 +88,7 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
         metadata=metadata_table_settings(reader),
         concurrency_mode=reader[keys.CONCURRENCY_MODE],
         failed_writes_policy=failed_writes_policy(reader),
-        lock=LockOptions.of(named, request.request_id),
+        lock=LockOptions.of(named),
         conflict_strategy=reader[keys.CONFLICT_STRATEGY],
         retries_on_conflict=reader[keys.RETRIES_ON_CONFLICT],
         pending_clustering=_pending_clustering(reader),

@@ -7,7 +7,6 @@ import pytest
 from page_server import NASTY, Server
 
 from airflow_hudi_provider.pages.views import VIEWS
-from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.storage.locks.lock import FileSystemLock
 from hudi_table_services.storage.stores.local import LocalStorage
 
@@ -99,7 +98,7 @@ def test_the_overview_has_totals_and_users(server: Server, view: str) -> None:
 
 def test_the_overview_names_the_task_that_holds_the_lock(server: Server) -> None:
     storage = LocalStorage(str(server.folder / "aged"))
-    with FileSystemLock(storage, LockOptions(request_id="load/manual__1/upsert/3")):
+    with FileSystemLock(storage, request_id="load/manual__1/upsert/3"):
         _, body, _ = get_view(server, "aged", "overview", "?fresh=true")
     assert body["lock"]["by"] == {
         "dag_id": "load",

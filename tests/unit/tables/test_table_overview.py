@@ -13,7 +13,6 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.overview.table_overview import FileTotals, LockHolder, SchemaVersion
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import FILE_SIZES_KEY
-from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.options.writing import DEFAULT_LIMITS, recorded_limits, resolve_options
 from hudi_table_services.storage.locks.lock import FileSystemLock
 from hudi_table_services.storage.locks.storage_based_lock import LOCK_PATH, StorageBasedLock
@@ -172,7 +171,7 @@ class TestLockHolder:
     @pytest.mark.parametrize("lock", [FileSystemLock, StorageBasedLock])
     def test_a_lock_has_a_holder_until_it_is_released(self, lock: type) -> None:
         assert self.holder() is None
-        with lock(self.storage, LockOptions(request_id="load flights/manual__1/upsert")):
+        with lock(self.storage, request_id="load flights/manual__1/upsert"):
             held = self.holder()
             assert held is not None
             assert held.owner

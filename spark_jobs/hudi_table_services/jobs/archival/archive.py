@@ -67,7 +67,9 @@ class _ArchiveJob:
             return self._result(timeline, plan, Outcome.PLANNED, reason="preview: nothing was written")
         if not plan.instants:
             return self._result(timeline, plan, Outcome.NOTHING_TO_DO, reason=plan.reason)
-        lock = measured_lock(self._table.storage, self._options.lock, self._table.clock, self._watch)
+        lock = measured_lock(
+            self._table.storage, self._options.lock, self._table.clock, self._watch, self._request.request_id
+        )
         with lock:
             return self._archive(lock, _first_remaining(timeline, plan))
 

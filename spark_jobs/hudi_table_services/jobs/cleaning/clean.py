@@ -325,4 +325,6 @@ class _CleanJob:
             )
 
     def _lock(self) -> TableLock:
-        return measured_lock(self._storage, self._options.lock, self._table.clock, self._watch)
+        return measured_lock(
+            self._storage, self._options.lock, self._table.clock, self._watch, self._request.request_id
+        )

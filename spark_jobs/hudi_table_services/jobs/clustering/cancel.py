@@ -61,7 +61,7 @@ def cancel_clustering(
         metadata=options.metadata,
     )
     report = ClusteringReporter(request, options.warnings, Stopwatch())
-    with table_lock(storage, options.lock, clock) as lock:
+    with table_lock(storage, options.lock, clock, request.request_id) as lock:
         if not request.preview:
             finish_pending_rollbacks(table, table.load_timeline())
         lookup = ClusteringLookup.load(table.timeline_store)
@@ -83,12 +83,17 @@ def cancel_clustering(
     return report.cancelled(chosen, preview=request.preview)
 
 
-def cancel_expired(table: TableAccess, options: ClusteringJobOptions) -> tuple[Clustering, ...]:
-    """Cancel plans that are not being executed and are older than the options allow. Return the cancelled plans."""
+def cancel_expired(
+    table: TableAccess, options: ClusteringJobOptions, request_id: str
+) -> tuple[Clustering, ...]:
+    """Cancel plans that are not being executed and are older than the options allow. Return the cancelled plans.
+
+    The lock file contains `request_id`.
+    """
     expired = _old_enough(table, options.expires_after_minutes, options)
     if not expired:
         return ()
-    with table_lock(table.storage, options.lock, table.clock) as lock:
+    with table_lock(table.storage, options.lock, table.clock, request_id) as lock:
         expired = _old_enough(table, options.expires_after_minutes, options)
         for clustering in expired:
             _LOG.warning(

@@ -355,7 +355,9 @@ class _ExecuteJob:
         return commit_metadata(stats, WriteOperation.CLUSTER, extra, replaced)
 
     def _lock(self) -> TableLock:
-        return measured_lock(self._storage, self._options.lock, self._clock, self._watch)
+        return measured_lock(
+            self._storage, self._options.lock, self._clock, self._watch, self._request.request_id
+        )
 
 
 def _staging_owner(instant_time: str) -> str:

@@ -104,7 +104,7 @@ class _ScheduleJob:
     def run(self) -> JobResult:
         if self._options.cancels_expired and not self._request.preview:
             refuse_unfinished_restore(self._table.load_timeline())
-            cancel_expired(self._table, self._options)
+            cancel_expired(self._table, self._options, self._request.request_id)
         for attempt in range(_ATTEMPTS):
             with self._watch.phase("load table"):
                 # A preview changes nothing and makes one attempt, so the properties are as they were read before.
@@ -207,7 +207,9 @@ class _ScheduleJob:
         self, snapshot: TableSnapshot, proposal: ClusteringProposal
     ) -> tuple[Instant, ...]:
         """Request the instants, unless a planned file group has changed since the plan was made."""
-        lock = measured_lock(self._storage, self._options.lock, self._clock, self._watch)
+        lock = measured_lock(
+            self._storage, self._options.lock, self._clock, self._watch, self._request.request_id
+        )
         with self._watch.phase("request"), lock:
             store = self._table.timeline_store
             now = store.load()

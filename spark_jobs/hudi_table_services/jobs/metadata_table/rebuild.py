@@ -82,7 +82,9 @@ class _RebuildJob:
             with self._watch.phase("plan"):
                 report = preview_report(self._table, self._reader, self._request, self._settings)
             return self._result(Outcome.PLANNED, report, reason="preview: nothing was written")
-        lock = measured_lock(self._table.storage, self._options.lock, self._table.clock, self._watch)
+        lock = measured_lock(
+            self._table.storage, self._options.lock, self._table.clock, self._watch, self._request.request_id
+        )
         with lock:
             report = self._rebuild(lock)
         if not (report.dropped or report.built):

@@ -108,7 +108,9 @@ class _RepairJob:
                 hint="Nothing was deleted. Run the job without --execute to list the files; then raise --max-files.",
             )
         self._copy(list(found.files))
-        with table_lock(self._table.storage, self._options.lock, self._table.clock) as lock:
+        with table_lock(
+            self._table.storage, self._options.lock, self._table.clock, self._request.request_id
+        ) as lock:
             report = self._delete(found, report, lock)
         return self._result(Outcome.COMPLETED, report, "")
 

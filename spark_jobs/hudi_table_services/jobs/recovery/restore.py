@@ -201,7 +201,7 @@ class _RestoreJob:
     def __init__(self, request: RestoreRequest, options: ServiceOptions, table: TableAccess) -> None:
         self._request = request
         self._table = table
-        self._lock = table_lock(table.storage, options.lock, table.clock)
+        self._lock = table_lock(table.storage, options.lock, table.clock, request.request_id)
         self._report = RecoveryReporter(request, options.warnings, savepoint=request.savepoint)
 
     def preview(self) -> JobResult:

@@ -83,7 +83,9 @@ class _RollbackJob:
         self._report = RecoveryReporter(request, options.warnings)
 
     def run(self) -> JobResult:
-        lock = table_lock(self._table.storage, self._options.lock, self._table.clock)
+        lock = table_lock(
+            self._table.storage, self._options.lock, self._table.clock, self._request.request_id
+        )
         if self._request.preview:
             return self._run(lock)
         with lock:

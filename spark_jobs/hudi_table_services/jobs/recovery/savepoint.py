@@ -53,7 +53,7 @@ def create_savepoint(
             lost, the savepoint may be inflight; a second request completes the savepoint.
     """
     table, options = _open(request, storage, clock)
-    with table_lock(table.storage, options.lock, table.clock) as lock:
+    with table_lock(table.storage, options.lock, table.clock, request.request_id) as lock:
         timeline = table.load_timeline()
         refuse_unfinished_restore(timeline)
         commit = _commit(timeline, request.instant)
@@ -95,7 +95,7 @@ def delete_savepoint(
             the commit replaced and that no clean has deleted yet.
     """
     table, options = _open(request, storage, clock)
-    with table_lock(table.storage, options.lock, table.clock) as lock:
+    with table_lock(table.storage, options.lock, table.clock, request.request_id) as lock:
         timeline = table.load_timeline()
         found = [_savepoint(timeline, instant) for instant in request.instants]
         deleted = [savepoint for savepoint in found if savepoint is not None]

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hudi_table_services.commits.attempt import CommitAttempt
+from hudi_table_services.commits.checks import require_same_schema
 from hudi_table_services.commits.commit_point import facts_to_collect
 from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.pending_writes import clear_pending_writes, remove_traces_of_finished_writes
@@ -27,7 +28,7 @@ from hudi_table_services.execution.arrow_schema import schema_from_spark_json
 from hudi_table_services.execution.writing.record_index import RecordIndex
 from hudi_table_services.execution.writing.source import read_source
 from hudi_table_services.execution.writing.stage_input import StagedInput
-from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
+from hudi_table_services.hudi_format.avro_schema import to_avro_json
 from hudi_table_services.jobs.writing.batch_placement import (
     PlacedBatch,
     lookup_for,
@@ -68,7 +69,7 @@ from hudi_table_services.planning.file_sizing.write_profile import (
     replaced_file_ids,
     workload_profile,
 )
-from hudi_table_services.planning.table.table_changes import partition_matches, refuse_changed_schema
+from hudi_table_services.planning.table.table_changes import partition_matches
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.snapshot_loader import load_snapshot
@@ -277,7 +278,7 @@ class _UpsertJob:
             everywhere = lookup.is_global and lookup.searches_files
             whole_table = everywhere or self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE
             snapshot = self._snapshot(table, None if whole_table else staged.partition_paths)
-            refuse_changed_schema(_parsed(self._schema_json), _parsed(snapshot.schema_json))
+            require_same_schema(self._schema_json, snapshot.schema_json)
             index = RecordIndex(self._spark, self._storage, folder, lookup)
             files = searched_files(self._spark, table, staged, snapshot, self._options, lookup)
             self._report.warn(*files.warnings)
@@ -360,7 +361,7 @@ class _UpsertJob:
     def _delete_partitions(self, table: TableAccess, settings: WriteSettings) -> JobResult:
         """Mark all file groups of the partitions as replaced, without writing new file groups."""
         snapshot = self._snapshot(replace(table, exists=True), None)
-        refuse_changed_schema(_parsed(self._schema_json), _parsed(snapshot.schema_json))
+        require_same_schema(self._schema_json, snapshot.schema_json)
         patterns = self._options.partitions_to_delete
         partitions = [p for p in snapshot.partitions if partition_matches(p, patterns)]
         deleted = {s.file_group_id for p in partitions for s in snapshot.slices_of(p)}
@@ -393,8 +394,5 @@ class _UpsertJob:
         return {**self._options.extra_metadata, **replaced, **own}
 
     def _lock(self) -> TableLock:
-        return measured_lock(self._storage, self._options.lock, self._clock, self._watch)
-
-
-def _parsed(schema_json: str | None) -> StructType | None:
-    return from_avro_json(schema_json) if schema_json else None
+        id_, options = self._request.request_id, self._options.lock
+        return measured_lock(self._storage, options, self._clock, self._watch, id_)

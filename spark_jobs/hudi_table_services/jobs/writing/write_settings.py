@@ -8,7 +8,7 @@ from hudi_table_services.execution.base_file_writer import BloomSettings
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.execution.writing.record_index import IndexLookup
 from hudi_table_services.execution.writing.routing import DELETED_FLAG, RoutingRules
-from hudi_table_services.hudi_format.avro_schema import from_avro_json
+from hudi_table_services.hudi_format.avro_schema import from_optional_avro_json
 from hudi_table_services.jobs.writing.file_settings import bloom_settings, parquet_format
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
 from hudi_table_services.model.schema import META_COLUMNS, TIMESTAMP, TIMESTAMP_NTZ, PrimitiveType, StructType
@@ -96,7 +96,7 @@ def derive_settings(
         UnsupportedTableError: the table uses a custom payload class or merger.
     """
     batch = StructType(tuple(f for f in batch_schema.fields if f.name not in META_COLUMNS))
-    table = from_avro_json(table_schema_json) if table_schema_json else None
+    table = from_optional_avro_json(table_schema_json)
     zoned = with_time_zones(batch, table, _version(options, config), options.timestamps_without_zone)
     batch = zoned.schema
     ordering_fields, merge_mode = merge_settings(options, config)

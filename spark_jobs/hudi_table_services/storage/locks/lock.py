@@ -61,16 +61,25 @@ class TableLock(Protocol):
 class FileSystemLock:
     """``<base>/.hoodie/lock`` (FileSystemBasedLockProvider, Hudi 1.2).
 
+    Args:
+        request_id: id of the request whose job takes the lock. The lock file contains the id, for people and for the
+            pages in Airflow.
+
     Raises on entry:
         LockNotAcquiredError: another writer held the lock for the whole waiting time.
     """
 
     def __init__(
-        self, storage: Storage, options: LockOptions | None = None, clock: Clock | None = None
+        self,
+        storage: Storage,
+        options: LockOptions | None = None,
+        clock: Clock | None = None,
+        request_id: str = "",
     ) -> None:
         self._storage = storage
         self._options = options or LockOptions()
         self._clock = clock or SystemClock()
+        self._request_id = request_id
         self._path = join_path(self._options.folder, "lock")
         self._content = b""
         self._released = threading.Event()
@@ -146,7 +155,7 @@ class FileSystemLock:
         created = self._clock.now()
         lock = {
             "lockCreateTime": created.strftime("%Y-%m-%d %H:%M:%S.") + f"{created.microsecond // 1000:03d}",
-            "lockThreadName": f"{OWNER_NAME} {uuid.uuid4().hex} {self._options.request_id}".strip(),
+            "lockThreadName": f"{OWNER_NAME} {uuid.uuid4().hex} {self._request_id}".strip(),
             "lockStacksInfo": [],
         }
         return json.dumps(lock).encode()
@@ -223,24 +232,26 @@ def _is_lock(content: bytes) -> bool:
         return False
 
 
-def table_lock(storage: Storage, options: LockOptions, clock: Clock | None = None) -> TableLock:
+def table_lock(
+    storage: Storage, options: LockOptions, clock: Clock | None = None, request_id: str = ""
+) -> TableLock:
     """Return the lock that the options name, or by default the lock that Hudi supports on this kind of storage.
 
     The default is also returned if the options name Hudi's in-process lock, because a lock inside one JVM does not
-    exclude this process.
+    exclude this process. The lock file contains `request_id`.
 
     Raises:
         InvalidRequestError: the storage does not support the named lock, or the lock's folder is outside of the table.
     """
     if _provider(storage, options) == FILE_SYSTEM_PROVIDER:
         folder = _below_base_path(storage, options.folder)
-        return FileSystemLock(storage, replace(options, folder=folder), clock)
+        return FileSystemLock(storage, replace(options, folder=folder), clock, request_id)
     if not isinstance(storage, ConditionalStorage):
         raise InvalidRequestError(
             f"{STORAGE_BASED_PROVIDER} needs conditional puts, which {storage.uri} does not have.",
             hint=f"Use {FILE_SYSTEM_PROVIDER} here and for the other writers of the table.",
         )
-    return StorageBasedLock(storage, options, clock)
+    return StorageBasedLock(storage, options, clock, request_id)
 
 
 def _provider(storage: Storage, options: LockOptions) -> str:

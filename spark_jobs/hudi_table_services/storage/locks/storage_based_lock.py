@@ -37,17 +37,25 @@ _RELEASE_PAUSES = (0.1, 1.0, 0.0)
 class StorageBasedLock:
     """``<base>/.hoodie/.locks/table_lock.json``. Each entry of the context manager uses a new owner id.
 
+    Args:
+        request_id: id of the request whose job takes the lock. The owner in the lock file contains the id.
+
     Raises on entry:
         LockNotAcquiredError: another writer held the lock for the whole waiting time.
         MalformedMetadataError: the object is not a valid lock, so it has no expiry time and cannot be taken over.
     """
 
     def __init__(
-        self, storage: ConditionalStorage, options: LockOptions | None = None, clock: Clock | None = None
+        self,
+        storage: ConditionalStorage,
+        options: LockOptions | None = None,
+        clock: Clock | None = None,
+        request_id: str = "",
     ) -> None:
         self._storage = storage
         self._options = options or LockOptions()
         self._clock = clock or SystemClock()
+        self._request_id = request_id
         self._guard = threading.Lock()
         self._held: StorageLockFile | None = None
         self._version: ObjectVersion | None = None
@@ -106,7 +114,7 @@ class StorageBasedLock:
             data, self._version = present
             if self._is_held(_decoded(data)):
                 return False
-        owner = f"{uuid.uuid4()} {self._options.request_id}".strip()
+        owner = f"{uuid.uuid4()} {self._request_id}".strip()
         lock = StorageLockFile(is_released=False, valid_until_ms=self._valid_until_ms(), owner=owner)
         if not self._put(lock):
             return False
