@@ -23,6 +23,7 @@ GROUPS = {
     "spark": "the engine on a local Spark session",
     "airflow": "the provider in a real Airflow; tests/airflow/stack with its four processes",
     "e2e": "whole jobs in processes of their own",
+    "platforms": "storage, locks and jobs on servers that few tables use: HDFS, Azure",
     "readers": "catalogs and query engines read our tables",
     "conformance": "other implementations of Hudi judge our tables",
 }

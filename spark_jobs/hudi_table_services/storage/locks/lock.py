@@ -258,7 +258,7 @@ def _provider(storage: Storage, options: LockOptions) -> str:
     if options.provider in (FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER):
         return options.provider
     # Hudi's file-system lock refuses object stores; its storage-based lock accepts only object stores.
-    is_object_store = not storage.uri.startswith(("file:", "memory:"))
+    is_object_store = not storage.uri.startswith(("file:", "memory:", "hdfs:"))
     return STORAGE_BASED_PROVIDER if is_object_store else FILE_SYSTEM_PROVIDER
 
 

@@ -1,6 +1,7 @@
 """Open the storage behind a base path."""
 
 import os
+import sys
 from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit
 
@@ -15,8 +16,8 @@ def open_storage(uri: str, options: Mapping[str, str] | None = None) -> Storage:
 
     Args:
         uri: a local path that is not decoded; or ``file:`` (percent-encoded), ``memory://name``, ``s3://``, ``s3a://``,
-            ``gs://``, ``abfs://``, ``abfss://``, ``az://``.
-        options: settings of an object store.
+            ``gs://``, ``abfs://``, ``abfss://``, ``az://``, ``hdfs://``.
+        options: settings of an object store, or keys of Hadoop's configuration.
 
     Raises:
         InvalidRequestError: the URI is empty or not supported.
@@ -29,10 +30,25 @@ def open_storage(uri: str, options: Mapping[str, str] | None = None) -> Storage:
         return LocalStorage(os.path.abspath(uri))
     if uri.startswith("memory://"):
         return MemoryStorage(uri.removeprefix("memory://").rstrip("/"))
+    if uri.startswith("hdfs://"):
+        return _hdfs(uri, options or {})
     # Imported here because only object stores need obstore.
     from hudi_table_services.storage.stores.object_store import ObjectStoreStorage
 
     return ObjectStoreStorage.open(uri, options or {})
+
+
+def _hdfs(uri: str, options: Mapping[str, str]) -> Storage:
+    try:
+        from hudi_table_services.storage.stores.hdfs import HdfsStorage
+    except ModuleNotFoundError as error:
+        if error.name != "hdfs_native":
+            raise
+        raise InvalidRequestError(
+            f"The Python that runs this job, {sys.executable}, has no client for HDFS.",
+            hint="Install airflow-provider-hudi[hdfs] there.",
+        ) from error
+    return HdfsStorage.open(uri, options)
 
 
 def _local_root(uri: str) -> str:

@@ -18,11 +18,9 @@ from hudi_table_services.errors import (
     StorageError,
     StoragePermissionError,
 )
-from hudi_table_services.storage.stores.paths import checked_path, join_path
+from hudi_table_services.storage.stores.paths import TEMPORARY_PREFIX, checked_path, join_path
 from hudi_table_services.storage.stores.storage import BY_PATH, FolderListing, StoredObject, delete_one_by_one
 
-# No reader treats files with this prefix as instants or data files, because no name in the table format has the prefix.
-_TEMPORARY_PREFIX = ".tmp-"
 _WRITE_BUFFER_BYTES = 1024 * 1024
 _FILE_MODE, _FOLDER_MODE, _SECRET_MODE = 0o664, 0o775, 0o600
 """Modes before the umask is applied. Even without a umask only owner and group can change a table."""
@@ -91,7 +89,7 @@ class LocalStorage:
                 for entry in entries:
                     if entry.is_dir():
                         folders.append(entry.name)
-                    elif not entry.name.startswith(_TEMPORARY_PREFIX):
+                    elif not entry.name.startswith(TEMPORARY_PREFIX):
                         with suppress(FileNotFoundError):  # the file may be deleted after the folder was read
                             found = entry.stat()
                             modified_ms = found.st_mtime_ns // 1_000_000
@@ -224,7 +222,7 @@ def _write_temporary(full: str, data: bytes, mode: int = _FILE_MODE) -> str:
     """Write the data to a temporary file in the target's folder, synced to disk unless it is empty."""
     folder = os.path.dirname(full)
     _make_folders(folder)
-    temporary = os.path.join(folder, f"{_TEMPORARY_PREFIX}{uuid.uuid4().hex}")
+    temporary = os.path.join(folder, f"{TEMPORARY_PREFIX}{uuid.uuid4().hex}")
     try:
         with open(temporary, "xb", opener=_opener(mode)) as file:
             file.write(data)

@@ -3,6 +3,12 @@
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.table_path import is_inside_table
 
+TEMPORARY_PREFIX = ".tmp-"
+"""First characters of the names of temporary files.
+
+No reader treats files with this prefix as instants or data files, because no name in the table format has the prefix.
+"""
+
 
 def checked_path(path: str) -> str:
     """Return the path if it is inside the table; ``""`` is the base path.

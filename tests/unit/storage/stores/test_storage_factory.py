@@ -8,6 +8,7 @@ import pytest
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.hdfs import HdfsStorage
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.object_store import ObjectStoreStorage
@@ -29,9 +30,10 @@ def test_a_relative_path_is_made_absolute(tmp_path: Path, monkeypatch: pytest.Mo
 def test_the_scheme_determines_the_storage() -> None:
     assert open_storage("memory://x") == MemoryStorage("x")
     assert isinstance(open_storage("s3a://bucket/x", {"aws_region": "eu-west-1"}), ObjectStoreStorage)
+    assert isinstance(open_storage("hdfs://host/x", {"dfs.nameservices": "lake"}), HdfsStorage)
 
 
-@pytest.mark.parametrize("uri", ["", "file://host/x", "file:/x#y", "hdfs://host/x", "ftp://x"])
+@pytest.mark.parametrize("uri", ["", "file://host/x", "file:/x#y", "webhdfs://host/x", "ftp://x"])
 def test_other_uris_are_refused(uri: str) -> None:
     with pytest.raises(InvalidRequestError):
         open_storage(uri)
