@@ -45,7 +45,7 @@ class Engine:
 
     def write(
         self,
-        base_path: Path,
+        base_path: Path | str,
         rows: pa.Table,
         *,
         version: int,
@@ -67,7 +67,7 @@ class Engine:
             storage: storage of the table; None for the storage of the base path.
             has_default_metadata_table: whether a new table gets a metadata table by default; otherwise it gets none.
         """
-        creation = {} if has_default_metadata_table else options_of_new_table(base_path)
+        creation = {} if has_default_metadata_table else options_of_new_table(Path(base_path))
         request = UpsertRequest(
             request_id=request_id or _new_request_id(),
             base_path=str(base_path),
@@ -87,7 +87,7 @@ class Engine:
 
     def schedule_clustering(
         self,
-        base_path: Path,
+        base_path: Path | str,
         *,
         sort_columns: Sequence[str] = (),
         layout: str = "",
@@ -105,7 +105,11 @@ class Engine:
         )
 
     def execute_clustering(
-        self, base_path: Path, *, options: Mapping[str, str] | None = None, storage: Storage | None = None
+        self,
+        base_path: Path | str,
+        *,
+        options: Mapping[str, str] | None = None,
+        storage: Storage | None = None,
     ) -> JobResult:
         """Execute every pending clustering plan, including plans of Hudi."""
         request = ExecuteClusteringRequest(

@@ -100,7 +100,7 @@ class HudiJudge:
 
     def write(
         self,
-        base_path: Path,
+        base_path: Path | str,
         rows: pa.Table,
         options: Mapping[str, str],
         *,
@@ -119,21 +119,23 @@ class HudiJudge:
         self._request("write", **arguments, hadoop=dict(hadoop or {}))
         source.unlink()
 
-    def read(self, base_path: Path, options: Mapping[str, str] | None = None) -> pa.Table:
+    def read(self, base_path: Path | str, options: Mapping[str, str] | None = None) -> pa.Table:
         """Return the rows that Hudi's Spark data source reads, without the meta columns."""
         return self.read_with_meta_columns(base_path, options).drop_columns(META_COLUMNS)
 
-    def read_with_meta_columns(self, base_path: Path, options: Mapping[str, str] | None = None) -> pa.Table:
+    def read_with_meta_columns(
+        self, base_path: Path | str, options: Mapping[str, str] | None = None
+    ) -> pa.Table:
         """Return the rows that :meth:`read` returns, with the five meta columns before the other columns."""
         target = self._transit_file()
         self._request("read", base_path=str(base_path), target=str(target), options=dict(options or {}))
         return _take(target)
 
-    def read_as_of(self, base_path: Path, instant_time: str) -> pa.Table:
+    def read_as_of(self, base_path: Path | str, instant_time: str) -> pa.Table:
         """Return the rows as of ``instant_time``, including the changes of that instant (time travel)."""
         return self.read(base_path, {"as.of.instant": instant_time})
 
-    def read_incremental(self, base_path: Path, begin: str, end: str | None = None) -> pa.Table:
+    def read_incremental(self, base_path: Path | str, begin: str, end: str | None = None) -> pa.Table:
         """Return the rows changed by commits whose time is after ``begin`` and not after ``end``.
 
         In table version 6, Hudi compares requested times; from version 8 on, it compares completion times.
@@ -152,7 +154,7 @@ class HudiJudge:
 
     def call(
         self,
-        base_path: Path,
+        base_path: Path | str,
         procedure: str,
         arguments: str = "",
         *,
