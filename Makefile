@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help install check format lock docs demo demo-spark airflow soak bench bench-metadata-table archive clean
-.PHONY: test-s3 test test-all test-times test-docs test-unit test-spark test-spark35 test-airflow test-airflow31 test-airflow-stack test-conformance test-conformance42 test-e2e test-readers
+.PHONY: test-s3 test test-all test-times test-docs test-unit test-spark test-spark35 test-airflow test-airflow31 test-airflow-stack test-conformance test-conformance42 test-e2e test-readers test-platforms
 
 PYTEST_ARGS ?=
 PYTEST       = -m pytest $(PYTEST_ARGS)
@@ -107,6 +107,9 @@ test-conformance42: .venv/.ready .venv-judges/.ready ## Run the tests of test-co
 
 test-readers: .venv/.ready .venv-judges/.ready .venv-readers/.ready ## Let Hive, Trino, Spark, DuckDB and pandas read tables through a Hive Metastore; needs Maven; only test-all includes this target
 	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/readers
+
+test-platforms: .venv/.ready .venv-judges/.ready ## Run every kind of job on servers that few tables use: HDFS; needs Maven; only test-all includes this target
+	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/platforms
 
 demo: .venv/.ready ## Backfill and cluster two weeks of real flights in a real Airflow (5 to 8 minutes)
 	@$(WITH_SPARK) .venv/bin/python scripts/demo_airflow.py

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from airflow.providers.common.compat.sdk import AirflowNotFoundException, BaseHook, Connection
 
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
+from airflow_hudi_provider.tables.storage_connection import storage_options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ def locate_table(
     storage_id = storage_conn_id or extra.get("storage_conn_id") or ""
     return TableLocation(
         base_path=_base_path(base_path, hudi),
-        storage_options=storage_options(storage_id) if storage_id else {},
+        storage_options=storage_options(find_connection(storage_id, "storage_conn_id")) if storage_id else {},
         spark_conn_id=extra.get("spark_conn_id") or "",
         result_base_path=extra.get("result_base_path") or "",
     )
@@ -91,31 +92,3 @@ def _base_path(argument: str | None, hudi: Connection | None) -> str:
     raise HudiTaskRefusedError(
         "There is no base path: give the argument base_path, or the hudi_conn_id of a connection with a base path."
     )
-
-
-_AWS_EXTRAS = {
-    "region_name": "aws_region",
-    "endpoint_url": "aws_endpoint",
-    "aws_session_token": "aws_session_token",
-}
-
-
-def storage_options(conn_id: str) -> dict[str, str]:
-    """Return the settings of the object store from a connection.
-
-    The fields of a connection of type ``aws`` are translated to settings of obstore. The extra of any other connection
-    must contain the settings under obstore's names.
-    """
-    connection = find_connection(conn_id, "storage_conn_id")
-    extra = connection.extra_dejson
-    if connection.conn_type != "aws":
-        return {key: str(value) for key, value in extra.items() if value not in (None, "")}
-    options = {
-        "aws_access_key_id": connection.login or extra.get("aws_access_key_id"),
-        "aws_secret_access_key": connection.password or extra.get("aws_secret_access_key"),
-        **{name: extra.get(key) for key, name in _AWS_EXTRAS.items()},
-    }
-    found = {name: str(value) for name, value in options.items() if value}
-    if found.get("aws_endpoint", "").startswith("http:"):
-        found["allow_http"] = "true"
-    return found
