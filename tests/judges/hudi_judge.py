@@ -68,6 +68,7 @@ class HudiJudge:
         self._folder = folder
         self._log_path = folder / "log.txt"
         self._last_id = 0
+        self._last_table = 0
         self._is_ready = False
         self._buffer = b""
         self._process = self._start()
@@ -93,6 +94,11 @@ class HudiJudge:
             )
 
     # ------------------------------------------------------------------ commands
+
+    def new_table_name(self) -> str:
+        """Return a name for a table in SQL that no other test uses: the session caches tables by name."""
+        self._last_table += 1
+        return f"table_{self._last_table}"
 
     def ping(self) -> dict[str, Any]:
         """Wait until the process has started, and return its Hudi release and Spark version."""
@@ -161,8 +167,7 @@ class HudiJudge:
         settings: Mapping[str, str] | None = None,
     ) -> list[dict[str, Any]]:
         """Call one of Hudi's procedures on the table at ``base_path``, e.g. ``call(path, "show_commits")``."""
-        # Each call uses a new table name, because the session caches tables by name.
-        name = f"judged_{self._last_id}"
+        name = self.new_table_name()
         location = str(base_path).replace("'", "\\'")
         given = f", {arguments}" if arguments else ""
         return self.sql(

@@ -1,6 +1,5 @@
 """Tables of real Hudi with a metadata table: writes through the record index, and reads with all indexes."""
 
-import itertools
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -23,7 +22,6 @@ INDEXES = {
 SKIPPING = {**INDEXES, "hoodie.enable.data.skipping": "true"}
 NO_COMPACTION = {"hoodie.metadata.compact.max.delta.commits": "50"}
 COMPACTION = {"hoodie.metadata.compact.max.delta.commits": "1"}
-_NUMBERS = itertools.count()
 
 
 def write(
@@ -55,8 +53,7 @@ def assert_read(judge: HudiJudge, base_path: Path, model: Model, oracle: Oracle)
         f"part = '{PARTITIONS[4]}' and ts > 1": lambda row: row["part"] == PARTITIONS[4] and row["ts"] > 1,
         "text is null": lambda row: row["text"] is None,
     }
-    # A name of its own per call: the session caches tables by name.
-    name = f"filtered_{next(_NUMBERS)}"
+    name = judge.new_table_name()
     judge.sql(f"create table {name} using hudi location '{base_path}'")
     for condition, selects in conditions.items():
         found = judge.sql(f"select * from {name} where {condition}", settings=SKIPPING)

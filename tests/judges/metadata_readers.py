@@ -1,6 +1,5 @@
 """Read a table with and without its metadata table, and with filters that skip files by column statistics."""
 
-import itertools
 from pathlib import Path
 
 from judges import hudi_rs
@@ -10,7 +9,6 @@ from judges.oracle import Oracle
 from judges.rows import KEY, PARTITION, Model, assert_rows_equal
 from judges.table_files import data_files
 
-_NUMBERS = itertools.count()
 _SKIPPING = {"hoodie.metadata.enable": "true", "hoodie.enable.data.skipping": "true"}
 
 
@@ -61,7 +59,7 @@ def assert_read(judge: HudiJudge, base_path: Path, model: Model, oracle: Oracle)
         ),
         "text is null": lambda row: row["text"] is None,
     }
-    name = f"kept_{next(_NUMBERS)}"
+    name = judge.new_table_name()
     judge.sql(f"create table {name} using hudi location '{base_path}'")
     for condition, selects in conditions.items():
         found = judge.sql(f"select * from {name} where {condition}", settings=_SKIPPING)

@@ -1,6 +1,5 @@
 """A table of real Hudi with all indexes and one commit of the engine, and what Hudi finds in copies of the table."""
 
-import itertools
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,7 +36,6 @@ _SKIPPING = {
     "hoodie.enable.data.skipping": "true",
     "hoodie.metadata.index.partition.stats.enable": "true",
 }
-_NUMBERS = itertools.count()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +141,7 @@ def expected(model: Model) -> dict[str, int]:
 
 def found_by_hudi(judge: HudiJudge, table: RuleTable) -> dict[str, int]:
     """Numbers of rows that Hudi finds with the metadata table and data skipping, by name of the selection."""
-    name = f"ruled_{next(_NUMBERS)}"
+    name = judge.new_table_name()
     counts = ", ".join(
         f"(select count(*) from (select {KEY}, text from {name} where {condition})) as `{label}`"
         for label, (condition, _) in selections(table.model).items()

@@ -1,7 +1,6 @@
 """Secondary indexes of tables of real Hudi: definitions, filters that use them, and a comparison with the rows."""
 
 import datetime as dt
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,7 +48,6 @@ SETTINGS = {
 _SKIPPING = {**SETTINGS, "hoodie.enable.data.skipping": "true"}
 _LOCK = {"hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider"}
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_NUMBERS = itertools.count()
 _FLOATING = ("float", "double")
 
 
@@ -64,7 +62,7 @@ def create_indexes(
     """Let Hudi define and build secondary indexes."""
     settings = {**oracle.options("t"), **SETTINGS, **_LOCK, **more}
     settings.pop("hoodie.table.name")
-    name = f"indexed_{next(_NUMBERS)}"
+    name = judge.new_table_name()
     judge.sql(f"create table {name} using hudi location '{base_path}'")
     for column in columns:
         judge.sql(f"create index by_{column} on {name} (`{column}`)", settings=settings)
@@ -99,7 +97,7 @@ def assert_indexes_equal_rows(base_path: Path, expected: Sequence[str] = COLUMNS
 
 def assert_filters(judge: HudiJudge, base_path: Path, model: Model, columns: Sequence[str] = COLUMNS) -> None:
     """With the indexes, filters of Hudi on their columns select the rows of the model."""
-    name = f"filtered_{next(_NUMBERS)}"
+    name = judge.new_table_name()
     selects, expected = [], set()
     for column in columns:
         rows = sorted((row for row in model.values() if row[column] is not None), key=lambda row: row[KEY])

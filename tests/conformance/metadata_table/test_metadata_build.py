@@ -89,7 +89,7 @@ def rebuild(spark, base_path: Path, partitions: Sequence[str] = (), **fields: ob
 
 
 def selected(judge, base_path: Path, condition: str, *, uses_indexes: bool) -> list[str]:
-    name = f"indexed_{next(_numbers)}"
+    name = judge.new_table_name()
     flag = str(uses_indexes).lower()
     settings = {"hoodie.metadata.enable": flag, "hoodie.enable.data.skipping": flag}
     options = ", ".join(f"'{key}' '{value}'" for key, value in settings.items())

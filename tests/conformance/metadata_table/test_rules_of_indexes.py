@@ -247,11 +247,8 @@ def with_nan(judge: HudiJudge, engine: Engine, base_path: Path) -> Model:
     return merged(merged({}, first), ours)
 
 
-_tables = iter(range(1000))
-
-
 def selected_keys(judge: HudiJudge, base_path: Path, condition: str) -> set[str]:
-    name = f"nan_{next(_tables)}"
+    name = judge.new_table_name()
     settings = {"hoodie.metadata.enable": "true", "hoodie.enable.data.skipping": "true"}
     rows = judge.sql(
         f"create table {name} using hudi location '{base_path}'",
