@@ -1,6 +1,7 @@
 """Object stores (S3, GCS, Azure) through obstore: conditional puts, no folders, no rename, no append."""
 
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,6 +40,11 @@ CLIENT_SETTINGS = (
 _READ_BUFFER_BYTES = 1024 * 1024
 _DELETE_BATCH = 1000
 
+_DENIED = (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError)
+_DENIED_STATUS = re.compile(r"status code: 40[13]\b")
+"""A refused listing is a GenericError in obstore, whose text contains the status of the answer."""
+
+_AZURE_SCHEMES = ("az:", "azure:", "abfs:", "abfss:", "adl:")
 _ENDPOINTS = ("endpoint", "endpoint_url")
 
 
@@ -120,11 +126,11 @@ class ObjectStoreStorage:
 
     def create(self, path: str, data: bytes) -> None:
         with translate_errors("create", path):
-            obstore.put(self.store, checked_path(path), data, mode="create", use_multipart=False)
+            obstore.put(self.store, self._writable(path), data, mode="create", use_multipart=False)
 
     def write(self, path: str, data: bytes) -> None:
         with translate_errors("write", path):
-            obstore.put(self.store, checked_path(path), data)
+            obstore.put(self.store, self._writable(path), data)
 
     def read_versioned(self, path: str) -> tuple[bytes, ObjectVersion]:
         with translate_errors("read", path):
@@ -190,7 +196,17 @@ class ObjectStoreStorage:
         return cast(BinaryIO, io.BufferedReader(raw, _READ_BUFFER_BYTES))
 
     def open_writer(self, path: str) -> BinaryIO:
-        return cast(BinaryIO, _Upload(self.store, checked_path(path)))
+        return cast(BinaryIO, _Upload(self.store, self._writable(path)))
+
+    def _writable(self, path: str) -> str:
+        """Return the path of a new object. Raises InvalidRequestError if the store would change the name."""
+        if "\\" in path and self.uri.startswith(_AZURE_SCHEMES):
+            raise InvalidRequestError(
+                f"Azure stores the name {path!r} with '/' instead of each backslash.",
+                hint="Use partition values without a backslash, or set hoodie.datasource.write.partitionpath.urlencode="
+                "true when you create the table.",
+            )
+        return checked_path(path)
 
 
 def _version(found: Mapping[str, Any]) -> ObjectVersion:
@@ -295,15 +311,15 @@ def translate_errors(operation: str, path: str) -> Iterator[None]:
         raise ObjectNotFoundError(f"{what}: it does not exist.", path=path) from error
     except (exceptions.AlreadyExistsError, exceptions.PreconditionError) as error:
         raise ObjectExistsError(f"{what}: it exists already.", path=path) from error
-    except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
-        raise StoragePermissionError(
-            f"{what}: permission denied.",
-            path=path,
-            hint="Give the job's identity read, write and delete access below the base path.",
-        ) from error
     except (exceptions.BaseError, OSError) as error:
         # Only the first line of obstore's text is a message; the rest is a debug dump.
         reason = str(error).partition("\n")[0]
+        if isinstance(error, _DENIED) or _DENIED_STATUS.search(reason):
+            raise StoragePermissionError(
+                f"{what}: permission denied.",
+                path=path,
+                hint="Give the job's identity read, write and delete access below the base path.",
+            ) from error
         raise StorageError(f"{what}: {reason}.", path=path) from error
 
 
