@@ -13,7 +13,15 @@ from uuid import uuid4
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SERVER = ROOT / ".venv-s3" / "bin" / "moto_server"
+PYTHON = ROOT / ".venv-s3" / "bin" / "python"
+# With threads, as its command starts it, moto would check the condition of a put and store the object in two steps, so
+# that two writers could get one lock.
+SERVER = """
+import sys
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import run_simple
+run_simple("127.0.0.1", int(sys.argv[1]), DomainDispatcherApplication(create_backend_app), threaded=False)
+"""
 BUCKET = "lake"
 _STARTS_WITHIN_S = 30
 
@@ -45,7 +53,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
     port = _free_port()
     log = tmp_path_factory.mktemp("s3") / "server.log"
     with log.open("wb") as output:
-        command = [str(SERVER), "-H", "127.0.0.1", "-p", str(port)]
+        command = [str(PYTHON), "-c", SERVER, str(port)]
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         try:
             server = S3(f"http://127.0.0.1:{port}")

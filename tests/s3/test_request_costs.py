@@ -6,8 +6,6 @@ A proxy counts them. To write the measured numbers into the page, set ``WRITE_CO
 import json
 import os
 import re
-import socket
-import socketserver
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,6 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from proxy import forwarding
 from pyspark.sql import SparkSession
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
@@ -45,6 +44,20 @@ class Traffic:
     requests: Counter[str] = field(default_factory=Counter)
     read: int = 0
     written: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def received(self, data: bytes) -> bytes:
+        with self._lock:
+            self.read += len(data)
+        return data
+
+    def sent(self, data: bytes) -> bytes:
+        with self._lock:
+            self.written += len(data)
+            for method, target in _REQUEST.findall(data):
+                is_listing = method == b"GET" and b"list-type=2" in target
+                self.requests["LIST" if is_listing else method.decode()] += 1
+        return data
 
     def take(self) -> "Traffic":
         taken = Traffic(Counter(self.requests), self.read, self.written)
@@ -53,58 +66,11 @@ class Traffic:
         return taken
 
 
-class Proxy(socketserver.ThreadingTCPServer):
-    """Forwards connections to the S3 server, and counts requests and bytes."""
-
-    allow_reuse_address = daemon_threads = True
-
-    def __init__(self, upstream: tuple[str, int], traffic: Traffic) -> None:
-        super().__init__(("127.0.0.1", 0), Connection)
-        self.upstream, self.traffic = upstream, traffic
-        self.lock = threading.Lock()
-
-
-class Connection(socketserver.BaseRequestHandler):
-    server: Proxy
-
-    def handle(self) -> None:
-        with socket.create_connection(self.server.upstream) as upstream:
-            back = threading.Thread(
-                target=self._copy, args=(upstream, self.request, self._count_read), daemon=True
-            )
-            back.start()
-            self._copy(self.request, upstream, self._count_written)
-            back.join()
-
-    def _copy(self, source: socket.socket, target: socket.socket, count: Callable[[bytes], None]) -> None:
-        try:
-            while data := source.recv(1 << 16):
-                count(data)
-                target.sendall(data)
-            target.shutdown(socket.SHUT_WR)
-        except OSError:
-            return
-
-    def _count_read(self, data: bytes) -> None:
-        with self.server.lock:
-            self.server.traffic.read += len(data)
-
-    def _count_written(self, data: bytes) -> None:
-        with self.server.lock:
-            self.server.traffic.written += len(data)
-            for method, target in _REQUEST.findall(data):
-                is_listing = method == b"GET" and b"list-type=2" in target
-                self.server.traffic.requests["LIST" if is_listing else method.decode()] += 1
-
-
 @pytest.fixture
 def counted(s3: S3) -> Iterator[tuple[S3, Traffic]]:
-    host, _, port = s3.endpoint.removeprefix("http://").partition(":")
     traffic = Traffic()
-    with Proxy((host, int(port)), traffic) as proxy:
-        threading.Thread(target=proxy.serve_forever, daemon=True).start()
-        yield S3(f"http://127.0.0.1:{proxy.server_address[1]}"), traffic
-        proxy.shutdown()
+    with forwarding(s3, traffic) as proxied:
+        yield proxied, traffic
 
 
 def write(spark: SparkSession, s3: S3, uri: str, number: int) -> None:

@@ -1,7 +1,9 @@
 """Every kind of job on one table, wherever its storage is. After each job, hudi-rs reads the table."""
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import pyarrow as pa
 from hudi import HudiReadOptions, HudiTable
@@ -22,6 +24,7 @@ from hudi_table_services.jobs.recovery.restore import restore
 from hudi_table_services.jobs.recovery.rollback import rollback
 from hudi_table_services.jobs.recovery.savepoint import create_savepoint
 from hudi_table_services.jobs.writing.upsert import upsert
+from hudi_table_services.storage.stores.storage import Storage
 from support.fixed_clock import FixedClock
 
 Row = tuple[str, int, str]
@@ -32,6 +35,16 @@ def rows_by_hudi_rs(address: str, options: Mapping[str, str]) -> list[Row]:
     batches = HudiTable(address, dict(options)).read(HudiReadOptions())
     found = pa.Table.from_batches([pa.record_batch(batch) for batch in batches]).to_pylist()
     return [(row["k"], row["ts"], row["p"]) for row in found]
+
+
+def rows_of_copy(storage: Storage, folder: Path) -> list[Row]:
+    """Read the rows from a copy of the table in `folder`, because hudi-rs cannot read every storage."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for stored in storage.list_files():
+        target = folder / stored.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(storage.read(stored.path))
+    return rows_by_hudi_rs(str(folder), {})
 
 
 class TableElsewhere:

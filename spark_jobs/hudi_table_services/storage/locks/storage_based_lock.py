@@ -11,8 +11,10 @@ import threading
 import time
 import uuid
 from types import TracebackType
+from typing import Protocol
 
 from hudi_table_services.errors import (
+    InvalidRequestError,
     LockNotAcquiredError,
     MalformedMetadataError,
     ObjectExistsError,
@@ -24,14 +26,22 @@ from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.locks.lock_rounds import acquire_in_rounds
 from hudi_table_services.storage.stores.conditional import ConditionalStorage, ObjectVersion
+from hudi_table_services.storage.stores.storage import Storage
 
 _LOG = logging.getLogger(__name__)
 
 LOCK_PATH = ".hoodie/.locks/table_lock.json"
 _CLOCK_DRIFT_MS = 500
 """Largest difference between the clocks of two writers; Hudi's constant."""
+_NO_VERSION = ObjectVersion(e_tag='"00000000000000000000000000000000"', generation="1")
+"""A version that no lock has."""
+
 _RELEASE_PAUSES = (0.1, 1.0, 0.0)
 """Seconds to wait after each failed attempt to release the lock."""
+
+
+class _LockStorage(Storage, ConditionalStorage, Protocol):
+    """A storage with conditional puts."""
 
 
 class StorageBasedLock:
@@ -43,11 +53,12 @@ class StorageBasedLock:
     Raises on entry:
         LockNotAcquiredError: another writer held the lock for the whole waiting time.
         MalformedMetadataError: the object is not a valid lock, so it has no expiry time and cannot be taken over.
+        InvalidRequestError: the store ignores the conditions of puts. Only the first lock of a table checks this.
     """
 
     def __init__(
         self,
-        storage: ConditionalStorage,
+        storage: _LockStorage,
         options: LockOptions | None = None,
         clock: Clock | None = None,
         request_id: str = "",
@@ -118,8 +129,29 @@ class StorageBasedLock:
         lock = StorageLockFile(is_released=False, valid_until_ms=self._valid_until_ms(), owner=owner)
         if not self._put(lock):
             return False
+        if present is None:
+            self._require_conditional_puts(lock)
         self._held = lock
         return True
+
+    def _require_conditional_puts(self, lock: StorageLockFile) -> None:
+        """Refuse a store that ignores the conditions of puts, as some servers with the S3 protocol do.
+
+        This happens once for each table, when its lock is created. A store that ignores the conditions would give the
+        lock to every writer.
+        """
+        data = encode_lock_file(lock)
+        for header, version in (("If-None-Match", None), ("If-Match", _NO_VERSION)):
+            try:
+                self._storage.put_if(LOCK_PATH, data, version)
+            except ObjectExistsError:
+                continue
+            self._storage.write(LOCK_PATH, encode_lock_file(_released(lock)))
+            raise InvalidRequestError(
+                f"The store of {self._storage.uri} ignores the condition {header} of a put, so its lock would not "
+                "exclude other writers.",
+                hint="Use a server with conditional writes, as AWS S3, Azure and Google Cloud Storage have them.",
+            )
 
     def _is_held(self, lock: StorageLockFile) -> bool:
         if lock.is_released:
