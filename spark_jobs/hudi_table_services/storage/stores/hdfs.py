@@ -22,6 +22,7 @@ from hudi_table_services.errors import (
 )
 from hudi_table_services.storage.stores.paths import TEMPORARY_PREFIX, checked_path, file_name
 from hudi_table_services.storage.stores.storage import BY_PATH, FolderListing, StoredObject, delete_one_by_one
+from hudi_table_services.storage.stores.streams import RangeReader, Upload
 
 _BUFFER_BYTES = 1024 * 1024
 _KERBEROS = ("kerberos_principal", "kerberos_keytab", "kerberos_cache")
@@ -177,12 +178,19 @@ class HdfsStorage:
 
     def open_reader(self, path: str) -> BinaryIO:
         with translate_errors("open", path):
-            raw = _Reader(self._client.read(self._full(path)), path)
-        return cast(BinaryIO, io.BufferedReader(raw, _BUFFER_BYTES))
+            file = self._client.read(self._full(path))
+
+        def read_range(start: int, length: int) -> Any:
+            with translate_errors("read", path):
+                return file.read_range(start, length)
+
+        return cast(BinaryIO, io.BufferedReader(RangeReader(len(file), read_range), _BUFFER_BYTES))
 
     def open_writer(self, path: str) -> BinaryIO:
         with translate_errors("write", path):
-            raw = _Writer(self._client.create(self._full(path), WriteOptions(overwrite=True)), path)
+            file = self._client.create(self._full(path), WriteOptions(overwrite=True))
+        translated = translate_errors("write", path)  # a context manager that is also a decorator
+        raw = Upload(translated(file.write), translated(file.close))
         return cast(BinaryIO, io.BufferedWriter(raw, _BUFFER_BYTES))
 
     @property
@@ -250,70 +258,6 @@ def _client(process: int, address: str, settings: tuple[tuple[str, str], ...]) -
 
 def _is_temporary(name: str) -> bool:
     return name.startswith(TEMPORARY_PREFIX)
-
-
-class _Reader(io.RawIOBase):
-    """A seekable stream that reads byte ranges of a file."""
-
-    def __init__(self, file: Any, path: str) -> None:
-        self._file = file
-        self._path = path
-        self._size = len(file)
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        self._position = max(0, start + offset)
-        return self._position
-
-    def readinto(self, buffer: Any) -> int:
-        wanted = min(len(buffer), max(0, self._size - self._position))
-        if wanted == 0:
-            return 0
-        with translate_errors("read", self._path):
-            data = self._file.read_range(self._position, wanted)
-        buffer[: len(data)] = memoryview(data)
-        self._position += len(data)
-        return len(data)
-
-
-class _Writer(io.RawIOBase):
-    """A stream that writes a file. Readers see the content after the stream is closed."""
-
-    def __init__(self, file: Any, path: str) -> None:
-        self._file = file
-        self._path = path
-        self._written = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._written
-
-    def write(self, data: Any) -> int:
-        octets = memoryview(data).cast("B")
-        with translate_errors("write", self._path):
-            self._file.write(octets)
-        self._written += octets.nbytes
-        return octets.nbytes
-
-    def close(self) -> None:
-        if not self.closed:
-            try:
-                with translate_errors("write", self._path):
-                    self._file.close()
-            finally:
-                super().close()
 
 
 @contextmanager

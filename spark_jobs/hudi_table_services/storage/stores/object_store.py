@@ -22,6 +22,7 @@ from hudi_table_services.errors import (
 from hudi_table_services.storage.stores.conditional import ObjectVersion
 from hudi_table_services.storage.stores.paths import checked_path, file_name
 from hudi_table_services.storage.stores.storage import BY_PATH, FolderListing, StoredObject, delete_one_by_one
+from hudi_table_services.storage.stores.streams import RangeReader, Upload
 
 CLIENT_SETTINGS = (
     "allow_http",
@@ -192,11 +193,17 @@ class ObjectStoreStorage:
         checked_path(folder)
 
     def open_reader(self, path: str) -> BinaryIO:
-        raw = _RangeReader(self.store, path, self.size(path))
-        return cast(BinaryIO, io.BufferedReader(raw, _READ_BUFFER_BYTES))
+        def read_range(start: int, length: int) -> Any:
+            with translate_errors("read", path):
+                return obstore.get_range(self.store, path, start=start, length=length)
+
+        return cast(BinaryIO, io.BufferedReader(RangeReader(self.size(path), read_range), _READ_BUFFER_BYTES))
 
     def open_writer(self, path: str) -> BinaryIO:
-        return cast(BinaryIO, _Upload(self.store, self._writable(path)))
+        with translate_errors("write", path):
+            upload = obstore.open_writer(self.store, self._writable(path))
+        translated = translate_errors("write", path)  # a context manager that is also a decorator
+        return cast(BinaryIO, Upload(translated(upload.write), translated(upload.close)))
 
     def _writable(self, path: str) -> str:
         """Return the path of a new object. Raises InvalidRequestError if the store would change the name."""
@@ -216,72 +223,6 @@ def _version(found: Mapping[str, Any]) -> ObjectVersion:
 def _stored(meta: Mapping[str, Any]) -> StoredObject:
     modified_ms = int(meta["last_modified"].timestamp() * 1000)
     return StoredObject(str(meta["path"]), int(meta["size"]), modified_ms)
-
-
-class _RangeReader(io.RawIOBase):
-    """A seekable stream that reads byte ranges."""
-
-    def __init__(self, store: ObjectStore, path: str, size_bytes: int) -> None:
-        self._store = store
-        self._path = path
-        self._size = size_bytes
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        self._position = max(0, start + offset)
-        return self._position
-
-    def readinto(self, buffer: Any) -> int:
-        wanted = min(len(buffer), max(0, self._size - self._position))
-        if wanted == 0:
-            return 0
-        with translate_errors("read", self._path):
-            data = obstore.get_range(self._store, self._path, start=self._position, length=wanted)
-        buffer[: len(data)] = memoryview(data)
-        self._position += len(data)
-        return len(data)
-
-
-class _Upload(io.RawIOBase):
-    """A stream that writes a multipart upload; the object appears when the stream is closed."""
-
-    def __init__(self, store: ObjectStore, path: str) -> None:
-        self._path = path
-        self._written = 0
-        with translate_errors("write", path):
-            self._upload = obstore.open_writer(store, path)
-
-    def writable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._written
-
-    def write(self, data: Any) -> int:
-        # Arrow's buffers contain signed bytes, which obstore does not accept.
-        octets = memoryview(data).cast("B")
-        with translate_errors("write", self._path):
-            self._upload.write(octets)
-        self._written += octets.nbytes
-        return octets.nbytes
-
-    def close(self) -> None:
-        if not self.closed:
-            try:
-                with translate_errors("write", self._path):
-                    self._upload.close()
-            finally:
-                super().close()
 
 
 def _check_endpoint(name: str, url: str) -> None:
