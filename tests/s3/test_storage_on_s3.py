@@ -63,6 +63,7 @@ def test_a_server_that_ignores_a_condition_of_puts_is_refused(s3: S3, header: st
         storage = open_storage(s3.new_table(), deaf.options)
         with pytest.raises(InvalidRequestError, match=f"ignores the condition {header} of a put"):
             table_lock(storage, LockOptions()).__enter__()
+        assert b'"expired":true' in storage.read(".hoodie/.locks/table_lock.json")
 
 
 def test_only_one_process_at_a_time_holds_the_lock_of_the_table(s3: S3, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 import uuid
+from contextlib import suppress
 from types import TracebackType
 from typing import Protocol
 
@@ -130,7 +131,12 @@ class StorageBasedLock:
         if not self._put(lock):
             return False
         if present is None:
-            self._require_conditional_puts(lock)
+            try:
+                self._require_conditional_puts(lock)
+            except Exception:
+                with suppress(StorageError):  # otherwise the lock is free after its expiry
+                    self._storage.write(LOCK_PATH, encode_lock_file(_released(lock)))
+                raise
         self._held = lock
         return True
 
@@ -146,7 +152,6 @@ class StorageBasedLock:
                 self._storage.put_if(LOCK_PATH, data, version)
             except ObjectExistsError:
                 continue
-            self._storage.write(LOCK_PATH, encode_lock_file(_released(lock)))
             raise InvalidRequestError(
                 f"The store of {self._storage.uri} ignores the condition {header} of a put, so its lock would not "
                 "exclude other writers.",
