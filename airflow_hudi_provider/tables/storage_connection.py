@@ -17,8 +17,9 @@ from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 _OWN_NAMES = ("aws_", "azure_", "google_", "allow_http", "connect_timeout", "proxy_url", "timeout")
 """First characters of settings under the names of obstore."""
 
-_AWS_REFUSED = ("role_arn", "assume_role_method", "profile_name")
+_AWS_REFUSED = ("role_arn", "profile_name")
 _GOOGLE_REFUSED = ("key_secret_name", "credential_config_file", "impersonation_chain")
+_AZURE_REFUSED = ("managed_identity_client_id", "workload_identity_tenant_id", "client_secret_auth_config")
 _GOOGLE_PREFIX = "extra__google_cloud_platform__"
 _AZURE_DOMAIN = ".core.windows.net"
 
@@ -70,15 +71,9 @@ def _google(connection: Connection, extra: Mapping[str, Any]) -> dict[str, Any]:
 
 def _azure(connection: Connection, extra: Mapping[str, Any]) -> dict[str, Any]:
     """Read a connection of type ``wasb`` or ``adls``. With a tenant, login and password are those of an application."""
-    text = extra.get("connection_string")
-    if text:
-        parts = dict(part.split("=", 1) for part in str(text).split(";") if "=" in part)
-        return {
-            "azure_storage_account_name": parts.get("AccountName"),
-            "azure_storage_account_key": parts.get("AccountKey"),
-            "azure_storage_sas_key": parts.get("SharedAccessSignature"),
-            "azure_endpoint": parts.get("BlobEndpoint"),
-        }
+    _refuse(connection, extra, _AZURE_REFUSED, "give a key, a SAS token, or an application with tenant_id")
+    if text := extra.get("connection_string"):
+        return _azure_string(str(text))
     account, endpoint = _account_of(connection.host or "")
     sas_token = str(extra.get("sas_token") or "").removeprefix("?")
     if tenant := extra.get("tenant_id"):
@@ -97,6 +92,19 @@ def _azure(connection: Connection, extra: Mapping[str, Any]) -> dict[str, Any]:
         if sas_token
         else connection.password or extra.get("shared_access_key"),
         "azure_storage_sas_key": sas_token,
+    }
+
+
+def _azure_string(text: str) -> dict[str, Any]:
+    """Read a connection string of Azure."""
+    parts = dict(part.split("=", 1) for part in text.split(";") if "=" in part)
+    account, suffix = parts.get("AccountName", ""), parts.get("EndpointSuffix", _AZURE_DOMAIN[1:])
+    other_cloud = "" if suffix == _AZURE_DOMAIN[1:] else f"https://{account}.blob.{suffix}"
+    return {
+        "azure_storage_account_name": account,
+        "azure_storage_account_key": parts.get("AccountKey"),
+        "azure_storage_sas_key": parts.get("SharedAccessSignature", "").removeprefix("?"),
+        "azure_endpoint": parts.get("BlobEndpoint") or other_cloud,
     }
 
 

@@ -41,12 +41,15 @@ class SourceFile:
         return f"{self.storage.base_path.rstrip('/')}/{self.stored.path}"
 
 
-def first_source_file(path: str, storage_options: Mapping[str, str]) -> SourceFile:
-    """Return the first file, by path, that Spark reads from a source.
+def first_source_files(
+    path: str, storage_options: Mapping[str, str], count: int = 1
+) -> tuple[SourceFile, ...]:
+    """Return the first files, by path, that Spark reads from a source.
 
     Args:
         path: a file, a folder, or a glob in the syntax of Hadoop: ``*``, ``?``, ``[a-c]``, ``{a,b}``.
         storage_options: settings of an object store.
+        count: number of files at most; each may need a request for the listing of its folder.
 
     Raises:
         InvalidRequestError: the source does not exist or has no files, or its address is not supported.
@@ -55,14 +58,14 @@ def first_source_file(path: str, storage_options: Mapping[str, str]) -> SourceFi
     root, names = _split(path)
     storage = open_storage(root, storage_options)
     matches = islice(_matches(storage, "", names), _MATCHED_PATHS)
-    found = next((file for match in matches for file in _files_of(storage, match)), None)
-    if found is None:
+    found = tuple(islice((file for match in matches for file in _files_of(storage, match)), count))
+    if not found:
         raise _nothing_found(path, storage, names)
     return found
 
 
 def source_files(path: str, storage_options: Mapping[str, str]) -> Iterator[SourceFile]:
-    """Yield the files that Spark reads from a source, by path. The arguments are those of `first_source_file`.
+    """Yield the files that Spark reads from a source, by path. The arguments are those of `first_source_files`.
 
     Spark ignores files and folders whose names begin with ``_`` or ``.``.
 

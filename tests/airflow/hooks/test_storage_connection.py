@@ -88,6 +88,15 @@ def test_obstore_accepts_the_settings_of_an_anonymous_google_connection() -> Non
             {"azure_storage_account_name": "lake", "azure_storage_account_key": KEY},
         ),
         (
+            {"conn_type": "wasb"},
+            {"connection_string": f"AccountName=lake;AccountKey={KEY};EndpointSuffix=core.chinacloudapi.cn"},
+            {
+                "azure_storage_account_name": "lake",
+                "azure_storage_account_key": KEY,
+                "azure_endpoint": "https://lake.blob.core.chinacloudapi.cn",
+            },
+        ),
+        (
             {"conn_type": "wasb", "host": "https://lake.blob.core.windows.net"},
             {"sas_token": "?sv=2024&sig=x"},
             {"azure_storage_account_name": "lake", "azure_storage_sas_key": "sv=2024&sig=x"},
@@ -118,7 +127,7 @@ def test_obstore_accepts_the_settings_of_an_anonymous_google_connection() -> Non
             },
         ),
     ],
-    ids=["key", "connection string", "sas", "application", "adls key", "endpoint"],
+    ids=["key", "connection string", "other cloud", "sas", "application", "adls key", "endpoint"],
 )
 def test_azure(fields: dict[str, str], extra: dict[str, str], expected: dict[str, str]) -> None:
     found = options_of(extra, **fields)
@@ -128,7 +137,11 @@ def test_azure(fields: dict[str, str], extra: dict[str, str], expected: dict[str
 
 @pytest.mark.parametrize(
     ("conn_type", "field"),
-    [("aws", "role_arn"), ("google_cloud_platform", "impersonation_chain")],
+    [
+        ("aws", "role_arn"),
+        ("google_cloud_platform", "impersonation_chain"),
+        ("wasb", "managed_identity_client_id"),
+    ],
 )
 def test_other_ways_of_signing_in_are_refused(conn_type: str, field: str) -> None:
     with pytest.raises(HudiTaskRefusedError, match=f"Connection 'lake' .* has the field '{field}'"):

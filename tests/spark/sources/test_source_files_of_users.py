@@ -15,7 +15,7 @@ from hudi_table_services.errors import HudiTableServiceError, InvalidDataError, 
 from hudi_table_services.execution.arrow_schema import schema_from_spark_json
 from hudi_table_services.execution.writing.source_columns import read_source_columns
 from hudi_table_services.jobs.writing.upsert import upsert
-from hudi_table_services.storage.source_files import first_source_file
+from hudi_table_services.storage.source_files import first_source_files
 from judges.hudi_rs import read_snapshot
 
 MOMENTS = ["2026-03-29T01:30:00.123456789", "1969-12-31T23:59:59.999999001", None]
@@ -107,7 +107,7 @@ def test_columns_that_are_read_without_spark_are_those_of_spark(spark: SparkSess
     }
     path = str(tmp_path / "rows.parquet")
     pq.write_table(pa.table(columns), path)
-    found = read_source_columns(SourceSpec(path=path), first_source_file(path, {}))
+    found = read_source_columns(SourceSpec(path=path), first_source_files(path, {})[0])
     assert found is not None
     assert found.types == schema_from_spark_json(spark.read.parquet(path).schema.jsonValue())
 
@@ -119,7 +119,7 @@ def test_spark_takes_the_columns_of_the_first_parquet_file(spark: SparkSession, 
         values = list(range(len(name) * 100))
         pq.write_table(pa.table([values] * len(columns), names=columns), path)
     for folder in (tmp_path, tmp_path / "a"):
-        found = read_source_columns(SourceSpec(path=str(folder)), first_source_file(str(folder), {}))
+        found = read_source_columns(SourceSpec(path=str(folder)), first_source_files(str(folder), {})[0])
         assert found is not None
         reader = spark.read.option("recursiveFileLookup", "true")
         assert list(found.names) == reader.parquet(str(folder)).columns

@@ -36,10 +36,13 @@ def test_the_hint_names_the_table_that_the_user_probably_meant(lake: Path, path:
     assert advised.hint.startswith(hint.format(lake=lake))
 
 
-@pytest.mark.parametrize("base_path", ["s3://bucket", "/", "flights"])
+@pytest.mark.parametrize("base_path", ["memory://lake", "flights"])
 def test_a_path_without_a_folder_above_it_keeps_its_error(
     base_path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-    assert with_nearby_tables(MISSING, base_path, {"aws_max_retries": "0"}) is MISSING
+    assert with_nearby_tables(MISSING, base_path, None) is MISSING
+
+
+def test_a_storage_that_cannot_be_opened_keeps_the_error() -> None:
+    assert with_nearby_tables(MISSING, "s3://bucket/lake/flights", {"unknown": "x"}) is MISSING

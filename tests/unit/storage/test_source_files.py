@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.storage.source_files import SourceFile, first_source_file, source_files
+from hudi_table_services.storage.source_files import SourceFile, first_source_files, source_files
 
 
 def put(folder: Path, *names: str) -> None:
@@ -16,7 +16,7 @@ def put(folder: Path, *names: str) -> None:
 
 
 def found(path: str) -> SourceFile:
-    return first_source_file(path, {})
+    return first_source_files(path, {})[0]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
 from hudi_table_services.execution.base_file_reader import column_names
 from hudi_table_services.storage.parallel import map_in_parallel
-from hudi_table_services.storage.source_files import SourceFile, first_source_file, source_files
+from hudi_table_services.storage.source_files import SourceFile, first_source_files, source_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,7 +45,7 @@ def nanosecond_columns(source: SourceSpec, storage_options: Mapping[str, str]) -
         StorageError: another file cannot be read.
     """
     try:
-        first = _numbers(first_source_file(source.path, storage_options))
+        first = _numbers(first_source_files(source.path, storage_options)[0])
     except (HudiTableServiceError, OSError, ValueError) as error:
         _LOG.debug("The footer of the first source file was not read: %s", error)
         return {}

@@ -3,8 +3,7 @@
 The write job makes the same checks again with the columns that Spark reads.
 """
 
-from collections.abc import Mapping
-from itertools import islice
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
@@ -30,7 +29,7 @@ from hudi_table_services.planning.table.source_columns import (
 from hudi_table_services.planning.table.source_formats import other_format
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.snapshot_loader import load_snapshot
-from hudi_table_services.storage.source_files import first_source_file, source_files
+from hudi_table_services.storage.source_files import SourceFile, first_source_files
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import find_table_config
@@ -39,7 +38,7 @@ from hudi_table_services.tables.request_lookup import find_completed_anywhere
 from hudi_table_services.tables.table import check_writable
 
 _FILE_FORMATS = frozenset({"parquet", "csv", "json", "orc", "avro", "text", "xml"})
-_EXAMINED_FILES = 100
+_EXAMINED_FILES = 20
 _OBJECT_STORES = frozenset({"s3", "s3a", "gs", "abfs", "abfss", "az"})
 
 
@@ -102,19 +101,18 @@ def _source_columns(
     if (reason := _why_unreachable(request, source, source_is_local)) is not None:
         return None, (f"The source is not checked before Spark starts, because {reason}.",)
     try:
-        file = first_source_file(source.path, request.storage_options)
-        _refuse_mixed_formats(source, request.storage_options)
+        files = first_source_files(source.path, request.storage_options, _EXAMINED_FILES)
+        _refuse_mixed_formats(source, files)
         if source.sql is not None:
             return None, ("The columns are not checked before Spark starts, because a query defines them.",)
-        return read_source_columns(source, file), ()
+        return read_source_columns(source, files[0]), ()
     except StorageError as error:
         return None, (f"The source is not checked before Spark starts: {error.message}",)
 
 
-def _refuse_mixed_formats(source: SourceSpec, storage_options: Mapping[str, str]) -> None:
+def _refuse_mixed_formats(source: SourceSpec, files: Sequence[SourceFile]) -> None:
     """Refuse a source with files of another format among its first files."""
-    files = (each.uri for each in islice(source_files(source.path, storage_options), _EXAMINED_FILES))
-    stated = ((uri, other_format(uri.rpartition("/")[2], source.format)) for uri in files)
+    stated = [(each.uri, other_format(each.stored.name, source.format)) for each in files]
     (first, found), *others = stated
     wrong = next(((uri, other) for uri, other in others if other), None)
     if found or wrong is None:

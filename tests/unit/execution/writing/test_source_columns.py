@@ -11,12 +11,12 @@ import pytest
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.execution.writing.source_columns import SourceColumns, read_source_columns
-from hudi_table_services.storage.source_files import first_source_file
+from hudi_table_services.storage.source_files import first_source_files
 
 
 def columns(path: Path, name: str, options: Mapping[str, str] | None = None) -> SourceColumns | None:
     source = SourceSpec(path=str(path), format=name, options=options or {})
-    return read_source_columns(source, first_source_file(str(path), {}))
+    return read_source_columns(source, first_source_files(str(path), {})[0])
 
 
 def csv_names(folder: Path, text: str, **options: str) -> tuple[str, ...] | None:
