@@ -9,6 +9,9 @@ import pytest
 from airflow_stack.api import AirflowApi, wait_until
 from airflow_stack.stack import AirflowStack
 
+# The second test checks the runs that the loads of the first test start, so both tests run, or none of them.
+pytestmark = pytest.mark.thorough
+
 LONG = 900.0
 DAYS = ["2013-01-01", "2013-01-02"]
 KEYS = sorted(f"{day}-{number}" for day in DAYS for number in range(10))
@@ -29,7 +32,6 @@ def load(api: AirflowApi, first: str, last: str, days: int) -> None:
     )
 
 
-@pytest.mark.thorough
 def test_every_row_is_read_once_although_the_triggerer_is_killed(stack: AirflowStack, folder: Path) -> None:
     api = stack.api
     pq.write_table(pa.table({"id": list(range(10))}), folder / "ten.parquet")
