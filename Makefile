@@ -72,7 +72,7 @@ test-spark: .venv/.ready ## Run the tests of the execution layer and the jobs on
 
 # Tests of features that differ between releases of Spark: types, ordering, SQL over the source, retried tasks, exchanges.
 # The engine of `test-conformance` also runs on Spark 3.5, and proves writes and clusterings there.
-SPARK35      = tests/spark/sources $(addprefix tests/spark/writing/test_,schema_and_ordering.py late_tasks.py task_progress.py)
+SPARK35      = tests/spark/sources --ignore tests/spark/sources/test_blocks_of_start_page.py $(addprefix tests/spark/writing/test_,schema_and_ordering.py late_tasks.py task_progress.py)
 # `make test-all` runs all tests except those that do not depend on Spark, such as crashes of the driver and refused input.
 SPARK35_ALL  = tests/spark $(addprefix --ignore tests/spark/writing/test_,writes_on_a_full_disk.py bad_input.py fail_at_every_call.py job_crashes.py merge_memory.py table_machine.py two_writers.py) \
                $(addprefix --ignore tests/spark/clustering/test_,clustering_beside_overwrites.py clustering_beside_writers.py clustering_crashes.py clustering_in_a_loop.py clustering_memory.py dry_runs_beside_plans.py)
@@ -86,9 +86,9 @@ test-airflow: .venv/.ready ## Run the tests of the provider in Airflow, with rea
 
 # Tests that need Spark, or an Airflow later than 3.1.
 NOT_AIRFLOW31 = --ignore tests/airflow/stack --ignore tests/airflow/pages --ignore tests/airflow/dags/test_code_blocks_of_docs.py --ignore tests/airflow/dags/test_examples.py --ignore tests/airflow/dags/test_examples_in_backfills.py --ignore tests/airflow/dags/test_upkeep_examples.py --ignore tests/airflow/dags/test_fleet_example.py --ignore tests/airflow/spark/test_with_spark.py --ignore tests/airflow/spark/drivers -k "not in_a_dag and not mapped_sensor"
-# Tests of modules that do not call Airflow: pictures, logs, commit cursors, fleets, supervised processes. `make test-all` runs these tests as
-# well, with every table version.
-NO_AIRFLOW    = --ignore tests/airflow/results --ignore tests/airflow/tables --ignore tests/airflow/test_fleet.py --ignore tests/airflow/spark/runs
+# Tests of modules that do not call Airflow (pictures, logs, commit cursors, fleets, supervised processes), and tests of operators that make
+# the same calls of Airflow as others. `make test-all` runs these tests as well, with every table version.
+NO_AIRFLOW    = --ignore tests/airflow/results --ignore tests/airflow/operators/clustering --ignore tests/airflow/operators/test_released_plans.py --ignore tests/airflow/spark/test_submission.py --ignore tests/airflow/triggers/test_pool.py --ignore tests/airflow/tables --ignore tests/airflow/test_fleet.py --ignore tests/airflow/spark/runs
 
 test-airflow31: .venv-airflow31/.ready ## Run the tests of test-airflow that call Airflow, on the oldest supported release, without Spark
 	$(if $(filter all,$(TEST_DEPTH)),,TABLE_VERSION=9) .venv-airflow31/bin/python $(PYTEST) tests/airflow $(NOT_AIRFLOW31) $(if $(filter all,$(TEST_DEPTH)),,$(NO_AIRFLOW))

@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "build" / "test-reports"
 TIMES = ROOT / "build" / "test-times.json"
 LANES = (
-    ("test-unit", "test-conformance", "test-spark35", "test-spark"),
-    ("test-airflow-stack", "test-airflow", "test-airflow31", "test-e2e", "test-s3", "test-docs"),
+    ("test-unit", "test-conformance", "test-spark"),
+    ("test-airflow-stack", "test-airflow", "test-airflow31", "test-spark35", "test-e2e", "test-s3", "test-docs"),
 )
 ONLY_IN_ALL = ((), ("test-readers", "test-platforms", "test-conformance42"))
 """Further groups of each lane with ``TEST_DEPTH=all``."""

@@ -91,7 +91,7 @@ def test_hudi_changes_no_planned_file_and_finds_every_row_in_the_layout_of_our_c
 
 @pytest.mark.parametrize(
     ("oracle", "order"),
-    [(V6_OLD, "boolean,int"), (V9, "")],
+    [(V6_OLD, "boolean,int"), pytest.param(V9, "", marks=pytest.mark.thorough)],
     ids=lambda value: str(value) or "unsorted",
 )
 def test_after_we_execute_a_plan_of_hudi_both_can_write(

@@ -120,6 +120,7 @@ def test_a_rejected_preview_changes_nothing(
     completed(table)
 
 
+@pytest.mark.thorough
 def test_after_an_approval_the_table_is_clustered_as_in_the_preview(
     api: AirflowApi, table: Path, waiting_runs: tuple[str, str]
 ) -> None:

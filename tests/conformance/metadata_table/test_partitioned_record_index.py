@@ -20,6 +20,7 @@ def compacts_after(delta_commits: int) -> dict[str, str]:
     return {"hoodie.metadata.compact.max.delta.commits": str(delta_commits)}
 
 
+@pytest.mark.thorough
 def test_hudi_finds_the_keys_that_we_wrote(hudi, engine: Engine, tmp_path: Path) -> None:
     """Hudi looks up keys only in the index, so a key that is missing there would be written a second time."""
     table = PartitionedTable(engine, hudi("1.2.0"), tmp_path / "t")

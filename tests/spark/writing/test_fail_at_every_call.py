@@ -19,7 +19,7 @@ from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import Storage
-from support.depth import number_from
+from support.depth import cases, number_from
 from support.fail_points import tried
 from support.failing_calls import FailingCalls
 from support.spark.leftovers import later, settled_leftovers
@@ -86,7 +86,7 @@ def our_rows(table: TableUnderTest) -> list[Row]:
     return sorted((r["k"], r["ts"], r["p"], r["v"]) for r in found)
 
 
-@pytest.mark.parametrize("version", ["6", "9"])
+@pytest.mark.parametrize("version", cases(["6", "9"], ["9"]))
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("name", JOBS)
 def test_a_second_run_completes_a_job_after_one_failed_call(

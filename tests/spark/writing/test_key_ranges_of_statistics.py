@@ -18,7 +18,7 @@ INDEXES = (
     "SIMPLE",
     pytest.param("BLOOM", marks=pytest.mark.thorough),
     pytest.param("GLOBAL_SIMPLE", marks=pytest.mark.thorough),
-    "GLOBAL_BLOOM",
+    pytest.param("GLOBAL_BLOOM", marks=pytest.mark.thorough),
 )
 
 

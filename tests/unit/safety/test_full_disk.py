@@ -22,7 +22,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import Storage
 from support.apart import SmallDisk, on_a_small_disk
-from support.depth import number_from
+from support.depth import cases, number_from
 from support.faulty_storage import FaultyStorage
 from support.jobs_on_tables import (
     JOBS,
@@ -37,7 +37,9 @@ from support.jobs_on_tables import (
 from support.small_tables import SmallTable
 from support.undone_tables import a_table
 
-VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+VERSIONS = pytest.mark.parametrize(
+    "version", cases([TableVersion.V6, TableVersion.V9], [TableVersion.V9], lambda v: v.name)
+)
 START = datetime.now(timezone.utc) - timedelta(hours=3)
 MAX_TRIES = 300
 EVERY = int(number_from("FAIL_EVERY", 10, 1))
