@@ -2,13 +2,18 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help install check format lock docs demo demo-spark airflow soak bench bench-metadata-table archive clean
-.PHONY: test-s3 test test-all test-times test-docs test-unit test-spark test-spark35 test-airflow test-airflow31 test-airflow-stack test-conformance test-conformance42 test-e2e test-readers test-platforms
+.PHONY: compose-up compose-down test-compose test-s3 test test-all test-times test-docs test-unit test-spark test-spark35 test-airflow test-airflow31 test-airflow-stack test-conformance test-conformance42 test-e2e test-readers test-platforms
 
 PYTEST_ARGS ?=
 PYTEST       = -m pytest $(PYTEST_ARGS)
+# Compose as a plugin of Docker, or as a program.
+COMPOSE      = $$(docker compose version >/dev/null 2>&1 && echo docker compose || echo docker-compose)
 WITH_JAVA    = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 # For targets that start many JVMs with Spark 4.2.
 WITH_SPARK   = $(WITH_JAVA) SPARK_CLASS_ARCHIVE="$$(scripts/ensure_spark_archive.sh .venv)" && export SPARK_CLASS_ARCHIVE &&
+
+# For targets that run Airflow's four processes: the folder of PostgreSQL's server, or nothing, for SQLite.
+WITH_POSTGRES = POSTGRES_PROGRAMS="$$(scripts/ensure_postgres.sh)" && export POSTGRES_PROGRAMS &&
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,7 +70,7 @@ docs: .venv-docs/.ready ## Build the site of docs/ into build/site, with warning
 test-docs: docs ## Build the site as a group of tests; test-unit checks the content of the pages
 
 test-s3: .venv/.ready .venv-s3/.ready ## Run the tests of storage, locks and jobs on a server with the S3 protocol
-	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/s3
+	$(WITH_SPARK) VERSITYGW="$$(scripts/ensure_versitygw.sh $(if $(filter all,$(TEST_DEPTH)),,--if-built))" && export VERSITYGW && .venv/bin/python $(PYTEST) tests/s3
 
 test-spark: .venv/.ready ## Run the tests of the execution layer and the jobs on Spark 4.2
 	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/spark
@@ -94,7 +99,7 @@ test-airflow31: .venv-airflow31/.ready ## Run the tests of test-airflow that cal
 	$(if $(filter all,$(TEST_DEPTH)),,TABLE_VERSION=9) .venv-airflow31/bin/python $(PYTEST) tests/airflow $(NOT_AIRFLOW31) $(if $(filter all,$(TEST_DEPTH)),,$(NO_AIRFLOW))
 
 test-airflow-stack: .venv/.ready ## Run the tests of the provider in Airflow's four processes: backfills, kills, restarts
-	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/airflow/stack
+	$(WITH_SPARK) $(WITH_POSTGRES) .venv/bin/python $(PYTEST) tests/airflow/stack
 
 test-e2e: .venv/.ready ## Run the tests of whole jobs as users run them: spark-submit, a standalone master, kill -9
 	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/e2e
@@ -102,8 +107,9 @@ test-e2e: .venv/.ready ## Run the tests of whole jobs as users run them: spark-s
 test-conformance: .venv-judges/.ready ## Let real Hudi 1.2.0 and 0.15.0 and hudi-rs check the tables of the engine, which runs on Spark 3.5
 	$(WITH_JAVA) .venv-judges/bin/python $(PYTEST) tests/conformance
 
-test-conformance42: .venv/.ready .venv-judges/.ready ## Run the tests of test-conformance with the engine on Spark 4.2; only test-all includes this target
-	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/conformance
+# The releases of Spark and of Hudi are independent, so the sample of Hudi's releases and table versions is enough.
+test-conformance42: .venv/.ready .venv-judges/.ready ## Run the sample of test-conformance with the engine on Spark 4.2; only test-all includes this target
+	$(WITH_SPARK) TEST_DEPTH=sample .venv/bin/python $(PYTEST) tests/conformance
 
 test-readers: .venv/.ready .venv-judges/.ready .venv-readers/.ready ## Let Hive, Trino, Spark, DuckDB and pandas read tables through a Hive Metastore; needs Maven; only test-all includes this target
 	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/readers
@@ -112,13 +118,13 @@ test-platforms: .venv/.ready .venv-judges/.ready ## Run every kind of job on ser
 	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/platforms
 
 demo: .venv/.ready ## Backfill and cluster two weeks of real flights in a real Airflow (5 to 8 minutes)
-	@$(WITH_SPARK) .venv/bin/python scripts/demo_airflow.py
+	@$(WITH_SPARK) $(WITH_POSTGRES) .venv/bin/python scripts/demo_airflow.py
 
 demo-spark: .venv/.ready ## Load five weeks of real flights, with corrections of some days, without Airflow (1 minute)
 	@$(WITH_JAVA) .venv/bin/python scripts/demo_spark.py
 
 airflow: .venv/.ready ## Run the demo's Airflow with its UI until Ctrl-C; DAGS=folder runs your own DAGs instead of the examples
-	@$(WITH_SPARK) .venv/bin/python scripts/run_airflow.py $(if $(DAGS),--dags "$(DAGS)")
+	@$(WITH_SPARK) $(WITH_POSTGRES) .venv/bin/python scripts/run_airflow.py $(if $(DAGS),--dags "$(DAGS)")
 
 MINUTES ?= 60
 soak: .venv/.ready ## Run an Airflow for MINUTES=60 and check whether its processes grow; PLAIN=1 runs plain Airflow DAGs instead
@@ -131,6 +137,17 @@ bench: .venv-judges/.ready ## Compare the engine with Hudi 1.2.0, Delta and plai
 bench-metadata-table: .venv/.ready .venv-s3/.ready .venv-judges/.ready ## Measure what the metadata table costs and saves, beside Hudi 1.2.0 (an hour or more)
 	$(WITH_JAVA) .venv-judges/bin/python benchmarks/metadata_table.py
 	.venv/bin/python benchmarks/plan_on_s3.py
+
+compose-up: ## Start Airflow on PostgreSQL, a Spark cluster and an S3 server with Docker Compose; the first run writes .env
+	@python3 scripts/make_env_file.py
+	$(COMPOSE) up --detach --build
+	@echo "Airflow: http://localhost:8080, user admin, password: see AIRFLOW_ADMIN_PASSWORD in .env (docs/compose.md)"
+
+compose-down: ## Stop these services; VOLUMES=1 also removes their data
+	$(COMPOSE) down $(if $(VOLUMES),--volumes)
+
+test-compose: .venv/.ready ## Build and run docker-compose.yaml on a base of Debian packages; needs root; only test-all includes this target
+	.venv/bin/python $(PYTEST) tests/compose
 
 archive: ## Build dist/hudi_table_services.zip for spark-submit --py-files
 	@$$(scripts/find_python.sh) scripts/build_archive.py

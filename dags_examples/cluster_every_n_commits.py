@@ -16,7 +16,8 @@ from airflow_hudi_provider.operators.clustering import ExecuteClusteringOperator
 from airflow_hudi_provider.sensors.commit_count import HudiCommitCountSensor
 
 FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S108 - an example's default
-TABLE = f"{FOLDER}/flights"
+TABLES = os.environ.get("HUDI_EXAMPLES_TABLES", FOLDER)
+TABLE = f"{TABLES}/flights"
 
 COMMITS = Param(
     4, type="integer", minimum=1, title="Commits", description="Cluster after this number of commits."

@@ -12,7 +12,8 @@ from airflow.sdk import DAG, task
 from airflow_hudi_provider.operators.clustering import CancelClusteringOperator, ClusteringOperator
 
 FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S108 - an example's default
-TABLE = f"{FOLDER}/flights"
+TABLES = os.environ.get("HUDI_EXAMPLES_TABLES", FOLDER)
+TABLE = f"{TABLES}/flights"
 
 with DAG(
     "cluster_nightly_zorder",

@@ -12,6 +12,7 @@ from airflow.sdk import DAG, CronDataIntervalTimetable, Param
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
 
 FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S108 - an example's default
+TABLES = os.environ.get("HUDI_EXAMPLES_TABLES", FOLDER)
 
 with DAG(
     "first_table",
@@ -43,7 +44,7 @@ with DAG(
 ):
     UpsertWithSizingOperator(
         task_id="load",
-        base_path=f"{FOLDER}/customers",
+        base_path=f"{TABLES}/customers",
         table_name="customers",
         source_path="{{ params.landing }}/{{ data_interval_start | ds }}",
         record_key="id",

@@ -18,8 +18,9 @@ from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
 from airflow_hudi_provider.sensors.instant import HudiInstantSensor
 
 FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S108 - an example's default
+TABLES = os.environ.get("HUDI_EXAMPLES_TABLES", FOLDER)
 LANDING = f"{FOLDER}/landing"
-TABLE = f"{FOLDER}/flights"
+TABLE = f"{TABLES}/flights"
 
 # The landing zone has a folder for each day. The folder's name contains the date; the files do not.
 SOURCE_SQL = """

@@ -17,7 +17,8 @@ from airflow_hudi_provider.operators.clustering import ClusteringOperator
 from airflow_hudi_provider.watchers import HudiTableWatcher
 
 FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S108 - an example's default
-TABLE = f"{FOLDER}/flights"
+TABLES = os.environ.get("HUDI_EXAMPLES_TABLES", FOLDER)
+TABLE = f"{TABLES}/flights"
 SECONDS = float(os.environ.get("HUDI_EXAMPLES_POKE_INTERVAL", "60"))
 
 # Two assets for one table, because each asset has separate events. The pages of this provider show them as one table.

@@ -17,7 +17,8 @@ from airflow.sdk import DAG, Param
 from airflow_hudi_provider.operators.clustering import ClusteringOperator, ScheduleClusteringOperator
 
 FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S108 - an example's default
-TABLE = f"{FOLDER}/flights"
+TABLES = os.environ.get("HUDI_EXAMPLES_TABLES", FOLDER)
+TABLE = f"{TABLES}/flights"
 
 PLAN = {
     "base_path": TABLE,

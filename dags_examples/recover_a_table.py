@@ -17,6 +17,7 @@ from airflow_hudi_provider.operators.health import HudiTableHealthOperator
 from airflow_hudi_provider.operators.recovery import RepairOperator, RestoreOperator, RollbackOperator
 
 FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S108 - an example's default
+TABLES = os.environ.get("HUDI_EXAMPLES_TABLES", FOLDER)
 TABLE = "{{ params.base_path }}"
 
 ACTIONS = {
@@ -33,7 +34,7 @@ with DAG(
     description=__doc__,
     schedule=None,
     params={
-        "base_path": Param(f"{FOLDER}/flights", type="string", minLength=1, title="Table"),
+        "base_path": Param(f"{TABLES}/flights", type="string", minLength=1, title="Table"),
         "way": Param(next(iter(ACTIONS)), enum=list(ACTIONS), title="What to do"),
         "savepoint": Param(
             None,
@@ -43,7 +44,7 @@ with DAG(
             description="For a restore: requested time of the savepoint's commit",
         ),
         "backup_path": Param(
-            f"{FOLDER}/backup",
+            f"{TABLES}/backup",
             type="string",
             minLength=1,
             title="Backup folder",

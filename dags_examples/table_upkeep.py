@@ -15,7 +15,8 @@ from airflow_hudi_provider.operators.clustering import ClusteringOperator
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
 
 FOLDER = os.environ.get("HUDI_EXAMPLES_FOLDER", "/tmp/hudi_examples")  # noqa: S108 - an example's default
-TABLE = f"{FOLDER}/flights"
+TABLES = os.environ.get("HUDI_EXAMPLES_TABLES", FOLDER)
+TABLE = f"{TABLES}/flights"
 
 with DAG(
     "table_upkeep",

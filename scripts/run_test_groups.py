@@ -26,9 +26,17 @@ REPORTS = ROOT / "build" / "test-reports"
 TIMES = ROOT / "build" / "test-times.json"
 LANES = (
     ("test-unit", "test-conformance", "test-spark"),
-    ("test-airflow-stack", "test-airflow", "test-airflow31", "test-spark35", "test-e2e", "test-s3", "test-docs"),
+    (
+        "test-airflow-stack",
+        "test-airflow",
+        "test-airflow31",
+        "test-spark35",
+        "test-e2e",
+        "test-s3",
+        "test-docs",
+    ),
 )
-ONLY_IN_ALL = ((), ("test-readers", "test-platforms", "test-conformance42"))
+ONLY_IN_ALL = ((), ("test-readers", "test-platforms", "test-compose", "test-conformance42"))
 """Further groups of each lane with ``TEST_DEPTH=all``."""
 
 KEEPS_GOING = os.environ.get("KEEP_GOING", "0") not in ("", "0")

@@ -23,13 +23,13 @@ GROUPS = {
     "spark": "the engine on a local Spark session",
     "airflow": "the provider in a real Airflow; tests/airflow/stack with its four processes",
     "e2e": "whole jobs in processes of their own",
+    "compose": "docker-compose.yaml with its services, built and run by a Docker daemon",
     "platforms": "storage, locks and jobs on servers that few tables use: HDFS, Azure",
     "readers": "catalogs and query engines read our tables",
     "conformance": "other implementations of Hudi judge our tables",
 }
 
-LEFT_TO_TEST_ALL = pytest.StashKey[int]()
-"""Number of tests that this run skips and that ``make test-all`` runs."""
+LEFT_TO_TEST_ALL = pytest.StashKey[int]()  # number of tests that this run leaves to ``make test-all``
 
 # The default profile is quick and deterministic, so a failed run fails again. The profile `deep` is random.
 settings.register_profile(

@@ -81,6 +81,11 @@ def use_spark_binary(task: SparkSubmitOperator, binary: str) -> None:
     task._spark_binary = binary
 
 
+def argument(task: SparkSubmitOperator, name: str) -> Any:
+    """Return an argument of the operator, which stores some arguments under private names; None if it is not given."""
+    return getattr(task, name, None) or getattr(task, f"_{name}", None)
+
+
 def tracking(task: SparkSubmitOperator) -> Tracking | None:
     """Return the kind of master that Airflow asks for the driver's state. If spark-submit waits for it, return None."""
     if getattr(task, _TRACKS_YARN, False):

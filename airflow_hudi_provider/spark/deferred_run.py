@@ -12,14 +12,12 @@ from airflow.providers.common.compat.sdk import conf
 
 from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.results.log import job_line, log_output
-from airflow_hudi_provider.spark import airflow_internals
 from airflow_hudi_provider.spark.supervised_run import (
     RunState,
     SupervisedRun,
     folder_of_runs,
     sweep_abandoned,
 )
-from airflow_hudi_provider.tables.connection import find_connection
 from airflow_hudi_provider.triggers.spark_run import HudiSparkRunTrigger
 
 if TYPE_CHECKING:
@@ -101,15 +99,6 @@ class DeferredRun:
             raise HudiTaskError(
                 f"The Spark run that an earlier try began does not end; see the folder {run.folder} on its machine."
             )
-
-    def use_launcher(self) -> None:
-        """Make Airflow's hook run a launcher program, which starts spark-submit under a supervisor and returns."""
-        # `SparkSubmit.prepare` has already checked the program that the connection names.
-        binary = airflow_internals.spark_binary(self._task)
-        if not binary:
-            connection = find_connection(airflow_internals.connection_id(self._task), "spark_conn_id")
-            binary = str(connection.extra_dejson.get("spark-binary") or "spark-submit")
-        airflow_internals.use_spark_binary(self._task, self.supervised.write_launcher(binary))
 
     def defer(self, arguments: dict[str, Any]) -> None:
         """Defer the task; the triggerer waits for the end of the run.

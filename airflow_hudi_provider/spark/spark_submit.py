@@ -13,6 +13,8 @@ from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.links import push_spark_ui
 from airflow_hudi_provider.results.log import SparkLogSorter
 from airflow_hudi_provider.spark import airflow_internals
+from airflow_hudi_provider.spark.connect_job import is_connect
+from airflow_hudi_provider.spark.engine_files import engine_archive, script_path
 from airflow_hudi_provider.spark.environment import (
     prepare_environment,
     refuse_missing_kubernetes_provider,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
     from airflow_hudi_provider.operators.job import HudiJobOperator
+    from airflow_hudi_provider.spark.supervised_run import SupervisedRun
     from airflow_hudi_provider.tasks.run import TaskRun
 
 _DEFAULT_SPARK_CONN_ID = "spark_default"
@@ -57,7 +60,7 @@ class SparkSubmit:
         """
         task = self._task
         airflow_internals.require_names(task, airflow_internals.OPERATOR_NAMES)
-        conn_id, connection = self._connection()
+        conn_id, connection = self.connection()
         airflow_internals.use_connection(task, conn_id)
         master = spark_master(connection)
         mode = self._deploy_mode(connection)
@@ -71,11 +74,14 @@ class SparkSubmit:
 
     def sees_local_files(self) -> bool:
         """Return whether Spark reads paths without scheme from the worker's file system. See `environment`."""
-        _, connection = self._connection()
+        _, connection = self.connection()
+        if is_connect(connection):
+            return False  # the server may run on another machine
         variables = {key: str(value) for key, value in (self._task.env_vars or {}).items()}
         return sees_local_files(self._deploy_mode(connection), variables, self._task.conf or {})
 
-    def _connection(self) -> tuple[str, Connection]:
+    def connection(self) -> tuple[str, Connection]:
+        """Return the id of the Spark connection, and the connection. Raises HudiTaskRefusedError if there is none."""
         conn_id = self._task.spark_conn_id or self._run.location.spark_conn_id or _DEFAULT_SPARK_CONN_ID
         return conn_id, find_connection(conn_id, "spark_conn_id")
 
@@ -117,6 +123,23 @@ class SparkSubmit:
                 "resource manager instead."
             )
             task.durable = False
+
+    def use_request(self, request_uri: str) -> None:
+        """Set the script and the request document of the job."""
+        task = self._task
+        task.application = str(script_path(task.script))
+        task.application_args = ["--request", request_uri]
+        task.py_files = ",".join(filter(None, [task.py_files, str(engine_archive())]))
+
+    def run_supervised(self, run: "SupervisedRun") -> Exception | None:
+        """Start spark-submit under a supervisor, and return as soon as spark-submit runs."""
+        # `prepare` has already checked the program that the connection names.
+        binary = airflow_internals.spark_binary(self._task)
+        if not binary:
+            _, connection = self.connection()
+            binary = str(connection.extra_dejson.get("spark-binary") or "spark-submit")
+        airflow_internals.use_spark_binary(self._task, run.write_launcher(binary))
+        return self.run()
 
     def run(self) -> Exception | None:
         """Run spark-submit to its end. Return errors instead of raising them: the timeline decides the outcome."""

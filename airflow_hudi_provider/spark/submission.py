@@ -10,8 +10,8 @@ from airflow.providers.common.compat.sdk import TaskDeferred
 
 from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.spark.cluster_driver import ClusterDriver
+from airflow_hudi_provider.spark.connect_job import ConnectJob, is_connect
 from airflow_hudi_provider.spark.deferred_run import DeferredRun
-from airflow_hudi_provider.spark.engine_files import engine_archive, script_path
 from airflow_hudi_provider.spark.job_exchange import JobExchange
 from airflow_hudi_provider.spark.spark_submit import SparkSubmit
 from airflow_hudi_provider.spark.supervised_run import RunState
@@ -46,13 +46,15 @@ class Submission:
     """The Spark job of one execution of a task.
 
     The driver runs in one of three ways: as a child of this process; in client mode under a supervisor, while the
-    task is deferred; or on a cluster, while the task is deferred or waits in its worker.
+    task is deferred; or on a cluster, while the task is deferred or waits in its worker. With a Spark Connect server,
+    the driver is a Python process without a JVM, and runs in one of the first two ways.
     """
 
     def __init__(self, task: "HudiJobOperator", run: "TaskRun") -> None:
         self._task = task
         self.run = run
-        self._spark = SparkSubmit(task, run)
+        self._spark_submit = SparkSubmit(task, run)
+        self._spark: SparkSubmit | ConnectJob = self._spark_submit
         self._driver = ClusterDriver(task, run)
         self._deferred = DeferredRun(task, run)
 
@@ -64,7 +66,7 @@ class Submission:
     @property
     def sees_local_files(self) -> bool:
         """Whether Spark reads paths without scheme from the worker's file system. Raises HudiTaskRefusedError."""
-        return self._spark.sees_local_files()
+        return self._spark_submit.sees_local_files()
 
     @cached_property
     def _owner(self) -> str:
@@ -84,7 +86,7 @@ class Submission:
         """
         memory = self.run.memory
         if memory.follows_driver:
-            self._spark.prepare()
+            self._prepare()
             earlier_owner = memory.driver_owner
             self._driver.check_earlier(self._owner)
             self._leave_turn_of(earlier_owner)
@@ -120,7 +122,7 @@ class Submission:
             HudiTaskRefusedError: the job cannot be submitted.
             TaskDeferred: the triggerer waits for the end of the job.
         """
-        folder = self._spark.prepare()
+        folder = self._prepare()
         if not self.is_on_cluster and self._deferred.is_possible:
             yield self._begin_supervised()
             return
@@ -141,12 +143,15 @@ class Submission:
                 raise
             yield self._end_of(exchange, request, failure)
 
+    def _prepare(self) -> str:
+        """Select the program that runs the job, and check its arguments; see `SparkSubmit.prepare`."""
+        conn_id, connection = self._spark_submit.connection()
+        self._spark = ConnectJob(self._task, conn_id) if is_connect(connection) else self._spark_submit
+        return self._spark.prepare()
+
     def _hand_over(self, exchange: JobExchange, request: JobRequest) -> None:
         exchange.put_request(request)
-        task = self._task
-        task.application = str(script_path(task.script))
-        task.application_args = ["--request", exchange.request_uri]
-        task.py_files = ",".join(filter(None, [task.py_files, str(engine_archive())]))
+        self._spark.use_request(exchange.request_uri)
 
     def _begin_supervised(self) -> SparkEnd:
         """Begin the supervised run and defer the task; return only if the run cannot begin."""
@@ -155,8 +160,7 @@ class Submission:
         request = self._request(exchange.result_uri)
         supervised.begin(self._owner)
         self._hand_over(exchange, request)
-        self._deferred.use_launcher()
-        failure = self._spark.run()
+        failure = self._spark.run_supervised(supervised)
         if failure is None:
             self._deferred.defer(self._trigger_arguments())
         supervised.clear_away()
@@ -195,7 +199,7 @@ class Submission:
 
     @contextmanager
     def _conclude_on_cluster(self, event: dict[str, Any]) -> Iterator[SparkEnd]:
-        folder = self._spark.prepare()
+        folder = self._prepare()
         with JobExchange(folder, self.run.place, self.run.location.storage_options) as exchange:
             request = self._request(exchange.result_uri)
             failure = None
@@ -221,11 +225,11 @@ class Submission:
 
     def sort_log(self, hook: "SparkSubmitHook") -> None:
         """Show the job's own lines in the task's log, and fold the lines of Spark into a log group."""
-        self._spark.sort_log(hook)
+        self._spark_submit.sort_log(hook)
 
     def end_late(self) -> None:
         """End the run of a task that was deferred for longer than its ``execution_timeout``."""
-        self._spark.prepare()
+        self._prepare()
         if self.is_on_cluster:
             self._driver.end_deferred()
         else:

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -121,6 +122,16 @@ class SupervisedRun:
                 f"The folder for a Spark run, {self.folder}, cannot be created: {error}"
             ) from error
 
+    def launch_command(self, command: Sequence[str]) -> list[str]:
+        """Return the command that starts another command under a supervisor, and returns as soon as it runs."""
+        package_parent = str(Path(__file__).resolve().parents[2])
+        code = (
+            # On the import path, the working directory and our package must not come before the standard library.
+            f"import sys; sys.path[:1] = []; sys.path.append({package_parent!r}); "
+            "from airflow_hudi_provider.spark.supervisor import main; sys.exit(main())"
+        )
+        return [sys.executable, "-c", code, str(self.folder), *command]
+
     def write_launcher(self, binary: str) -> str:
         """Write a launcher program, and return the path of the program.
 
@@ -132,15 +143,8 @@ class SupervisedRun:
         Raises:
             HudiTaskRefusedError: the file system of the folder does not allow programs.
         """
-        package_parent = str(Path(__file__).resolve().parents[2])
-        code = (
-            # On the import path, the working directory and our package must not come before the standard library.
-            f"import sys; sys.path[:1] = []; sys.path.append({package_parent!r}); "
-            "from airflow_hudi_provider.spark.supervisor import main; sys.exit(main())"
-        )
-        parts = [sys.executable, "-c", code, str(self.folder), binary]
         launcher = self.folder / run_files.LAUNCHER
-        launcher.write_text(f'#!/bin/sh\nexec {shlex.join(parts)} "$@"\n')
+        launcher.write_text(f'#!/bin/sh\nexec {shlex.join(self.launch_command([binary]))} "$@"\n')
         launcher.chmod(0o700)
         if not os.access(launcher, os.X_OK):
             raise HudiTaskRefusedError(

@@ -1,1 +1,1 @@
-"""Run a separate Airflow: four processes with SQLite and LocalExecutor, and all files in one folder."""
+"""Run a separate Airflow: four processes, a database on PostgreSQL or SQLite, and all files in one folder."""

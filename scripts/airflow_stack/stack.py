@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import IO
 
 from airflow_stack.api import AirflowApi, ApiError
+from airflow_stack.postgres import PostgresServer, can_use
 
 COMPONENTS = ("api-server", "scheduler", "dag-processor", "triggerer")
 USER = "admin"
@@ -26,6 +27,7 @@ USERS = {"vera": "viewer", "uma": "user", "olga": "op", USER: "admin"}
 _HEALTHY_WITHIN_S = 300.0
 _STOP_WITHIN_S = 10.0
 _DATABASE = "airflow.db"
+_DATABASE_SETTING = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
 
 _CLAIMS: list[socket.socket] = []
 
@@ -36,6 +38,9 @@ class StackError(Exception):
 
 class AirflowStack:
     """A context manager that runs an Airflow. After the end of the context, no process of this Airflow runs.
+
+    The database is on PostgreSQL if the environment variable `POSTGRES_PROGRAMS` names the folder of the server's
+    programs (`scripts/ensure_postgres.sh`), else in a file of SQLite. A home that already has such a file keeps it.
 
     Args:
         home: folder for the database, logs and settings of this Airflow; created if it does not exist.
@@ -63,7 +68,8 @@ class AirflowStack:
             **(variables or {}),
         }
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        self.api = AirflowApi(self.url)
+        self.postgres = _postgres_for(self.home)
+        self.api = AirflowApi(self.url, on_sqlite=self.postgres is None)
 
     @property
     def url(self) -> str:
@@ -76,14 +82,16 @@ class AirflowStack:
             json.dumps(dict.fromkeys(USERS, self.password))
         )
         try:
+            if self.postgres is not None:
+                self.postgres.start()
+                self.variables[_DATABASE_SETTING] = self.postgres.url
             self._migrate()
             for component in self._components:
                 self.start(component)
             self._wait_until_healthy()
             self.api.log_in(USER, self.password)
         except BaseException:
-            self.stop()
-            self._use.close()
+            self._end()
             raise
         return self
 
@@ -93,7 +101,12 @@ class AirflowStack:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._end()
+
+    def _end(self) -> None:
         self.stop()
+        if self.postgres is not None:
+            self.postgres.stop()
         self._use.close()
 
     def start(self, component: str) -> None:
@@ -143,6 +156,8 @@ class AirflowStack:
         )
         if done.returncode != 0:
             raise StackError(f"airflow db migrate failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        if self.postgres is not None:
+            return
         with closing(sqlite3.connect(self.home / _DATABASE)) as database:
             # The database file stores this setting. With this setting, readers and a writer do not block each other.
             database.execute("PRAGMA journal_mode=WAL")
@@ -161,6 +176,17 @@ class AirflowStack:
                 return
             time.sleep(0.5)
         raise StackError(f"Airflow was not healthy after {_HEALTHY_WITHIN_S:.0f} s; see {self.home}/*.log")
+
+
+def _postgres_for(home: Path) -> PostgresServer | None:
+    """Return the database server of an Airflow, or None if this Airflow uses SQLite."""
+    programs, folder = os.environ.get("POSTGRES_PROGRAMS"), home / "postgres"
+    if not programs or (home / _DATABASE).exists():
+        return None
+    if not can_use(folder):
+        print(f"Airflow uses SQLite: PostgreSQL's user cannot enter {home}.", file=sys.stderr)
+        return None
+    return PostgresServer(Path(programs), folder, free_ports(5433)[0])
 
 
 def is_in_use(home: Path) -> bool:
@@ -255,7 +281,7 @@ def _settings(home: Path, dags: Path, port: int, log_ports: list[int], paralleli
         ),
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "60",
         "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "60",
-        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / _DATABASE}",
+        _DATABASE_SETTING: f"sqlite:///{home / _DATABASE}",
         "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(log_ports[1]),
         "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(log_ports[0]),
         "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "15",

@@ -5,14 +5,14 @@ Only this module and `command` read the environment or end the process.
 
 import logging
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from types import FrameType, MappingProxyType
+from typing import NoReturn
 from urllib.parse import unquote
 
 from hudi_table_services.contract.progress import PROGRESS_FIELD, JobProgress, progress_path
@@ -25,14 +25,18 @@ from hudi_table_services.errors import (
     ObjectNotFoundError,
     TableNotFoundError,
 )
+from hudi_table_services.execution.sessions.session import (
+    SessionSettings,
+    driver_age_s,
+    start_session,
+    stop_session,
+    ui_address,
+)
 from hudi_table_services.services.flags import CommandLine
 from hudi_table_services.services.service import Script
 from hudi_table_services.storage.nearby_tables import with_nearby_tables
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _LOG = logging.getLogger(__name__)
 _UNEXPECTED_EXIT_CODE = 70
@@ -114,7 +118,7 @@ def run_script(
         return _failed(presentation, error)
     except Exception:
         return _failed_unexpectedly(presentation)
-    return _report(document, *_attempt(request, script, presentation), presentation)
+    return _report(document, *_attempt(request, script, command, presentation), presentation)
 
 
 def _failed(presentation: Presentation, error: HudiTableServiceError) -> int:
@@ -128,11 +132,11 @@ def _failed_unexpectedly(presentation: Presentation) -> int:
 
 
 def _attempt(
-    request: JobRequest, script: Script[JobRequest], presentation: Presentation
+    request: JobRequest, script: Script[JobRequest], command: CommandLine, presentation: Presentation
 ) -> tuple[JobResult, int]:
     """Run the job and return its result and exit code. Exceptions become failed results."""
     try:
-        return _run(request, script, presentation), 0
+        return _run(request, script, command, presentation), 0
     except TableNotFoundError as error:
         advised = with_nearby_tables(error, request.base_path, request.storage_options)
         return JobResult.failed(request, advised), _failed(presentation, advised)
@@ -154,47 +158,68 @@ def missing_package(error: ModuleNotFoundError) -> ExecutionFailedError:
     )
 
 
-def _run(request: JobRequest, script: Script[JobRequest], presentation: Presentation) -> JobResult:
+def _run(
+    request: JobRequest, script: Script[JobRequest], command: CommandLine, presentation: Presentation
+) -> JobResult:
     _LOG.info("Request %s runs %s on %s", request.request_id, request.work, request.base_path)
     script.check(request)  # report an invalid option before Spark starts
     script.check_before_run(request)
     # In cluster mode, spark-submit reports a program as failed if the program never creates a session.
     is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    remote = "" if is_submitted else command.remote or os.environ.get("SPARK_REMOTE", "")
     uses_spark = script.uses_spark(request) or is_submitted
     with presentation.running(request, with_spark=uses_spark):
         if not uses_spark:
             return script.run(None, request)
-        # Paths without scheme may be on HDFS if Hadoop is configured.
-        early = script.start_without_spark(request, sees_local_files=not _HADOOP_FOLDERS & os.environ.keys())
+        # Paths without scheme may be on HDFS if Hadoop is configured, or on the machine of a Spark Connect server.
+        is_local = not remote and not _HADOOP_FOLDERS & os.environ.keys()
+        early = script.start_without_spark(request, sees_local_files=is_local)
         if early is not None and not is_submitted:
             return early
-        name = f"{request.work} {request.table_name or request.base_path}"
-        _LOG.info("Starting Spark")
-        began = time.monotonic()
-        spark = spark_session(name, presentation.spark_settings)
-        started_s = _driver_age_s(spark) or time.monotonic() - began
-        if address := _ui_address(spark):
+        _LOG.info("Opening a session of the Spark Connect server" if remote else "Starting Spark")
+        settings = SessionSettings(
+            application_name=f"{request.work} {request.table_name or request.base_path}",
+            request_id=request.request_id,
+            remote=remote,
+            is_submitted=is_submitted,
+            conf={**({} if remote else presentation.spark_settings), **command.conf},
+        )
+        return _run_on_spark(request, script, settings, presentation)
+
+
+def _run_on_spark(
+    request: JobRequest, script: Script[JobRequest], settings: SessionSettings, presentation: Presentation
+) -> JobResult:
+    began = time.monotonic()
+    with _ended_by_sigterm() if settings.remote else nullcontext():
+        spark = start_session(settings)
+        started_s = driver_age_s(spark) or time.monotonic() - began
+        if address := ui_address(spark):
             presentation.show_ui_address(address)
         try:
             with _progress_document(request):
                 result = script.run(spark, request)
         finally:
-            _stop(spark)
+            stop_session(spark)
         return replace(result, timings_s={SPARK_START: round(started_s, 3), **result.timings_s})
 
 
-def _driver_age_s(spark: "SparkSession") -> float | None:
-    """Seconds since the start of the driver's JVM; None if unknown, as with Spark Connect.
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Make SIGTERM raise SystemExit, so that the job ends its tasks on the Spark Connect server.
 
-    With spark-submit, the JVM starts before this process.
+    A local Spark and the Spark of spark-submit need no such end, because their tasks end with this process.
     """
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        _LOG.warning("The job was asked to end. Its tasks on the Spark Connect server are being ended.")
+        raise SystemExit(128 + number)
+
+    earlier = signal.signal(signal.SIGTERM, end)
     try:
-        jvm = spark.sparkContext._jvm
-        runtime = jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()  # type: ignore[union-attr]
-        return float(runtime.getUptime()) / 1000
-    except Exception:
-        _LOG.debug("The start of Spark's driver is unknown.", exc_info=True)
-        return None
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, earlier)
 
 
 @contextmanager
@@ -229,56 +254,6 @@ class _ProgressWriter(logging.Handler):
     def remove(self) -> None:
         with suppress(HudiTableServiceError):
             self._document.storage.delete(self._document.name)
-
-
-def _ui_address(spark: "SparkSession") -> str:
-    """Return the address of Spark's UI; empty for sessions of Spark Connect and for sessions without a UI."""
-    return getattr(getattr(spark, "sparkContext", None), "uiWebUrl", None) or ""
-
-
-def _stop(spark: "SparkSession") -> None:
-    """Stop the session. A failure, e.g. because the JVM died, does not change the result of the job."""
-    try:
-        spark.stop()
-    except Exception:
-        _LOG.warning("An error occurred while the Spark session was being stopped.", exc_info=True)
-
-
-def spark_session(
-    application_name: str, settings: Mapping[str, str] = Presentation.spark_settings
-) -> "SparkSession":
-    """Return the session that spark-submit prepared, or a local session when plain python runs the script.
-
-    Args:
-        settings: settings of the local session.
-
-    Raises:
-        ExecutionFailedError: Spark did not start.
-    """
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder.appName(application_name)
-    if "PYSPARK_GATEWAY_PORT" not in os.environ:
-        _set_worker_python()
-        for key, value in settings.items():
-            builder = builder.config(key, value)
-    try:
-        return builder.getOrCreate()
-    except Exception as error:
-        reason = str(error).partition("\n")[0] or type(error).__name__
-        raise ExecutionFailedError(
-            f"Spark did not start: {reason}",
-            hint="See the log above. Spark needs Java 17: set JAVA_HOME, or put java on the PATH.",
-        ) from error
-
-
-def _set_worker_python() -> None:
-    """Make Spark's workers use this interpreter and this package. Spark's default is the `python3` of the path."""
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    package_parent = str(Path(__file__).resolve().parent.parent)
-    paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    if package_parent not in paths:
-        os.environ["PYTHONPATH"] = os.pathsep.join([package_parent, *paths])
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from hudi_table_services.cli import spark_session
 from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import (
@@ -30,6 +29,7 @@ from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequ
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import CommitConflictError, CommitStateUnknownError, HudiTableServiceError
+from hudi_table_services.execution.sessions.session import SessionSettings, start_session
 from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.jobs.clustering.cancel import cancel_clustering
@@ -207,7 +207,7 @@ def _figures(name: str, result: JobResult) -> dict[str, object]:
 
 def main(folder: str, role: str, *numbers: str) -> None:
     base_path, signals = f"{folder}/t", Signals(Path(folder), "-".join((role, *numbers[:1])))
-    spark = spark_session(role)
+    spark = start_session(SessionSettings(application_name=role))
     if role == "seed":
         version = os.environ["LOOP_TABLE_VERSION"]
         for number in range(HISTORY):

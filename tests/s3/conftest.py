@@ -1,86 +1,22 @@
 """A fixture that starts an S3 server with conditional puts in a separate process."""
 
-import socket
-import subprocess
-import time
-import urllib.error
-import urllib.request
+import os
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PYTHON = ROOT / ".venv-s3" / "bin" / "python"
-# With threads, as its command starts it, moto would check the condition of a put and store the object in two steps, so
-# that two writers could get one lock.
-SERVER = """
-import sys
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import run_simple
-run_simple("127.0.0.1", int(sys.argv[1]), DomainDispatcherApplication(create_backend_app), threaded=False)
-"""
-BUCKET = "lake"
-_STARTS_WITHIN_S = 30
-
-
-@dataclass(frozen=True, slots=True)
-class S3:
-    """The address of a server with a bucket, and the storage options for the server."""
-
-    endpoint: str
-
-    @property
-    def options(self) -> dict[str, str]:
-        return {
-            "aws_endpoint": self.endpoint,
-            "aws_region": "us-east-1",
-            "aws_access_key_id": "key",
-            "aws_secret_access_key": "canary-secret",
-            "allow_http": "true",
-        }
-
-    def new_table(self) -> str:
-        """URI of a folder that no other test uses."""
-        return f"s3://{BUCKET}/tables/{uuid4().hex}"
+from s3_server import S3, running_server
 
 
 @pytest.fixture(scope="session")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
     """The S3 server that all tests share."""
-    port = _free_port()
-    log = tmp_path_factory.mktemp("s3") / "server.log"
-    with log.open("wb") as output:
-        command = [str(PYTHON), "-c", SERVER, str(port)]
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-        try:
-            server = S3(f"http://127.0.0.1:{port}")
-            _make_bucket(server, process, log)
-            yield server
-        finally:
-            process.terminate()
-            process.wait(10)
+    with running_server(tmp_path_factory.mktemp("s3"), os.environ.get("VERSITYGW", "")) as server:
+        yield server
 
 
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
-def _make_bucket(server: S3, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    signed = "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request"
-    request = urllib.request.Request(
-        f"{server.endpoint}/{BUCKET}", method="PUT", headers={"Authorization": signed}
-    )
-    deadline = time.monotonic() + _STARTS_WITHIN_S
-    while True:
-        try:
-            urllib.request.urlopen(request, timeout=5).close()
-            return
-        except urllib.error.URLError:
-            if process.poll() is not None or time.monotonic() > deadline:
-                pytest.fail(f"The server did not start: {log.read_text()}")
-            time.sleep(0.1)
+@pytest.fixture(scope="session")
+def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
+    """A server that accepts requests whose headers a proxy has changed, because the server checks no signature."""
+    with running_server(tmp_path_factory.mktemp("moto")) as server:
+        yield server

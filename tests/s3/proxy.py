@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from conftest import S3
+from s3_server import S3
 
 
 class Passage(Protocol):
@@ -71,5 +71,5 @@ def forwarding(s3: S3, passage: Passage) -> Iterator[S3]:
     host, _, port = s3.endpoint.removeprefix("http://").partition(":")
     with _Proxy((host, int(port)), passage) as proxy:
         threading.Thread(target=proxy.serve_forever, daemon=True).start()
-        yield S3(f"http://127.0.0.1:{proxy.server_address[1]}")
+        yield S3(f"http://127.0.0.1:{proxy.server_address[1]}", s3.secret)
         proxy.shutdown()

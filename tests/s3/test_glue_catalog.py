@@ -8,7 +8,6 @@ from uuid import uuid4
 import boto3
 import pytest
 
-from conftest import S3
 from hudi_table_services.contract.catalog.catalog_sync import CatalogReport, SyncCatalogRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import CatalogError, InvalidRequestError
@@ -18,6 +17,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.options.catalog.catalog_options import resolve_catalog_options
 from hudi_table_services.storage.catalogs.glue import GlueCatalog
 from hudi_table_services.storage.stores.factory import open_storage
+from s3_server import S3
 from support.small_tables import SmallTable
 
 

@@ -18,7 +18,6 @@ from proxy import forwarding
 from pyspark.sql import SparkSession
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from conftest import S3
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ScheduleClusteringRequest
 from hudi_table_services.contract.writing import UpsertRequest
@@ -26,6 +25,7 @@ from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 from hudi_table_services.jobs.writing.upsert import upsert
 from hudi_table_services.storage.clock import SystemClock
+from s3_server import S3
 from support.fixed_clock import FixedClock
 
 pytestmark = pytest.mark.thorough

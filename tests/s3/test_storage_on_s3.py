@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from proxy import WithoutHeader, forwarding
 
-from conftest import S3
 from hudi_table_services.errors import InvalidRequestError, ObjectExistsError
 from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.storage.locks.lock import table_lock
 from hudi_table_services.storage.stores.conditional import ConditionalStorage
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
+from s3_server import S3
 from unit.storage.stores.test_storage_contract import StorageContract
 
 TURNS, PROCESSES = 5, 4
@@ -58,9 +58,9 @@ def test_put_if_replaces_only_the_version_that_was_read(s3: S3) -> None:
 
 
 @pytest.mark.parametrize("header", ["If-None-Match", "If-Match"])
-def test_a_server_that_ignores_a_condition_of_puts_is_refused(s3: S3, header: str) -> None:
-    with forwarding(s3, WithoutHeader(header.lower().encode())) as deaf:
-        storage = open_storage(s3.new_table(), deaf.options)
+def test_a_server_that_ignores_a_condition_of_puts_is_refused(moto: S3, header: str) -> None:
+    with forwarding(moto, WithoutHeader(header.lower().encode())) as deaf:
+        storage = open_storage(moto.new_table(), deaf.options)
         with pytest.raises(InvalidRequestError, match=f"ignores the condition {header} of a put"):
             table_lock(storage, LockOptions()).__enter__()
         assert b'"expired":true' in storage.read(".hoodie/.locks/table_lock.json")

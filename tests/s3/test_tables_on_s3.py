@@ -3,7 +3,7 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from conftest import S3
+from s3_server import S3
 from support.depth import cases
 from support.spark.every_job import TableElsewhere, rows_by_hudi_rs, run_every_job
 

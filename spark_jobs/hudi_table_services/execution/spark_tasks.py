@@ -11,6 +11,7 @@ of the file.
 import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,8 +23,11 @@ from hudi_table_services.errors import (
     InvalidDataError,
     ObjectNotFoundError,
 )
+from hudi_table_services.execution.driver_tasks import collect_small, fits_driver, run_in_driver
+from hudi_table_services.execution.sessions import connect
+from hudi_table_services.execution.sessions.connect import is_connect
 from hudi_table_services.execution.task_groups import group_tasks
-from hudi_table_services.execution.task_progress import Measure, Phase, TaskCounts
+from hudi_table_services.execution.task_progress import Measure, Phase, ServerCounts, TaskCounts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -55,7 +59,7 @@ def run_tasks(
     weights: Sequence[int] | None = None,
     measure: Measure = nothing_written,
 ) -> list[ResultT]:
-    """Apply `work` to every task on the executors and return the results in task order.
+    """Apply `work` to every task on the executors, or in the driver (see `driver_tasks`). Return the results in order.
 
     Args:
         tasks: picklable descriptions. An empty list starts no Spark job.
@@ -73,6 +77,22 @@ def run_tasks(
     """
     if not tasks:
         return []
+    if fits_driver(spark, weights):
+        with Phase(description, (), None).logged():
+            results = run_in_driver(tasks, work)
+        if results is not None:
+            return results
+    return _run_on_workers(spark, tasks, work, description, weights, measure)
+
+
+def _run_on_workers(
+    spark: "SparkSession",
+    tasks: Sequence[TaskT],
+    work: Callable[[TaskT], ResultT],
+    description: str,
+    weights: Sequence[int] | None,
+    measure: Measure,
+) -> list[ResultT]:
     groups: tuple[tuple[int, ...], ...] = tuple((i,) for i in range(len(tasks)))
     if weights is not None:
         groups = group_tasks(weights, default_parallelism(spark))
@@ -96,7 +116,7 @@ def run_tasks(
 
     frame = spark.range(0, len(grouped), 1, len(grouped)).mapInArrow(run_partition, _SPARK_RESULT_SCHEMA)
     by_index: dict[int, ResultT] = {}
-    with Phase(description, sizes, counts).logged():
+    with Phase(description, sizes, counts or ServerCounts.of(spark, sizes)).logged():
         for results in collect_results(spark, frame, description):
             by_index.update(results)
     return [by_index[index] for index in range(len(tasks))]
@@ -107,16 +127,29 @@ def map_batches(
     work: Callable[[Iterator[pa.RecordBatch]], ResultT],
     *,
     description: str,
+    may_collect: bool = False,
 ) -> list[ResultT]:
-    """Pass each Spark partition of a frame to `work` as Arrow batches, and return one result per partition."""
+    """Pass each Spark partition of a frame to `work` as Arrow batches, and return one result per partition.
+
+    Args:
+        may_collect: whether the driver may collect a small frame and pass it to `work` as one part; see `driver_tasks`.
+
+    Raises:
+        HudiTableServiceError: see `collect_results`.
+    """
 
     def run_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield _guarded(lambda: work(iter(batches)))
 
+    spark = frame.sparkSession
     with Phase(description, (), None).logged():
-        return collect_results(
-            frame.sparkSession, frame.mapInArrow(run_partition, _SPARK_RESULT_SCHEMA), description
-        )
+        if may_collect and fits_driver(spark):
+            with _translated_errors(description):
+                batches = collect_small(frame)
+            results = None if batches is None else run_in_driver([batches], lambda each: work(iter(each)))
+            if results is not None:
+                return results
+        return collect_results(spark, frame.mapInArrow(run_partition, _SPARK_RESULT_SCHEMA), description)
 
 
 def collect_results(spark: "SparkSession", frame: "DataFrame", description: str) -> list[Any]:
@@ -129,15 +162,8 @@ def collect_results(spark: "SparkSession", frame: "DataFrame", description: str)
     """
     _describe(spark, description)
     try:
-        rows = frame.collect()
-    except Exception as error:  # Spark's exception classes differ between classic and Connect
-        cause = _cause_line(error)
-        if _DATA_EXCEPTION.search(cause):
-            raise InvalidDataError(
-                f"Spark cannot process a value of the rows: {cause}",
-                hint="Correct the value in the source, or the expression in the source query.",
-            ) from error
-        raise ExecutionFailedError(f"Spark failed in the step: {description}. {cause}") from error
+        with _translated_errors(description):
+            rows = frame.collect()
     finally:
         _describe(spark, None)
     results = [pickle.loads(row[0]) for row in rows]  # noqa: S301 - written by this job's own workers
@@ -149,6 +175,21 @@ def collect_results(spark: "SparkSession", frame: "DataFrame", description: str)
         if isinstance(result, HudiTableServiceError):
             raise result
     return results
+
+
+@contextmanager
+def _translated_errors(description: str) -> Iterator[None]:
+    """Translate an exception of a Spark job. Spark's exception classes differ between classic and Connect."""
+    try:
+        yield
+    except Exception as error:
+        cause = _cause_line(error)
+        if _DATA_EXCEPTION.search(cause):
+            raise InvalidDataError(
+                f"Spark cannot process a value of the rows: {cause}",
+                hint="Correct the value in the source, or the expression in the source query.",
+            ) from error
+        raise ExecutionFailedError(f"Spark failed in the step: {description}. {cause}") from error
 
 
 def _guarded(work: Callable[[], object]) -> pa.RecordBatch:
@@ -168,13 +209,9 @@ def _guarded(work: Callable[[], object]) -> pa.RecordBatch:
 
 def _describe(spark: "SparkSession", description: str | None) -> None:
     """Set the description of the next Spark job. Spark Connect has no job descriptions, so nothing is set there."""
-    context = getattr(spark, "sparkContext", None) if not _is_connect(spark) else None
+    context = getattr(spark, "sparkContext", None) if not is_connect(spark) else None
     if context is not None:
         context.setJobDescription(description)
-
-
-def _is_connect(spark: "SparkSession") -> bool:
-    return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def _cause_line(error: Exception) -> str:
@@ -188,6 +225,5 @@ def _cause_line(error: Exception) -> str:
 
 
 def default_parallelism(spark: "SparkSession") -> int:
-    """Number of tasks that the cluster runs in parallel; 2 under Spark Connect, which does not expose the number."""
-    context = getattr(spark, "sparkContext", None) if not _is_connect(spark) else None
-    return int(context.defaultParallelism) if context is not None else 2
+    """Number of tasks that the cluster runs in parallel."""
+    return connect.parallelism(spark) if is_connect(spark) else int(spark.sparkContext.defaultParallelism)

@@ -2,18 +2,19 @@
 
 Tasks add their counts to Spark accumulators, which reach the driver whenever a Spark task ends. A task that Spark
 repeats may count twice. Therefore the reported progress never exceeds the total, and results of the job never use the
-accumulators.
+accumulators. Spark Connect has no accumulators; its server reports how many Spark tasks have ended.
 """
 
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hudi_table_services.contract.progress import PROGRESS_FIELD, JobProgress
+from hudi_table_services.execution.sessions.connect import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,10 +48,19 @@ class TaskCounts:
     @classmethod
     def of(cls, spark: "SparkSession") -> "TaskCounts | None":
         """Accumulators of a session; None for a Spark Connect session, which has no accumulators."""
-        if type(spark).__module__.startswith("pyspark.sql.connect"):
+        if is_connect(spark):
             return None
         context = spark.sparkContext
         return cls(*(context.accumulator(0) for _ in range(4)))
+
+    @property
+    def finished(self) -> "FinishedTasks":
+        """The counts so far."""
+        return FinishedTasks(self.done.value, self.weight.value, self.rows.value, self.written_bytes.value)
+
+    def watched(self) -> AbstractContextManager[None]:
+        """Context manager around the Spark job. Accumulators need none."""
+        return nullcontext()
 
     def add(self, weight: int, written: tuple[int, int]) -> None:
         """Count a finished task; called on executors."""
@@ -58,6 +68,56 @@ class TaskCounts:
         self.weight.add(weight)
         self.rows.add(written[0])
         self.written_bytes.add(written[1])
+
+
+class ServerCounts:
+    """Counts of a Spark job on a Spark Connect server. The server reports Spark tasks, each of which runs some tasks.
+
+    Args:
+        weights: cost of each task. All Spark tasks count as equally expensive.
+    """
+
+    def __init__(self, spark: "SparkSession", weights: Sequence[int]) -> None:
+        self._spark = spark
+        self._weights = weights
+        self._share = 0.0
+
+    @classmethod
+    def of(cls, spark: "SparkSession", weights: Sequence[int]) -> "ServerCounts | None":
+        """Counts of a session; None if the server or the client is older than Spark 4.0, which reports no tasks."""
+        if not is_connect(spark) or not hasattr(spark, "registerProgressHandler"):
+            return None
+        return cls(spark, weights)
+
+    @property
+    def finished(self) -> "FinishedTasks":
+        """The counts so far. The server does not report rows and bytes."""
+        done = int(self._share * len(self._weights))
+        return FinishedTasks(done, int(self._share * sum(self._weights)), 0, 0)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Context manager around the Spark job, during which the client passes on the reports of the server."""
+        self._spark.registerProgressHandler(self._note)  # type: ignore[arg-type]  # any callable
+        try:
+            yield
+        finally:
+            self._spark.removeProgressHandler(self._note)  # type: ignore[arg-type]
+
+    def _note(self, stages: Iterable[Any] | None, **_: object) -> None:
+        counts = [(stage.num_completed_tasks, stage.num_tasks) for stage in stages or ()]
+        if total := sum(number for _, number in counts):
+            self._share = sum(number for number, _ in counts) / total
+
+
+@dataclass(frozen=True)
+class FinishedTasks:
+    """Finished tasks of a Spark job; see `TaskCounts`."""
+
+    done: int
+    weight: int
+    rows: int
+    written_bytes: int
 
 
 @dataclass(frozen=True)
@@ -70,7 +130,7 @@ class Phase:
 
     name: str
     weights: Sequence[int]
-    counts: TaskCounts | None
+    counts: TaskCounts | ServerCounts | None
 
     @contextmanager
     def logged(self) -> Iterator[None]:
@@ -88,7 +148,8 @@ class Phase:
         logger = threading.Thread(target=log_at_intervals, name="progress", daemon=True)
         logger.start()
         try:
-            yield
+            with self.counts.watched():
+                yield
         finally:
             ended.set()
             logger.join(_JOIN_TIMEOUT_S)  # the thread may be blocked while it writes its line to storage
@@ -100,15 +161,14 @@ class Phase:
     def at(self, elapsed_s: float) -> JobProgress:
         """Progress of the job `elapsed_s` seconds after its start."""
         assert self.counts is not None  # noqa: S101 - `logged` checks it
-        total, whole = len(self.weights), sum(self.weights) or 1
-        done = min(self.counts.done.value, total)
-        share = min(1.0, self.counts.weight.value / whole)
+        finished, total = self.counts.finished, len(self.weights)
+        share = min(1.0, finished.weight / (sum(self.weights) or 1))
         return JobProgress(
             phase=self.name,
-            done=done,
+            done=min(finished.done, total),
             total=total,
-            rows=self.counts.rows.value,
-            written_bytes=self.counts.written_bytes.value,
+            rows=finished.rows,
+            written_bytes=finished.written_bytes,
             elapsed_s=round(elapsed_s, 1),
             remaining_s=round(elapsed_s * (1 - share) / share, 1) if share > 0 else None,
         )

@@ -1,8 +1,8 @@
 """Flags that all job scripts share, and the conversion of flags to a request."""
 
 import argparse
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from hudi_table_services.contract.request import JobRequest
@@ -27,11 +27,15 @@ class CommandLine:
         request: the request; None if the flags name a request document.
         request_uri: file or URI of the request document; empty if the flags themselves describe the request.
         prints_request: whether the script only prints the request document.
+        remote: address of a Spark Connect server; empty if the environment decides.
+        conf: Spark properties for the session of the job.
     """
 
     request: JobRequest | None = None
     request_uri: str = ""
     prints_request: bool = False
+    remote: str = ""
+    conf: Mapping[str, str] = field(default_factory=dict)
 
 
 def command_line_of(
@@ -49,17 +53,19 @@ def command_line_of(
     Raises:
         InvalidRequestError: a flag contradicts another flag, or the request is invalid.
     """
+    session: dict[str, Any] = {name: flags.pop(name) for name in ("remote", "conf") if name in flags}
     prints_request = bool(flags.pop("print_request", False))
     request_uri = flags.pop("request", None)
     if request_uri is None:
-        return CommandLine(request=build(_with_tuples(flags)), prints_request=prints_request)
+        request = build(_with_tuples(flags))
+        return CommandLine(request=request, prints_request=prints_request, **session)
     if flags:
         spelling = {each.dest: each.option_strings[-1] for each in parser._actions if each.option_strings}
         names = ", ".join(spelling[name] for name in flags)
         raise InvalidRequestError(
             f"--request and {names} cannot be combined.", hint="Put all values into the document."
         )
-    return CommandLine(request_uri=request_uri, prints_request=prints_request)
+    return CommandLine(request_uri=request_uri, prints_request=prints_request, **session)
 
 
 def _with_tuples(flags: dict[str, Any]) -> dict[str, Any]:
@@ -162,3 +168,15 @@ def add_run_flags(group: argparse._ArgumentGroup) -> None:
         help="id of the request; a second request with the same id does nothing; default: a new id for each run",
     )
     add("--result-path", metavar="FILE_OR_URI", help="location of the result document")
+    add(
+        "--remote",
+        metavar="sc://HOST:PORT",
+        help="Spark Connect server that runs the Spark tasks of the job; default: the variable SPARK_REMOTE, else a "
+        "local Spark. Pass an address that contains a token in the variable",
+    )
+    add(
+        "--conf",
+        action=PairsAction,
+        metavar="spark.K=V",
+        help="property of the Spark session if spark-submit does not run the script; repeatable",
+    )

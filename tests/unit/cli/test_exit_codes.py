@@ -46,10 +46,10 @@ def end_with(
 ) -> tuple[int, JobResult]:
     """Run a job in which the start of the Spark session raises this error; return exit code and result."""
 
-    def raising(application_name: str, settings: object) -> NoReturn:
+    def raising(settings: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr(cli, "spark_session", raising)
+    monkeypatch.setattr(cli, "start_session", raising)
     flags = [
         "--base-path=/t",
         "--source-path=/s",

@@ -35,6 +35,8 @@ def test_there_is_a_flag_for_every_field(script: Script[JobRequest], request_typ
     assert {a.dest for a in actions} == {f.name for f in fields(request_type)} | {
         "request",
         "print_request",
+        "remote",
+        "conf",
         "help",
     }
     assert all(action.help for action in actions)

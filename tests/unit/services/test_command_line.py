@@ -80,7 +80,7 @@ def test_each_flag_gives_the_same_request_as_its_field() -> None:
 def test_there_is_a_flag_for_every_field_of_request_and_source() -> None:
     source_flags = {f"source_{name}" for name in ("path", "format", "options", "sql")}
     named = {field.name for field in fields(UpsertRequest)} - {"source"}
-    expected = named | source_flags | {"request", "print_request", "help"}
+    expected = named | source_flags | {"request", "print_request", "remote", "conf", "help"}
     assert {action.dest for action in UPSERT.parser()._actions} == expected
     assert len(SourceSpec.__slots__) == len(source_flags)
 

@@ -196,7 +196,13 @@ class RecordIndex:
             )
             for path, batches in by_path.items()
         ]
-        routed = run_tasks(self._spark, tasks, route, description="Route the rows to their file groups")
+        routed = run_tasks(
+            self._spark,
+            tasks,
+            route,
+            description="Route the rows to their file groups",
+            weights=[BYTES_OF_A_FILE + sum(batch.size_bytes for batch in task.batches) for task in tasks],
+        )
         return RoutedBatch(
             batches=tuple(batch for result in routed for batch in result.batches),
             superseded_count=sum(r.superseded_count for r in routed),

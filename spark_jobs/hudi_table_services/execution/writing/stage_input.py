@@ -90,7 +90,10 @@ def stage_input(frame: "DataFrame", spec: StagingSpec) -> StagedInput:
         ExecutionFailedError: the Spark job failed.
     """
     parts = map_batches(
-        frame, lambda batches: _stage_part(spec, batches), description="Stage the incoming rows by partition"
+        frame,
+        lambda batches: _stage_part(spec, batches),
+        description="Stage the incoming rows by partition",
+        may_collect=True,
     )
     parts.sort(key=lambda part: part[0])
     return StagedInput(

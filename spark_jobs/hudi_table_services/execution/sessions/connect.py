@@ -1,0 +1,186 @@
+"""Sessions of a Spark Connect server, which run jobs without a JVM of their own.
+
+The driver's Python runs in this process, and the server runs the Spark tasks. Therefore the server needs the packages
+of the engine, but not the engine itself: each session uploads the engine as an artifact.
+
+The id of a session depends on the request. If the process of an earlier run was killed, the server may still run its
+tasks; the next run of the request finds that session and ends it.
+"""
+
+import io
+import itertools
+import logging
+import re
+import socket
+import tempfile
+import uuid
+import warnings
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import redirect_stdout
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from hudi_table_services.errors import ExecutionFailedError, InvalidRequestError
+from hudi_table_services.source_archive import write_archive
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG = logging.getLogger(__name__)
+
+DEFAULT_PORT = 15002
+"""Port of a server whose address contains no port; Spark's default."""
+
+_SESSIONS = uuid.UUID("8a2f5f0e-5d0b-4f0f-9a57-6a1f3c1f5b0e")
+_IN_USE = "spark.hudi_table_services.session"
+"""Property that marks a session which a run of a request has opened."""
+_ANSWER_TIMEOUT_S = 10.0
+_CLOSED = re.compile(r"SESSION_CLOSED|SESSION_CHANGED")
+_SPLITS = re.compile(r"splits=(\d+)")
+_PARALLELISM: "weakref.WeakKeyDictionary[SparkSession, int]" = weakref.WeakKeyDictionary()
+
+
+def is_connect(spark: "SparkSession") -> bool:
+    """Return whether a Spark Connect server runs the session."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def open_session(remote: str, *, request_id: str, conf: Mapping[str, str]) -> "SparkSession":
+    """Open a new session for a request. First end the sessions that earlier runs of the request left open.
+
+    Args:
+        remote: address of the server, ``sc://host:port/;name=value``.
+        conf: properties of the session. A warning names those that only the server can set, such as its memory.
+
+    Raises:
+        InvalidRequestError: the address is invalid.
+        ExecutionFailedError: a package is missing, or the server does not answer.
+    """
+    host, port = _host_and_port(remote)
+    warnings.filterwarnings("ignore", module=r"pyspark\.")  # for developers of PySpark
+    _require_packages()
+    _require_server(host, port)
+    try:
+        spark = next(filter(None, map(partial(_open, remote), _session_ids(request_id))))
+        _LOG.info("Spark Connect server: %s:%d, Spark %s", host, port, spark.version)
+        _apply(spark, conf)
+        _upload_engine(spark)
+    except Exception as error:
+        raise ExecutionFailedError(
+            f"The Spark Connect server at {host}:{port} opened no session: {first_line(error)}",
+            hint="See the log of the server. Client and server should be of the same release of Spark.",
+        ) from error
+    return spark
+
+
+def parallelism(spark: "SparkSession") -> int:
+    """Return the number of tasks that the server's cluster runs in parallel.
+
+    The plan of a range without a number of partitions contains this number; the API of Spark Connect does not.
+    """
+    if spark not in _PARALLELISM:
+        with redirect_stdout(io.StringIO()) as plan:
+            spark.range(1).explain()
+        found = _SPLITS.search(plan.getvalue())
+        _PARALLELISM[spark] = int(found[1]) if found else 2
+    return _PARALLELISM[spark]
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of the error's text, or the name of its class."""
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+def _host_and_port(remote: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(remote)
+        host, port = parts.hostname, parts.port or DEFAULT_PORT
+    except ValueError:
+        host, port = None, 0
+    if host is None or parts.scheme != "sc":
+        raise InvalidRequestError(
+            "The address of the Spark Connect server is invalid.",
+            hint="The form is sc://host:port, or sc://host:port/;name=value for parameters such as use_ssl=true.",
+        )
+    if "session_id=" in remote:
+        raise InvalidRequestError(
+            "The address of the Spark Connect server contains session_id.",
+            hint="Remove session_id: each job opens a session of its own.",
+        )
+    return host, port
+
+
+def _require_packages() -> None:
+    try:
+        import pyspark.sql.connect.session  # noqa: F401
+    except ImportError as error:
+        raise ExecutionFailedError(
+            f"A session of Spark Connect needs further packages: {first_line(error)}",
+            hint="In the Python that runs this job, run pip install pyspark-client, or pip install 'pyspark[connect]'.",
+        ) from error
+
+
+def _require_server(host: str, port: int) -> None:
+    """Check that a server listens. Without this check, Spark's client would retry for ten minutes."""
+    try:
+        socket.create_connection((host, port), _ANSWER_TIMEOUT_S).close()
+    except OSError as error:
+        raise ExecutionFailedError(
+            f"No Spark Connect server answers at {host}:{port}: {error}",
+            hint="Start the server, or correct its address.",
+        ) from error
+
+
+def _session_ids(request_id: str) -> Iterator[str]:
+    """Ids of the sessions that the runs of a request use, in this order."""
+    for number in itertools.count():
+        yield str(uuid.uuid5(_SESSIONS, f"{request_id}/{number}"))
+
+
+def _open(remote: str, session_id: str) -> "SparkSession | None":
+    """Open the session with this id. Return None if an earlier run used the id; end that run's Spark jobs."""
+    from pyspark.sql import SparkSession
+
+    with_parameters = remote.removesuffix(";") if ";" in remote else f"{remote.rstrip('/')}/"
+    address = f"{with_parameters};session_id={session_id}"
+    spark = SparkSession.builder.remote(address).getOrCreate()
+    try:
+        is_earlier = bool(spark.conf.get(_IN_USE, ""))
+    except Exception as error:
+        if not _CLOSED.search(str(error)):
+            raise
+        # The server would refuse a request to release the session again.
+        setattr(spark, "release_session_on_close", False)  # noqa: B010 - releases before 4.0 do not have this attribute
+        spark.stop()
+        return None
+    if is_earlier:
+        _LOG.warning("An earlier run of this request left a Spark session open; this run ends the session.")
+        spark.interruptAll()
+        spark.stop()
+        return None
+    spark.conf.set(_IN_USE, "true")
+    return spark
+
+
+def _apply(spark: "SparkSession", conf: Mapping[str, str]) -> None:
+    refused = []
+    for key, value in conf.items():
+        try:
+            spark.conf.set(key, value)
+        except Exception as error:
+            _LOG.debug("The server refused %s: %s", key, error)
+            refused.append(key)
+    if refused:
+        _LOG.warning(
+            "A session of the Spark Connect server cannot set %s; the values of the server apply.",
+            ", ".join(refused),
+        )
+
+
+def _upload_engine(spark: "SparkSession") -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        archive = write_archive(Path(folder) / "hudi_table_services.zip")
+        spark.addArtifacts(str(archive), pyfile=True)

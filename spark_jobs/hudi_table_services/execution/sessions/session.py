@@ -1,0 +1,112 @@
+"""Start and stop the Spark session of a job."""
+
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hudi_table_services.errors import ExecutionFailedError
+from hudi_table_services.execution.sessions import connect
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSettings:
+    """The Spark session that a job needs.
+
+    Attributes:
+        application_name: name of the application in Spark's UI.
+        request_id: id of the job's request. On a Spark Connect server, a later run of the request finds the session
+            of an earlier run by this id.
+        remote: address of a Spark Connect server, ``sc://host:port/;name=value``; empty if the job starts Spark.
+        is_submitted: whether spark-submit started this process, and Spark's JVM with it.
+        conf: Spark properties of the session. If `is_submitted`, the properties of spark-submit apply.
+    """
+
+    application_name: str
+    request_id: str = ""
+    remote: str = ""
+    is_submitted: bool = False
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+
+def start_session(settings: SessionSettings) -> "SparkSession":
+    """Return a session of the Spark Connect server, of spark-submit, or of a local Spark.
+
+    Raises:
+        ExecutionFailedError: Spark did not start, or the server did not answer.
+    """
+    if settings.remote:
+        return connect.open_session(settings.remote, request_id=settings.request_id, conf=settings.conf)
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        if isinstance(error, ModuleNotFoundError):
+            raise
+        raise _not_started(error) from error
+    builder = SparkSession.builder.appName(settings.application_name)
+    if not settings.is_submitted:
+        _set_worker_python()
+        for key, value in settings.conf.items():
+            builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        raise _not_started(error) from error
+
+
+def stop_session(spark: "SparkSession") -> None:
+    """Stop the session. A failure, e.g. because the JVM died, does not change the result of the job."""
+    try:
+        if connect.is_connect(spark):
+            spark.interruptAll()
+        spark.stop()
+    except Exception:
+        _LOG.warning("An error occurred while the Spark session was being stopped.", exc_info=True)
+
+
+def driver_age_s(spark: "SparkSession") -> float | None:
+    """Seconds since the start of the driver's JVM; None if unknown, as with Spark Connect.
+
+    With spark-submit, the JVM starts before this process.
+    """
+    if connect.is_connect(spark):
+        return None
+    try:
+        jvm = spark.sparkContext._jvm
+        runtime = jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()  # type: ignore[union-attr]
+        return float(runtime.getUptime()) / 1000
+    except Exception:
+        _LOG.debug("The start of Spark's driver is unknown.", exc_info=True)
+        return None
+
+
+def ui_address(spark: "SparkSession") -> str:
+    """Return the address of Spark's UI; empty for sessions of Spark Connect and for sessions without a UI."""
+    if connect.is_connect(spark):
+        return ""
+    return getattr(getattr(spark, "sparkContext", None), "uiWebUrl", None) or ""
+
+
+def _not_started(error: Exception) -> ExecutionFailedError:
+    reason = str(error).partition("\n")[0] or type(error).__name__
+    return ExecutionFailedError(
+        f"Spark did not start: {reason}",
+        hint="See the log above. Spark needs Java 17: set JAVA_HOME, or put java on the PATH.",
+    )
+
+
+def _set_worker_python() -> None:
+    """Make Spark's workers use this interpreter and this package. Spark's default is the `python3` of the path."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    package_parent = str(Path(__file__).resolve().parents[3])
+    paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    if package_parent not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([package_parent, *paths])

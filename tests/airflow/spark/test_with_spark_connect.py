@@ -1,0 +1,161 @@
+"""Operators whose Spark connection names a Spark Connect server. No JVM runs in the worker."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from airflow.sdk import DAG
+
+from airflow_hudi_provider.exceptions import HudiTaskRefusedError
+from airflow_hudi_provider.operators.clean import CleanOperator
+from airflow_hudi_provider.operators.clustering import ClusteringOperator
+from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
+from e2e.job_processes import busy_workers
+from judges.hudi_rs import read_snapshot
+from support.airflow.task_context import context
+from support.depth import cases
+from support.spark.connect_server import ConnectServer
+
+CANARY = "canary-5b21"
+WITHOUT_JAVA = {"PATH": "/nowhere", "JAVA_HOME": ""}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
+    """A server that requires a token, and two connections: `spark_default`, and `wrong` with another token."""
+    token = {"spark.connect.authenticate.token": CANARY}
+    with (
+        ConnectServer(tmp_path_factory.mktemp("connect"), {}, conf=token) as server,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        made = {"conn_type": "spark_connect", "host": "localhost", "port": server.port}
+        patch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps({**made, "password": CANARY}))
+        patch.setenv("AIRFLOW_CONN_WRONG", json.dumps({**made, "password": "other"}))
+        yield server
+
+
+def landed(folder: Path, rows: int) -> str:
+    path = folder / f"{rows}.parquet"
+    pq.write_table(pa.table({"id": list(range(rows)), "p": ["a", "b"] * (rows // 2)}), path)
+    return str(path)
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize(
+    "deferrable", cases([False, True], [True], {False: "waiting", True: "deferred"}.__getitem__)
+)
+def test_tasks_load_cluster_and_clean(
+    run_dag: Callable[..., Any], tmp_path: Path, deferrable: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    base_path = tmp_path / "t"
+    table: dict[str, Any] = {"base_path": str(base_path), "deferrable": deferrable, "env_vars": WITHOUT_JAVA}
+    with DAG(f"connect_{deferrable}", schedule=None, default_args={"retries": 0}) as dag:
+        load = UpsertWithSizingOperator(
+            task_id="load",
+            table_name="t",
+            record_key="id",
+            partition_by="p",
+            source_path=landed(tmp_path, 1000),
+            hudi_options={
+                "hoodie.copyonwrite.insert.auto.split": False,
+                "hoodie.copyonwrite.insert.split.size": 200,
+            },
+            executor_memory="7g",
+            **table,
+        )
+        cluster = ClusteringOperator(task_id="cluster", sort_columns="id", **table)
+        clean = CleanOperator(task_id="clean", **table)
+        load >> cluster >> clean
+    assert run_dag(dag).state == "success"
+    assert sorted(row["id"] for row in read_snapshot(base_path).to_pylist()) == list(range(1000))
+    logged = "".join(capfd.readouterr())
+    assert "Spark Connect server: localhost" in logged
+    assert "executor_memory: set these on the Spark Connect server" in logged
+    assert CANARY not in logged
+
+
+def test_a_wrong_token_fails_with_the_answer_of_the_server(server: ConnectServer, tmp_path: Path) -> None:
+    task = UpsertWithSizingOperator(
+        task_id="load",
+        base_path=str(tmp_path / "t"),
+        table_name="t",
+        record_key="id",
+        source_path=landed(tmp_path, 10),
+        spark_conn_id="wrong",
+    )
+    with pytest.raises(Exception, match=f"server at localhost:{server.port} opened no session") as raised:
+        task.execute(context())
+    assert CANARY not in str(raised.value)
+    assert not (tmp_path / "t").exists()
+
+
+def test_a_killed_task_ends_its_tasks_on_the_server(server: ConnectServer, tmp_path: Path) -> None:
+    task = UpsertWithSizingOperator(
+        task_id="load",
+        base_path=str(tmp_path / "t"),
+        table_name="t",
+        record_key="id",
+        source_path=landed(tmp_path, 2_000_000),
+    )
+    errors: list[BaseException] = []
+
+    def execute() -> None:
+        try:
+            task.execute(context())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=execute)
+    thread.start()
+    try:
+        wait_until(lambda: busy_workers(server.pid))
+        words = [
+            word for process in psutil.process_iter(["cmdline"]) for word in process.info["cmdline"] or ()
+        ]
+        assert any("upsert_with_sizing.py" in word for word in words)
+        assert not [word for word in words if CANARY in word and "authenticate.token" not in word]
+    finally:
+        task.on_kill()
+        thread.join(60)
+    assert errors
+    wait_until(lambda: not busy_workers(server.pid))
+    assert not list((tmp_path / "t" / ".hoodie").glob("*.commit"))
+
+
+def wait_until(condition: Callable[[], object], timeout_s: float = 90.0) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"deploy_mode": "cluster"}, "Remove deploy_mode"),
+        ({"spark_binary": "/opt/spark-submit"}, "Remove spark_binary"),
+        ({"post_submit_commands": ["true"]}, "no spark-submit runs"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_arguments_of_spark_submit_are_refused(
+    arguments: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    task = UpsertWithSizingOperator(
+        task_id="load",
+        base_path=str(tmp_path / "t"),
+        table_name="t",
+        record_key="id",
+        source_path=landed(tmp_path, 10),
+        **arguments,
+    )
+    with pytest.raises(HudiTaskRefusedError, match=message):
+        task.execute(context())

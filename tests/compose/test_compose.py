@@ -1,0 +1,160 @@
+"""docker-compose.yaml runs: Airflow on PostgreSQL, a Spark cluster with Spark Connect, tables on an S3 server.
+
+Our own images are built on a base of Debian packages instead of ``python:3.11-slim-bookworm``. The images of others
+(PostgreSQL, S3) are replaced by images with Debian's PostgreSQL and with versitygw.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from airflow_stack.api import AirflowApi, ApiError, wait_until
+from airflow_stack.stack import free_ports
+from demo_support.flights import FIRST_DAY, load_flights, rows_of
+from hudi import HudiReadOptions, HudiTable
+from make_env_file import write_env_file
+
+from compose.docker_stack import BASE_IMAGE, ROOT, ComposeStack, DockerDaemon, network_state
+
+DAYS = 3
+KEYS = ["flight_date", "carrier", "flight", "origin"]
+YEAR_KEYS = ["date", "carrier", "flight", "origin"]
+HERE = Path(__file__).parent
+OVERRIDE = """
+services:
+  postgres:
+    image: hudi-test-postgres:0
+    build: {{context: {context}, dockerfile: postgres.Dockerfile, args: {{BASE: {base}}}, network: host}}
+  s3:
+    image: hudi-test-s3:0
+    build: {{context: {context}, dockerfile: s3.Dockerfile, args: {{BASE: {base}}}, network: host}}
+  airflow-init:
+    build: {{network: host}}
+  spark-master:
+    build: {{network: host}}
+"""
+
+
+def script(name: str) -> str:
+    done = subprocess.run([ROOT / "scripts" / name], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"scripts/{name} failed: Docker needs root and Debian's packages.")
+    return done.stdout.strip()
+
+
+class Lake:
+    """The running services, their settings, and the tables on the S3 server."""
+
+    def __init__(self, compose: ComposeStack, settings: dict[str, str]) -> None:
+        self.compose, self._settings = compose, settings
+        self.api = AirflowApi(f"http://127.0.0.1:{settings['AIRFLOW_PORT']}")
+        self._options = {
+            "aws_endpoint": f"http://127.0.0.1:{settings['S3_PORT']}",
+            "aws_region": "us-east-1",
+            "aws_access_key_id": settings["LAKE_ACCESS_KEY"],
+            "aws_secret_access_key": settings["LAKE_SECRET_KEY"],
+            "aws_allow_http": "true",
+        }
+
+    def log_in(self) -> None:
+        def is_up() -> bool:
+            try:
+                self.api.log_in("admin", self._settings["AIRFLOW_ADMIN_PASSWORD"])
+            except (ApiError, OSError):
+                return False
+            return True
+
+        wait_until(is_up, 300, lambda: self.compose("logs", "--tail=100", "airflow-api-server"))
+
+    def rows(self, table: str, columns: list[str]) -> pa.Table:
+        batches = HudiTable(f"s3://lake/{table}", self._options).read(HudiReadOptions())
+        return pa.Table.from_batches([pa.record_batch(batch) for batch in batches]).select(columns)
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    if os.getuid():
+        pytest.skip("Docker's daemon needs root.")
+    script("ensure_docker.sh")
+    base, versitygw = Path(script("ensure_docker_base.sh")), script("ensure_versitygw.sh")
+    if not versitygw:
+        pytest.skip("versitygw needs Go.")
+    folder = tmp_path_factory.mktemp("compose")
+    context = folder / "context"
+    shutil.copytree(HERE, context)
+    shutil.copy(versitygw, context / "versitygw")
+    override = folder / "override.yaml"
+    override.write_text(OVERRIDE.format(context=context, base=BASE_IMAGE))
+    write_env_file(folder / "env")
+    names = ("AIRFLOW_PORT", "S3_PORT", "SPARK_MASTER_UI_PORT", "SPARK_UI_PORT")
+    ports = dict(zip(names, map(str, free_ports(18080, 17070, 18090, 14040)), strict=True))
+    lines = [line for line in (folder / "env").read_text().splitlines() if "=" in line and line[0] != "#"]
+    settings = {**dict(line.split("=", 1) for line in lines), **ports}
+    before = network_state()
+    with DockerDaemon() as daemon:
+        daemon.import_base(base)
+        compose = ComposeStack(daemon, folder / "env", override, {"BASE_IMAGE": BASE_IMAGE, **ports})
+        try:
+            compose("build")
+            compose("up", "--detach")
+            yield Lake(compose, settings)
+        finally:
+            compose("down", "--volumes", "--remove-orphans")
+    assert network_state() == before, "a bridge or a firewall rule was left"
+
+
+def test_a_backfill_writes_every_flight_to_the_bucket(lake: Lake) -> None:
+    lake.log_in()
+    lake.api.wait_for_dag("flights_daily")
+    last = FIRST_DAY + timedelta(days=DAYS - 1)
+    lake.api.backfill("flights_daily", f"{FIRST_DAY}", f"{last}", max_active_runs=2)
+
+    def states() -> list[str]:
+        return [run["state"] for run in lake.api.runs("flights_daily")]
+
+    wait_until(
+        lambda: len(states()) == DAYS and set(states()) <= {"success", "failed"}, 900, lambda: f"{states()}"
+    )
+    assert states() == ["success"] * DAYS
+    expected = rows_of(load_flights(), FIRST_DAY, last)
+    assert keys_of(lake.rows("flights", KEYS)) == keys_of(expected.select(KEYS))
+
+
+def test_a_write_completes_although_a_worker_of_spark_is_killed(lake: Lake) -> None:
+    """The source is large enough for Spark's workers. One of two workers dies while they write the files."""
+    job = lake.compose.start(
+        *(
+            "exec",
+            "-T",
+            "airflow-scheduler",
+            "hudi-services",
+            "upsert",
+            "s3://lake/year",
+            "--table-name",
+            "year",
+        ),
+        *("--source-path", "/landing/landing", "--remote", "sc://spark-connect:15002"),
+        *(flag for key in YEAR_KEYS for flag in ("--record-key", key)),
+        *("--partition-by", "month", "--request-id", "year"),
+    )
+    log = []
+    killed = False
+    for line in job.stdout or ():
+        log.append(line)
+        if not killed and " INFO Write " in line:
+            lake.compose("kill", "spark-worker-1")
+            killed = True
+    assert job.wait(60) == 0, "".join(log)
+    assert killed, "".join(log)
+    rows = lake.rows("year", YEAR_KEYS)
+    assert rows.num_rows == load_flights().num_rows
+    assert len(set(keys_of(rows))) == rows.num_rows, "a row was written twice"
+
+
+def keys_of(rows: pa.Table) -> list[tuple[object, ...]]:
+    return sorted(zip(*(map(str, rows[name].to_pylist()) for name in rows.column_names), strict=True))

@@ -1,0 +1,31 @@
+"""A Spark Connect server whose workers lack the engine, as on a cluster that serves many applications."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from e2e.job_processes import environment, without_checkout
+from support.spark.connect_server import ConnectServer
+
+
+@pytest.fixture(scope="package")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
+    with ConnectServer(tmp_path_factory.mktemp("connect"), without_checkout({})) as server:
+        yield server
+
+
+@pytest.fixture
+def variables(server: ConnectServer) -> Mapping[str, str]:
+    """Environment of a client without Java."""
+    found = environment({}, SPARK_REMOTE=server.address, PATH=_PATH_WITHOUT_JAVA)
+    found.pop("JAVA_HOME", None)
+    return found
+
+
+@pytest.fixture
+def base_path(tmp_path: Path) -> Path:
+    return tmp_path / "tables" / "orders"
+
+
+_PATH_WITHOUT_JAVA = "/nowhere"

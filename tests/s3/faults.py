@@ -1,0 +1,120 @@
+"""A proxy in front of an S3 server that disturbs one request."""
+
+import http.client
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from s3_server import S3
+
+SLOW_S = 1.5
+_SLOW_DOWN = (
+    b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>"
+)
+
+
+class Fault(Enum):
+    """What happens to the request."""
+
+    SLOW = "slow"
+    """The answer arrives late."""
+    THROTTLED = "throttled"
+    """The server answers 503 SlowDown and does nothing."""
+    DROPPED = "dropped"
+    """The connection ends before the server gets the request."""
+    LOST = "lost answer"
+    """The server does what the request asks, and the connection ends before the answer arrives."""
+
+
+@dataclass
+class OneFault:
+    """The request to disturb, by its number from 1, and the number of requests so far."""
+
+    fault: Fault
+    number: int
+    count: int = 0
+    disturbed: str = ""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def is_next(self, request: str) -> bool:
+        with self.lock:
+            self.count += 1
+            if self.count == self.number:
+                self.disturbed = request
+            return self.count == self.number
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: "_Server"
+
+    def _handle(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        plan = self.server.plan
+        is_disturbed = plan.is_next(f"{self.command} {self.path}")
+        if is_disturbed and plan.fault is Fault.DROPPED:
+            self.close_connection = True
+            return
+        if is_disturbed and plan.fault is Fault.THROTTLED:
+            self._answer(503, [("Content-Type", "application/xml")], _SLOW_DOWN)
+            return
+        if is_disturbed and plan.fault is Fault.SLOW:
+            time.sleep(SLOW_S)
+        upstream = http.client.HTTPConnection(self.server.upstream)
+        try:
+            upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
+            for name, value in self.headers.items():
+                upstream.putheader(name, value)
+            upstream.endheaders(body or None)
+            answer = upstream.getresponse()
+            content = answer.read()
+        finally:
+            upstream.close()
+        if is_disturbed and plan.fault is Fault.LOST:
+            self.close_connection = True
+            return
+        kept = [(name, value) for name, value in answer.getheaders() if name.lower() not in _HOP_HEADERS]
+        self._answer(answer.status, kept, content)
+
+    def _answer(self, status: int, headers: list[tuple[str, str]], content: bytes) -> None:
+        self.send_response_only(status)
+        has_length = False
+        for name, value in headers:
+            self.send_header(name, value)
+            has_length |= name.lower() == "content-length"
+        if not has_length:
+            self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _handle  # noqa: N815 - names of the base class
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+_HOP_HEADERS = ("connection", "keep-alive", "transfer-encoding")
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, upstream: str, plan: OneFault) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.upstream, self.plan = upstream, plan
+
+
+@contextmanager
+def disturbing(s3: S3, plan: OneFault) -> Iterator[S3]:
+    """Return the address of a proxy that disturbs one request to the server."""
+    with _Server(s3.endpoint.removeprefix("http://"), plan) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield S3(f"http://127.0.0.1:{server.server_address[1]}", s3.secret)
+        finally:
+            server.shutdown()

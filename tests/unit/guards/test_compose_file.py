@@ -1,0 +1,88 @@
+"""docker-compose.yaml is valid, and its services are safe by default. `test-compose` runs the services."""
+
+import re
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from make_env_file import content, write_env_file
+
+ROOT = Path(__file__).parents[3]
+TEXT = (ROOT / "docker-compose.yaml").read_text(encoding="utf-8")
+COMPOSE = yaml.safe_load(TEXT)
+SERVICES = COMPOSE["services"]
+SECRET = re.compile(r"PASSWORD|KEY|SECRET")
+
+
+def variables(text: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line and not line.startswith("#"))
+
+
+def test_each_variable_has_a_default_or_stops_the_start() -> None:
+    used = re.findall(r"\$\{(\w+)(:[-?])?", TEXT)
+    assert used
+    assert [name for name, rule in used if not rule] == []
+
+
+def test_no_secret_has_a_default_and_the_new_file_contains_each_secret() -> None:
+    required = {name for name, rule in re.findall(r"\$\{(\w+)(:[-?])", TEXT) if rule == ":?"}
+    with_default = {name for name, rule in re.findall(r"\$\{(\w+)(:[-?])", TEXT) if rule == ":-"}
+    assert required <= variables(content()).keys()
+    assert [name for name in with_default if SECRET.search(name)] == []
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_service_has_a_pinned_image_and_opens_ports_on_this_machine_only(name: str) -> None:
+    service = SERVICES[name]
+    image = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", service["image"])
+    assert re.search(r":(local|v?\d+\.\d+[\w.-]*)$", image), image
+    assert [port for port in service.get("ports", []) if not port.startswith("127.0.0.1:")] == []
+
+
+@pytest.mark.parametrize("name", [name for name in SERVICES if name not in ("airflow-init", "s3")])
+def test_a_service_that_stays_up_has_a_health_check(name: str) -> None:
+    assert SERVICES[name]["healthcheck"]["test"]
+
+
+def test_all_volumes_are_declared() -> None:
+    used = {volume.partition(":")[0] for each in SERVICES.values() for volume in each.get("volumes", [])}
+    assert used == COMPOSE["volumes"].keys()
+
+
+def test_our_images_have_one_dockerfile_each_with_the_same_base() -> None:
+    for name in ("airflow", "spark"):
+        text = (ROOT / "docker" / f"{name}.Dockerfile").read_text(encoding="utf-8")
+        assert "ARG BASE=python:3.11-slim-bookworm\nFROM ${BASE}\n" in text
+        assert f"locks/{name}-image.txt" in text
+
+
+def test_a_new_file_of_settings_is_private_and_random_and_stays(tmp_path: Path) -> None:
+    path = tmp_path / ".env"
+    assert write_env_file(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    first = path.read_text()
+    assert not write_env_file(path)
+    assert path.read_text() == first
+    secrets = [value for name, value in variables(first).items() if SECRET.search(name)]
+    assert len(set(secrets)) == len(secrets)
+    assert not set(secrets) & set(variables(content()).values())
+
+
+def test_compose_accepts_the_file(tmp_path: Path) -> None:
+    program = shutil.which("docker-compose")
+    if program is None:
+        pytest.skip("docker-compose is not installed.")
+    settings = tmp_path / "env"
+    write_env_file(settings)
+    command = [program, "--project-directory", ROOT, "--file", ROOT / "docker-compose.yaml", "--env-file"]
+    done = subprocess.run([*command, settings, "config"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert yaml.safe_load(done.stdout)["services"].keys() == SERVICES.keys()
+    (tmp_path / "empty").touch()
+    refused = subprocess.run(
+        [*command, tmp_path / "empty", "config"], capture_output=True, text=True, check=False
+    )
+    assert "Run make compose-up, which writes .env" in refused.stderr
