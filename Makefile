@@ -1,7 +1,7 @@
 # Each target sets up what it needs on a machine that has git, make and Python 3.11. A second run skips the set-up.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install check format lock docs demo demo-spark airflow soak bench bench-metadata-table archive clean
+.PHONY: help install check format lock docs demo demo-spark airflow soak bench bench-metadata-table bench-spark-connect archive clean
 .PHONY: compose-up compose-down test-compose test-s3 test test-all test-times test-docs test-unit test-spark test-spark35 test-airflow test-airflow31 test-airflow-stack test-conformance test-conformance42 test-e2e test-readers test-platforms
 
 PYTEST_ARGS ?=
@@ -133,6 +133,9 @@ soak: .venv/.ready ## Run an Airflow for MINUTES=60 and check whether its proces
 bench: .venv-judges/.ready ## Compare the engine with Hudi 1.2.0, Delta and plain Parquet (45 minutes)
 	$(WITH_JAVA) .venv-judges/bin/python benchmarks/run.py
 	.venv-judges/bin/python benchmarks/metadata.py
+
+bench-spark-connect: .venv/.ready ## Compare a small load through spark-submit with one through a Spark Connect server (5 minutes)
+	$(WITH_JAVA) .venv/bin/python benchmarks/spark_connect.py
 
 bench-metadata-table: .venv/.ready .venv-s3/.ready .venv-judges/.ready ## Measure what the metadata table costs and saves, beside Hudi 1.2.0 (an hour or more)
 	$(WITH_JAVA) .venv-judges/bin/python benchmarks/metadata_table.py

@@ -2,7 +2,7 @@
 ARG BASE=python:3.11-slim-bookworm
 FROM ${BASE}
 
-ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin \
+ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin \
     PIP_DISABLE_PIP_VERSION_CHECK=1 \
     PIP_NO_CACHE_DIR=1 \
     PYSPARK_PYTHON=/opt/venv/bin/python \

@@ -62,6 +62,8 @@ class DockerDaemon:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+        # The daemon leaves the namespace of the host's network mounted.
+        subprocess.run(["umount", f"{self.folder}/exec/netns/default"], capture_output=True, check=False)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def docker(self, *words: str, timeout_s: float = 600) -> str:
