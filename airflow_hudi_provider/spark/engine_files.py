@@ -17,7 +17,7 @@ def script_path(name: str) -> Path:
         HudiTaskRefusedError: the installation is incomplete.
     """
     engine = Path(hudi_table_services.__file__).parent
-    places = (Path(__file__).parent / "spark_jobs", engine.parent)
+    places = (Path(__file__).parents[1] / "spark_jobs", engine.parent)
     for place in places:
         if (place / name).is_file():
             return place / name

@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -21,7 +22,8 @@ _STOP_WITHIN_S = 20.0
 class PostgresServer:
     """A server that listens only on this machine. `start` creates its data folder, or uses that of an earlier server.
 
-    The server refuses to run as root. If this process runs as root, Debian's user ``postgres`` owns the data folder.
+    The server refuses to run as root. If this process runs as root, Debian's user ``postgres`` owns the data folder. If
+    this user cannot enter the wanted folder, the data is in a temporary folder, which `stop` removes.
 
     Args:
         programs: folder of PostgreSQL's server programs.
@@ -31,6 +33,11 @@ class PostgresServer:
 
     def __init__(self, programs: Path, folder: Path, port: int) -> None:
         self._programs = programs
+        self._temporary: Path | None = None
+        if not _can_enter_parents(folder):
+            self._temporary = Path(tempfile.mkdtemp(prefix="airflow-postgres-"))
+            self._temporary.chmod(0o711)
+            folder = self._temporary / folder.name
         self._folder = folder
         self._password_file = folder.with_name(f"{folder.name}-password")
         self._port = port
@@ -83,6 +90,8 @@ class PostgresServer:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
 
     def _create_data(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -121,7 +130,7 @@ class PostgresServer:
         return subprocess.run(ready, check=False).returncode == 0
 
 
-def can_use(folder: Path) -> bool:
+def _can_enter_parents(folder: Path) -> bool:
     """Return whether the user of the server can enter the parents of this folder."""
     if not _other_user():
         return True

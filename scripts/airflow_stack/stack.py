@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import IO
 
 from airflow_stack.api import AirflowApi, ApiError
-from airflow_stack.postgres import PostgresServer, can_use
+from airflow_stack.postgres import PostgresServer
 
 COMPONENTS = ("api-server", "scheduler", "dag-processor", "triggerer")
 USER = "admin"
@@ -182,9 +182,6 @@ def _postgres_for(home: Path) -> PostgresServer | None:
     """Return the database server of an Airflow, or None if this Airflow uses SQLite."""
     programs, folder = os.environ.get("POSTGRES_PROGRAMS"), home / "postgres"
     if not programs or (home / _DATABASE).exists():
-        return None
-    if not can_use(folder):
-        print(f"Airflow uses SQLite: PostgreSQL's user cannot enter {home}.", file=sys.stderr)
         return None
     return PostgresServer(Path(programs), folder, free_ports(5433)[0])
 

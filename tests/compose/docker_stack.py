@@ -10,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 BASE_IMAGE = "hudi-test-base:0"
+_DATA = ROOT / ".tools" / "docker-data"
 _READY_WITHIN_S = 60.0
 _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 
@@ -19,7 +20,7 @@ class DockerError(Exception):
 
 
 class DockerDaemon:
-    """A context manager that runs a daemon with its own folder.
+    """A context manager that runs a daemon with its own folder. Images stay in ``.tools``, for the next run.
 
     The daemon changes no firewall rule (`--iptables=false`), so its containers reach only each other. Images are built
     in the network of the host.
@@ -36,7 +37,7 @@ class DockerDaemon:
             self._process = subprocess.Popen(
                 [
                     "dockerd",
-                    *("--data-root", f"{self.folder}/data", "--exec-root", f"{self.folder}/exec"),
+                    *("--data-root", str(_DATA), "--exec-root", f"{self.folder}/exec"),
                     *("--pidfile", f"{self.folder}/pid", "-H", f"unix://{self.folder}/sock"),
                     *("--iptables=false", "--ip6tables=false", "--bridge=none"),
                 ],
@@ -70,7 +71,9 @@ class DockerDaemon:
         return run(["docker", *words], self.variables, timeout_s)
 
     def import_base(self, archive: Path) -> None:
-        """Create the base image, with the certificates of this machine."""
+        """Create the base image, with the certificates of this machine, unless it exists."""
+        if self.docker("images", "--quiet", BASE_IMAGE).strip():
+            return
         names = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE")
         changes = [word for name in names for word in ("--change", f"ENV {name}={_CERTIFICATES}")]
         self.docker("import", *changes, str(archive), BASE_IMAGE)

@@ -19,7 +19,7 @@ from demo_support.flights import FIRST_DAY, load_flights, rows_of
 from hudi import HudiReadOptions, HudiTable
 from make_env_file import write_env_file
 
-from compose.docker_stack import BASE_IMAGE, ROOT, ComposeStack, DockerDaemon, network_state
+from compose.docker_stack import BASE_IMAGE, ROOT, ComposeStack, DockerDaemon, DockerError, network_state
 
 DAYS = 3
 KEYS = ["flight_date", "carrier", "flight", "origin"]
@@ -101,11 +101,18 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
         compose = ComposeStack(daemon, folder / "env", override, {"BASE_IMAGE": BASE_IMAGE, **ports})
         try:
             compose("build")
-            compose("up", "--detach")
+            _start(compose)
             yield Lake(compose, settings)
         finally:
             compose("down", "--volumes", "--remove-orphans")
     assert network_state() == before, "a bridge or a firewall rule was left"
+
+
+def _start(compose: ComposeStack) -> None:
+    try:
+        compose("up", "--detach")
+    except DockerError as error:
+        raise DockerError(f"{error}\n{compose('logs', '--tail=50')}") from None
 
 
 def test_a_backfill_writes_every_flight_to_the_bucket(lake: Lake) -> None:
@@ -120,7 +127,7 @@ def test_a_backfill_writes_every_flight_to_the_bucket(lake: Lake) -> None:
     wait_until(
         lambda: len(states()) == DAYS and set(states()) <= {"success", "failed"}, 900, lambda: f"{states()}"
     )
-    assert states() == ["success"] * DAYS
+    assert states() == ["success"] * DAYS, failed_logs(lake.api)
     expected = rows_of(load_flights(), FIRST_DAY, last)
     assert keys_of(lake.rows("flights", KEYS)) == keys_of(expected.select(KEYS))
 
@@ -154,6 +161,16 @@ def test_a_write_completes_although_a_worker_of_spark_is_killed(lake: Lake) -> N
     rows = lake.rows("year", YEAR_KEYS)
     assert rows.num_rows == load_flights().num_rows
     assert len(set(keys_of(rows))) == rows.num_rows, "a row was written twice"
+
+
+def failed_logs(api: AirflowApi) -> str:
+    runs = [run["dag_run_id"] for run in api.runs("flights_daily") if run["state"] == "failed"]
+    return "\n".join(
+        f"{run_id} {name}:\n{api.log('flights_daily', run_id, name, task['try_number'])[-3000:]}"
+        for run_id in runs[:1]
+        for name, task in api.task_instances("flights_daily", run_id).items()
+        if task["state"] == "failed"
+    )
 
 
 def keys_of(rows: pa.Table) -> list[tuple[object, ...]]:

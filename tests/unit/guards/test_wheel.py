@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import sysconfig
 import venv
 import zipfile
 from pathlib import Path
@@ -113,6 +114,17 @@ def test_the_command_works_in_a_new_environment_with_the_packages_of_the_extra(
     ended = run_in(fresh, "show", "table", str(tmp_path / "trips"), path=path)
     assert ended.returncode == 0, ended.stderr
     assert json.loads(ended.stdout)["table_name"] == "trips"
+
+
+def test_operators_find_the_job_scripts_of_an_installed_wheel(fresh: Path, tmp_path: Path) -> None:
+    """The provider comes from the wheel, and Airflow from this environment, whose link to the checkout is not used."""
+    code = "from airflow_hudi_provider.spark.engine_files import script_path; print(script_path('clean.py'))"
+    packages = {"PYTHONPATH": sysconfig.get_path("purelib"), "AIRFLOW_HOME": str(tmp_path)}
+    ended = subprocess.run([fresh, "-c", code], capture_output=True, text=True, check=False, env=packages)
+    assert ended.returncode == 0, ended.stderr
+    found = Path(ended.stdout.splitlines()[-1])
+    assert found.is_relative_to(fresh.parents[1])
+    assert found.read_bytes() == (REPOSITORY / "spark_jobs" / "clean.py").read_bytes()
 
 
 @pytest.mark.thorough
