@@ -120,7 +120,8 @@ def test_operators_find_the_job_scripts_of_an_installed_wheel(fresh: Path, tmp_p
     """The provider comes from the wheel, and Airflow from this environment, whose link to the checkout is not used."""
     code = "from airflow_hudi_provider.spark.engine_files import script_path; print(script_path('clean.py'))"
     packages = {"PYTHONPATH": sysconfig.get_path("purelib"), "AIRFLOW_HOME": str(tmp_path)}
-    ended = subprocess.run([fresh, "-c", code], capture_output=True, text=True, check=False, env=packages)
+    command = [fresh, "-c", code]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=packages, cwd=tmp_path)
     assert ended.returncode == 0, ended.stderr
     found = Path(ended.stdout.splitlines()[-1])
     assert found.is_relative_to(fresh.parents[1])
