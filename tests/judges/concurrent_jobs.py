@@ -44,11 +44,13 @@ CONFLICTS = (
     "HoodieClusteringUpdateException",
     "HoodieWriteConflictException",
     "Could not read commit details",
+    "java.util.NoSuchElementException: FileID ",
 )
 """Errors of Hudi. A write that fails with one of these errors has changed no row, so the test repeats the write.
 
-Hudi raises the last error because it lists the timeline without the lock: after the listing, an archival of a job or of
-Hudi may remove a commit whose file Hudi has not read. The loop archives after each clustering. Tables in production are
+Hudi reads the timeline without the lock, which explains the last two errors. After Hudi has listed the timeline, an
+archival may remove a commit whose file Hudi has not read. After Hudi has found the file groups of its rows, a
+clustering may replace one of these file groups. The loop archives after each clustering. Tables in production are
 archived much less often.
 """
 

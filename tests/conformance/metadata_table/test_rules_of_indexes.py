@@ -211,7 +211,7 @@ def test_rule_08_control_hudi_cannot_write_replaced_keys_that_stay_in_the_record
     )
     for log in log_files(table.base_path, newest_commit(table.base_path), RECORD_INDEX):
         change_blocks(log, without_deletions)
-    with pytest.raises(AssertionError, match="keys that no live file contains"):
+    with pytest.raises(AssertionError, match="keys or locations that no live file contains"):
         assert_describes_the_table(table.base_path)
     rows = [{**row, "ts": 30} for row in keys_of_partition(table.model, "c").values()]
     with pytest.raises(HudiRefusedError, match="HoodieUpsertException"):
