@@ -59,7 +59,7 @@ def get_provider_info() -> dict[str, Any]:
                 "conn-fields": {
                     "spark_conn_id": {
                         "label": "Spark connection",
-                        "description": "Spark connection for tasks that do not set spark_conn_id themselves.",
+                        "description": "Spark or Spark Connect connection of tasks that set no spark_conn_id.",
                         "schema": _TEXT,
                     },
                     "storage_conn_id": {

@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 PASSWORDS = (
     Path(os.environ.get("AIRFLOW_HOME", "/opt/airflow")) / "simple_auth_manager_passwords.json.generated"
@@ -25,22 +26,50 @@ def main(arguments: list[str]) -> None:
 
 
 def make_bucket() -> None:
-    """Create the bucket of the tables. An existing bucket is left as it is."""
+    """Create the bucket of the tables. An existing bucket is left as it is.
+
+    The function waits for the server, and fails at once if the server refuses the keys or the name of the bucket.
+    """
     import boto3
     from botocore.exceptions import BotoCoreError, ClientError
 
-    client = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT"], region_name=os.environ["AWS_REGION"])
+    bucket, region = os.environ["LAKE_BUCKET"], os.environ["AWS_REGION"]
+    client = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT"], region_name=region)
     for tries_left in reversed(range(BUCKET_TRIES)):
         try:
-            client.create_bucket(Bucket=os.environ["LAKE_BUCKET"])
+            if not exists(client, bucket):
+                client.create_bucket(Bucket=bucket, **location_of(region))
         except client.exceptions.BucketAlreadyOwnedByYou:
             return
-        except (BotoCoreError, ClientError):
-            if not tries_left:
-                raise
+        except (BotoCoreError, ClientError) as error:
+            if not tries_left or status_of(error) in (400, 401, 403):
+                raise SystemExit(f"The bucket {bucket} cannot be used: {error}") from error
             time.sleep(1)
         else:
             return
+
+
+def exists(client: Any, bucket: str) -> bool:
+    from botocore.exceptions import ClientError
+
+    try:
+        client.head_bucket(Bucket=bucket)
+    except ClientError as error:
+        if status_of(error) != 404:
+            raise
+        return False
+    return True
+
+
+def location_of(region: str) -> dict[str, Any]:
+    """Arguments of a request that creates a bucket. S3 refuses the name of its first region."""
+    return {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
+
+
+def status_of(error: Exception) -> int:
+    """HTTP status of the answer that an error reports; 0 if there was no answer."""
+    answer: dict[str, Any] = getattr(error, "response", None) or {}
+    return int(answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 #!/bin/sh
 # Print the path of a Debian base image as a tar archive, for machines that cannot pull images. The first call makes the
-# archive with mmdebstrap as root. The archive contains the settings of this machine for apt, pip and certificates.
+# archive with mmdebstrap as root. The archive contains the settings of this machine for apt, pip and certificates. Its
+# name contains a checksum of this script, so that a changed script makes a new archive.
 set -eu
 cd "$(dirname "$0")/.."
-archive="$PWD/.tools/docker-base.tar"
+checksum=$(sha256sum scripts/ensure_docker_base.sh | cut -c1-12)
+archive="$PWD/.tools/docker-base-$checksum.tar"
 if [ ! -e "$archive" ]; then
   echo "Making a Debian base image in .tools" >&2
   mkdir -p .tools

@@ -116,8 +116,8 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
     :param on_nothing: what the task does if no plan is pending: ``skip``, ``succeed`` or ``fail``.
     :param table_name: expected name of the table; the task fails if the table's actual name differs. (templated)
-    :param spark_conn_id: Spark connection. By default, the task uses the Spark connection that the hudi connection
-        names, else ``spark_default``. (templated)
+    :param spark_conn_id: connection of the type Spark or Spark Connect. By default, the task uses the Spark connection
+        that the hudi connection names, else ``spark_default``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     :param result_base_path: folder for the request and result documents, required with ``deploy_mode="cluster"``.
         (templated)
@@ -207,8 +207,8 @@ class ClusteringOperator(HudiClusteringOperator):
     :param on_rerun: what a cleared task does: ``reuse`` reports the earlier clustering, and ``write_again`` makes a new
         clustering.
     :param table_name: expected name of the table; the task fails if the table's actual name differs. (templated)
-    :param spark_conn_id: Spark connection. By default, the task uses the Spark connection that the hudi connection
-        names, else ``spark_default``. (templated)
+    :param spark_conn_id: connection of the type Spark or Spark Connect. By default, the task uses the Spark connection
+        that the hudi connection names, else ``spark_default``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     :param result_base_path: folder for the request and result documents, required with ``deploy_mode="cluster"``.
         (templated)

@@ -52,8 +52,8 @@ class HudiJobOperator(SparkSubmitOperator):
         result, and ``write_again`` runs the job again.
     :param declare_asset: declare the table as an outlet if the task changes rows, else as an inlet. Explicit assets of
         the table take precedence. A base path with a template, or below that of a connection, declares no asset.
-    :param spark_conn_id: Spark connection. By default, the task uses the Spark connection that the hudi connection
-        names, else ``spark_default``. (templated)
+    :param spark_conn_id: connection of the type Spark or Spark Connect. By default, the task uses the Spark connection
+        that the hudi connection names, else ``spark_default``. (templated)
     :param result_base_path: folder for request and result documents, needed with ``deploy_mode="cluster"``. (templated)
     :param conn_id: the same as ``spark_conn_id``, under the name that ``SparkSubmitOperator`` uses.
     :param deferrable: wait for Spark in the triggerer, without a worker slot. The Spark run outlives the process that

@@ -67,8 +67,8 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param on_rerun: what a cleared task does: ``reuse`` reports the earlier commit, and ``write_again`` writes the rows
         again.
     :param dry_run: plan the write, report the plan, and write nothing.
-    :param spark_conn_id: Spark connection. By default, the task uses the Spark connection that the hudi connection
-        names, else ``spark_default``. (templated)
+    :param spark_conn_id: connection of the type Spark or Spark Connect. By default, the task uses the Spark connection
+        that the hudi connection names, else ``spark_default``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     :param result_base_path: folder for the request and result documents, required with ``deploy_mode="cluster"``.
         (templated)

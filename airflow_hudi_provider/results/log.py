@@ -68,7 +68,7 @@ def log_output(log: Any, lines: list[str]) -> None:
 
     If the output is long, log only its end.
     """
-    log.info(_GROUP, "Output of spark-submit")
+    log.info(_GROUP, "Output of the job")
     if len(lines) > _SHOWN_OUTPUT_LINES:
         log.info("… %d earlier lines are not shown", len(lines) - _SHOWN_OUTPUT_LINES)
     for line in lines[-_SHOWN_OUTPUT_LINES:]:

@@ -63,8 +63,8 @@ def decide_outcome(end: JobEnd, log: Any) -> JobResult:
     if end.failure is not None:
         raise HudiTaskError(f"{end.failure} {end.problem} {end.left_behind}") from end.failure
     raise HudiTaskError(
-        f"spark-submit ended with success, but {end.left_behind[0].lower()}{end.left_behind[1:]} {end.problem} The job "
-        "may have been stopped before it began; see Spark's lines above."
+        f"The job's process ended with success, but {end.left_behind[0].lower()}{end.left_behind[1:]} {end.problem} "
+        "The job may have been stopped before it began; see Spark's lines above."
     )
 
 

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import Connection
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from airflow_hudi_provider.spark.supervised_run import SupervisedRun
 
 CONNECTION_TYPE = "spark_connect"
-_KILL_GRACE_SECONDS = 3.0
+_KILL_GRACE_SECONDS = 2.0
 _SETTINGS_OF_SUBMISSIONS = (
     "archives",
     "driver_class_path",
@@ -44,7 +44,7 @@ _SETTINGS_OF_SUBMISSIONS = (
 """Arguments of Airflow's operator that describe a Spark application. The server is an application of its own."""
 
 
-def is_connect(connection: Connection) -> bool:
+def names_connect_server(connection: Connection) -> bool:
     """Return whether a Spark connection names a Spark Connect server."""
     return connection.conn_type == CONNECTION_TYPE or (connection.host or "").startswith("sc://")
 
@@ -56,12 +56,10 @@ class ConnectJob:
         conn_id: id of the Spark Connect connection.
     """
 
-    is_on_cluster = False
-    """Whether the driver runs on a cluster. The driver's Python always runs in the worker."""
-
     def __init__(self, task: "HudiJobOperator", conn_id: str) -> None:
         self._task = task
         self._conn_id = conn_id
+        self._address = ""
         self._command: Sequence[str] = ()
         self._process: subprocess.Popen[str] | None = None
 
@@ -69,9 +67,11 @@ class ConnectJob:
         """Check the arguments; return an empty text, because worker and job exchange documents on local storage.
 
         Raises:
-            HudiTaskRefusedError: an argument contradicts the connection.
+            HudiTaskRefusedError: the connection is invalid, or an argument contradicts the connection.
         """
         task = self._task
+        airflow_internals.require_names(task, airflow_internals.OPERATOR_NAMES)
+        self._address = self._find_address()
         if airflow_internals.deploy_mode(task) == "cluster":
             raise HudiTaskRefusedError(
                 f"deploy_mode=cluster with the Spark Connect connection {self._conn_id!r}: the server runs the Spark "
@@ -114,7 +114,6 @@ class ConnectJob:
             end_processes(self._process, time.monotonic() + _KILL_GRACE_SECONDS)
 
     def _run(self, command: Sequence[str], name: str) -> Exception | None:
-        sorter = SparkLogSorter(self._task.log)
         try:
             process = subprocess.Popen(
                 command,
@@ -128,18 +127,41 @@ class ConnectJob:
         except OSError as error:
             return HudiTaskError(f"{name} was not started: {error}")
         self._process = process
-        with process:
-            for line in process.stdout or ():
+        try:
+            self._log_lines(process.stdout or ())
+            exit_code = process.wait()
+        except BaseException:
+            self.end()  # for example, Airflow raises AirflowTaskTimeout after execution_timeout
+            raise
+        finally:
+            if process.stdout is not None:
+                process.stdout.close()
+        return HudiTaskError(f"{name} ended with exit code {exit_code}.") if exit_code else None
+
+    def _log_lines(self, lines: Iterable[str]) -> None:
+        sorter = SparkLogSorter(self._task.log)
+        try:
+            for line in lines:
                 sorter.info("%s", line.rstrip("\n"))
-        sorter.close()
-        if process.returncode:
-            return HudiTaskError(f"{name} ended with exit code {process.returncode}.")
-        return None
+        finally:
+            sorter.close()
+
+    def _find_address(self) -> str:
+        from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook
+
+        try:
+            return SparkConnectHook(self._conn_id).get_connection_url()
+        except Exception as error:
+            raise HudiTaskRefusedError(
+                f"The Spark Connect connection {self._conn_id!r} gives no address: {error}. Set its host and port, "
+                "for example localhost and 15002."
+            ) from error
 
     def _variables(self) -> Mapping[str, str]:
         """Environment of the job. The address may contain a token, so the job's flags must not contain the address."""
-        from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook
-
-        address = SparkConnectHook(self._conn_id).get_connection_url()
         chosen: dict[str, Any] = self._task.env_vars or {}
-        return {**os.environ, **{key: str(value) for key, value in chosen.items()}, "SPARK_REMOTE": address}
+        return {
+            **os.environ,
+            **{key: str(value) for key, value in chosen.items()},
+            "SPARK_REMOTE": self._address,
+        }

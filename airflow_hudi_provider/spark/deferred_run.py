@@ -153,7 +153,7 @@ class DeferredRun:
         if seen.exit_code == 0:
             return None
         why = " after a request to end it" if seen.was_asked else ""
-        return HudiTaskError(f"spark-submit ended with exit code {seen.exit_code}{why}.")
+        return HudiTaskError(f"The job's process ended with exit code {seen.exit_code}{why}.")
 
     def discard(self) -> None:
         """Log the output of a finished run, and remove the run.

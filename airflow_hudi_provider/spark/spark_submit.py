@@ -13,7 +13,7 @@ from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.links import push_spark_ui
 from airflow_hudi_provider.results.log import SparkLogSorter
 from airflow_hudi_provider.spark import airflow_internals
-from airflow_hudi_provider.spark.connect_job import is_connect
+from airflow_hudi_provider.spark.connect_job import names_connect_server
 from airflow_hudi_provider.spark.engine_files import engine_archive, script_path
 from airflow_hudi_provider.spark.environment import (
     prepare_environment,
@@ -75,7 +75,7 @@ class SparkSubmit:
     def sees_local_files(self) -> bool:
         """Return whether Spark reads paths without scheme from the worker's file system. See `environment`."""
         _, connection = self.connection()
-        if is_connect(connection):
+        if names_connect_server(connection):
             return False  # the server may run on another machine
         variables = {key: str(value) for key, value in (self._task.env_vars or {}).items()}
         return sees_local_files(self._deploy_mode(connection), variables, self._task.conf or {})

@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow.providers.common.compat.sdk import TaskDeferred
 
 from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.spark.cluster_driver import ClusterDriver
-from airflow_hudi_provider.spark.connect_job import ConnectJob, is_connect
+from airflow_hudi_provider.spark.connect_job import ConnectJob, names_connect_server
 from airflow_hudi_provider.spark.deferred_run import DeferredRun
 from airflow_hudi_provider.spark.job_exchange import JobExchange
 from airflow_hudi_provider.spark.spark_submit import SparkSubmit
-from airflow_hudi_provider.spark.supervised_run import RunState
+from airflow_hudi_provider.spark.supervised_run import RunState, SupervisedRun
 from airflow_hudi_provider.tasks.identity import owner_of, request_of
 from airflow_hudi_provider.triggers.application import STATUS_UNKNOWN
 from hudi_table_services.contract.request import JobRequest
@@ -27,13 +27,36 @@ if TYPE_CHECKING:
     from airflow_hudi_provider.tasks.run import TaskRun
 
 
+class JobProgram(Protocol):
+    """The program that runs the job of a task: spark-submit, or Python with a Spark Connect server."""
+
+    def prepare(self) -> str:
+        """Check the arguments; return the folder for documents, or an empty text if both ends share the disk.
+
+        Raises:
+            HudiTaskRefusedError: the job cannot run with these arguments.
+        """
+
+    def use_request(self, request_uri: str) -> None:
+        """Set the request document of the job."""
+
+    def run(self) -> Exception | None:
+        """Run the job to its end. Return errors instead of raising them: the timeline decides the outcome."""
+
+    def run_supervised(self, run: SupervisedRun) -> Exception | None:
+        """Start the job under a supervisor, and return as soon as the job runs."""
+
+    def end(self) -> None:
+        """End the job, within the time that Airflow gives `on_kill`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkEnd:
     """The end of a submission, before the operator reads the timeline.
 
     Attributes:
         result: the job's result document, or None if there is no valid result; `problem` then contains the reason.
-        failure: the error of spark-submit, or None if spark-submit ended with exit code 0.
+        failure: the error of the job's process, or None if the process ended with exit code 0.
     """
 
     request: JobRequest
@@ -54,14 +77,13 @@ class Submission:
         self._task = task
         self.run = run
         self._spark_submit = SparkSubmit(task, run)
-        self._spark: SparkSubmit | ConnectJob = self._spark_submit
         self._driver = ClusterDriver(task, run)
         self._deferred = DeferredRun(task, run)
 
     @property
     def is_on_cluster(self) -> bool:
         """Whether the driver runs on a cluster; False until the submission is prepared."""
-        return self._spark.is_on_cluster
+        return self._spark_submit.is_on_cluster
 
     @property
     def sees_local_files(self) -> bool:
@@ -71,6 +93,12 @@ class Submission:
     @cached_property
     def _owner(self) -> str:
         return owner_of(self.run.context, self._request(""))
+
+    @cached_property
+    def _program(self) -> JobProgram:
+        """The program that runs the job. Raises HudiTaskRefusedError if the Spark connection does not exist."""
+        conn_id, connection = self._spark_submit.connection()
+        return ConnectJob(self._task, conn_id) if names_connect_server(connection) else self._spark_submit
 
     def _request(self, result_uri: str) -> JobRequest:
         return self._task.build_request(self.run.location, self.run.request_id, result_uri)
@@ -86,7 +114,7 @@ class Submission:
         """
         memory = self.run.memory
         if memory.follows_driver:
-            self._prepare()
+            self._program.prepare()
             earlier_owner = memory.driver_owner
             self._driver.check_earlier(self._owner)
             self._leave_turn_of(earlier_owner)
@@ -122,7 +150,7 @@ class Submission:
             HudiTaskRefusedError: the job cannot be submitted.
             TaskDeferred: the triggerer waits for the end of the job.
         """
-        folder = self._prepare()
+        folder = self._program.prepare()
         if not self.is_on_cluster and self._deferred.is_possible:
             yield self._begin_supervised()
             return
@@ -137,21 +165,15 @@ class Submission:
                 arguments = {"result_path": exchange.result_uri, **self._trigger_arguments()}
                 self._driver.follow_in_triggerer(arguments)
             try:
-                failure = self._spark.run()
+                failure = self._program.run()
             except TaskDeferred:
                 exchange.keep()
                 raise
             yield self._end_of(exchange, request, failure)
 
-    def _prepare(self) -> str:
-        """Select the program that runs the job, and check its arguments; see `SparkSubmit.prepare`."""
-        conn_id, connection = self._spark_submit.connection()
-        self._spark = ConnectJob(self._task, conn_id) if is_connect(connection) else self._spark_submit
-        return self._spark.prepare()
-
     def _hand_over(self, exchange: JobExchange, request: JobRequest) -> None:
         exchange.put_request(request)
-        self._spark.use_request(exchange.request_uri)
+        self._program.use_request(exchange.request_uri)
 
     def _begin_supervised(self) -> SparkEnd:
         """Begin the supervised run and defer the task; return only if the run cannot begin."""
@@ -160,7 +182,7 @@ class Submission:
         request = self._request(exchange.result_uri)
         supervised.begin(self._owner)
         self._hand_over(exchange, request)
-        failure = self._spark.run_supervised(supervised)
+        failure = self._program.run_supervised(supervised)
         if failure is None:
             self._deferred.defer(self._trigger_arguments())
         supervised.clear_away()
@@ -199,7 +221,7 @@ class Submission:
 
     @contextmanager
     def _conclude_on_cluster(self, event: dict[str, Any]) -> Iterator[SparkEnd]:
-        folder = self._prepare()
+        folder = self._program.prepare()
         with JobExchange(folder, self.run.place, self.run.location.storage_options) as exchange:
             request = self._request(exchange.result_uri)
             failure = None
@@ -229,7 +251,7 @@ class Submission:
 
     def end_late(self) -> None:
         """End the run of a task that was deferred for longer than its ``execution_timeout``."""
-        self._prepare()
+        self._program.prepare()
         if self.is_on_cluster:
             self._driver.end_deferred()
         else:
@@ -243,5 +265,6 @@ class Submission:
     def end(self) -> None:
         """End every Spark run that this process began or waited for, within the time that Airflow gives `on_kill`."""
         self._deferred.ask_to_end()
-        self._spark.end()
+        if "_program" in self.__dict__:
+            self._program.end()
         self._deferred.wait_for_killed()

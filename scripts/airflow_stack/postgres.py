@@ -22,8 +22,9 @@ _STOP_WITHIN_S = 20.0
 class PostgresServer:
     """A server that listens only on this machine. `start` creates its data folder, or uses that of an earlier server.
 
-    The server refuses to run as root. If this process runs as root, Debian's user ``postgres`` owns the data folder. If
-    this user cannot enter the wanted folder, the data is in a temporary folder, which `stop` removes.
+    The server refuses to run as root. If this process runs as root, Debian's user ``postgres`` owns the data folder,
+    and must be able to enter the folders above it; see `is_possible`. If these folders are temporary and closed to
+    other users, as those of pytest, the data is in another temporary folder, which `stop` removes.
 
     Args:
         programs: folder of PostgreSQL's server programs.
@@ -34,14 +35,18 @@ class PostgresServer:
     def __init__(self, programs: Path, folder: Path, port: int) -> None:
         self._programs = programs
         self._temporary: Path | None = None
-        if not _can_enter_parents(folder):
-            self._temporary = Path(tempfile.mkdtemp(prefix="airflow-postgres-"))
-            self._temporary.chmod(0o711)
-            folder = self._temporary / folder.name
         self._folder = folder
-        self._password_file = folder.with_name(f"{folder.name}-password")
         self._port = port
         self._process: subprocess.Popen[bytes] | None = None
+
+    @staticmethod
+    def is_possible(folder: Path) -> bool:
+        """Return whether the data can be in this folder, or in a temporary folder in its place."""
+        return _can_enter_parents(folder) or folder.is_relative_to(tempfile.gettempdir())
+
+    @property
+    def _password_file(self) -> Path:
+        return self._folder.with_name(f"{self._folder.name}-password")
 
     @property
     def url(self) -> str:
@@ -51,10 +56,13 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start the server and wait until it accepts connections. Raises RuntimeError if it does not."""
+        if not _can_enter_parents(self._folder):
+            self._temporary = Path(tempfile.mkdtemp(prefix="airflow-postgres-"))
+            self._temporary.chmod(0o711)
+            self._folder = self._temporary / self._folder.name
         log_file = self._folder.with_name(f"{self._folder.name}.log")
         if not (self._folder / "PG_VERSION").exists():
             self._create_data()
-        (self._folder / "postmaster.pid").unlink(missing_ok=True)  # an earlier server may have been killed
         with log_file.open("ab") as log:
             self._process = subprocess.Popen(
                 [
@@ -81,15 +89,14 @@ class PostgresServer:
     def stop(self) -> None:
         """End the server; Airflow's processes must have ended."""
         process, self._process = self._process, None
-        if process is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(signal.SIGINT)  # PostgreSQL's fast shutdown, which ends open connections
-        try:
-            process.wait(_STOP_WITHIN_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(signal.SIGINT)  # PostgreSQL's fast shutdown, which ends open connections
+            try:
+                process.wait(_STOP_WITHIN_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
 

@@ -40,7 +40,8 @@ class AirflowStack:
     """A context manager that runs an Airflow. After the end of the context, no process of this Airflow runs.
 
     The database is on PostgreSQL if the environment variable `POSTGRES_PROGRAMS` names the folder of the server's
-    programs (`scripts/ensure_postgres.sh`), else in a file of SQLite. A home that already has such a file keeps it.
+    programs (`scripts/ensure_postgres.sh`), else in a file of SQLite. A home that already has such a file keeps it. An
+    Airflow of root in a folder that the user `postgres` cannot enter also uses SQLite.
 
     Args:
         home: folder for the database, logs and settings of this Airflow; created if it does not exist.
@@ -181,7 +182,7 @@ class AirflowStack:
 def _postgres_for(home: Path) -> PostgresServer | None:
     """Return the database server of an Airflow, or None if this Airflow uses SQLite."""
     programs, folder = os.environ.get("POSTGRES_PROGRAMS"), home / "postgres"
-    if not programs or (home / _DATABASE).exists():
+    if not programs or (home / _DATABASE).exists() or not PostgresServer.is_possible(folder):
         return None
     return PostgresServer(Path(programs), folder, free_ports(5433)[0])
 

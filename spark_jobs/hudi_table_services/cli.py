@@ -1,6 +1,6 @@
 """Command line of the job scripts: read the flags or a request document, run the job, write the result document.
 
-Only this module and `command` read the environment or end the process.
+Only this module and `command` end the process, and decide by the environment which Spark the job uses.
 """
 
 import logging
@@ -25,6 +25,7 @@ from hudi_table_services.errors import (
     ObjectNotFoundError,
     TableNotFoundError,
 )
+from hudi_table_services.execution.sessions.connect import interrupt_jobs
 from hudi_table_services.execution.sessions.session import (
     SessionSettings,
     driver_age_s,
@@ -179,7 +180,7 @@ def _run(
         _LOG.info("Opening a session of the Spark Connect server" if remote else "Starting Spark")
         settings = SessionSettings(
             application_name=f"{request.work} {request.table_name or request.base_path}",
-            request_id=request.request_id,
+            identity=f"{request.base_path}\n{request.work}\n{request.request_id}",
             remote=remote,
             is_submitted=is_submitted,
             conf={**({} if remote else presentation.spark_settings), **command.conf},
@@ -213,6 +214,7 @@ def _ended_by_sigterm() -> Iterator[None]:
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
         _LOG.warning("The job was asked to end. Its tasks on the Spark Connect server are being ended.")
+        interrupt_jobs()
         raise SystemExit(128 + number)
 
     earlier = signal.signal(signal.SIGTERM, end)

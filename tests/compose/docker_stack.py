@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-BASE_IMAGE = "hudi-test-base:0"
 _DATA = ROOT / ".tools" / "docker-data"
 _READY_WITHIN_S = 60.0
 _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
@@ -70,13 +69,15 @@ class DockerDaemon:
     def docker(self, *words: str, timeout_s: float = 600) -> str:
         return run(["docker", *words], self.variables, timeout_s)
 
-    def import_base(self, archive: Path) -> None:
-        """Create the base image, with the certificates of this machine, unless it exists."""
-        if self.docker("images", "--quiet", BASE_IMAGE).strip():
-            return
+    def import_base(self, archive: Path) -> str:
+        """Create the base image, with the certificates of this machine, unless it exists; return the image's name."""
+        image = f"hudi-test-base:{archive.stem.rpartition('-')[2]}"
+        if self.docker("images", "--quiet", image).strip():
+            return image
         names = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE")
         changes = [word for name in names for word in ("--change", f"ENV {name}={_CERTIFICATES}")]
-        self.docker("import", *changes, str(archive), BASE_IMAGE)
+        self.docker("import", *changes, str(archive), image)
+        return image
 
     def _log(self) -> str:
         return (self.folder / "dockerd.log").read_text(errors="replace")

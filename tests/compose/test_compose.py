@@ -1,7 +1,8 @@
 """docker-compose.yaml runs: Airflow on PostgreSQL, a Spark cluster with Spark Connect, tables on an S3 server.
 
-Our own images are built on a base of Debian packages instead of ``python:3.11-slim-bookworm``. The images of others
-(PostgreSQL, S3) are replaced by images with Debian's PostgreSQL and with versitygw.
+The test builds the images of Airflow and Spark on a base of Debian packages instead of ``python:3.11-slim-bookworm``.
+It replaces the published images of PostgreSQL and versitygw by images with Debian's PostgreSQL and with a versitygw of
+the same release, built from source.
 """
 
 import os
@@ -19,7 +20,7 @@ from demo_support.flights import FIRST_DAY, load_flights, rows_of
 from hudi import HudiReadOptions, HudiTable
 from make_env_file import write_env_file
 
-from compose.docker_stack import BASE_IMAGE, ROOT, ComposeStack, DockerDaemon, DockerError, network_state
+from compose.docker_stack import ROOT, ComposeStack, DockerDaemon, DockerError, network_state
 
 DAYS = 3
 KEYS = ["flight_date", "carrier", "flight", "origin"]
@@ -89,7 +90,6 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     shutil.copytree(HERE, context)
     shutil.copy(versitygw, context / "versitygw")
     override = folder / "override.yaml"
-    override.write_text(OVERRIDE.format(context=context, base=BASE_IMAGE))
     write_env_file(folder / "env")
     names = ("AIRFLOW_PORT", "S3_PORT", "SPARK_MASTER_UI_PORT", "SPARK_UI_PORT")
     ports = dict(zip(names, map(str, free_ports(18080, 17070, 18090, 14040)), strict=True))
@@ -97,9 +97,11 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     settings = {**dict(line.split("=", 1) for line in lines), **ports}
     before = network_state()
     with DockerDaemon() as daemon:
-        daemon.import_base(base)
-        compose = ComposeStack(daemon, folder / "env", override, {"BASE_IMAGE": BASE_IMAGE, **ports})
+        base_image = daemon.import_base(base)
+        override.write_text(OVERRIDE.format(context=context, base=base_image))
+        compose = ComposeStack(daemon, folder / "env", override, {"BASE_IMAGE": base_image, **ports})
         try:
+            compose("down", "--volumes", "--remove-orphans")  # an earlier run may have been killed
             compose("build")
             _start(compose)
             yield Lake(compose, settings)
@@ -146,8 +148,7 @@ def test_a_write_completes_although_a_worker_of_spark_is_killed(lake: Lake) -> N
             "year",
         ),
         *("--source-path", "/landing/landing", "--remote", "sc://spark-connect:15002"),
-        *(flag for key in YEAR_KEYS for flag in ("--record-key", key)),
-        *("--partition-by", "month", "--request-id", "year"),
+        *("--record-key", ",".join(YEAR_KEYS), "--partition-by", "month", "--request-id", "year"),
     )
     log = []
     killed = False

@@ -160,10 +160,14 @@ def _session_members(session: int) -> list[int]:
     return members
 
 
+def worker_daemons(jvm: int) -> list[int]:
+    """Ids of the processes of this JVM that start its Python workers."""
+    return [pid for pid in _children(jvm) if b"pyspark.daemon" in _of_process(pid, "cmdline")]
+
+
 def busy_workers(jvm: int) -> list[int]:
     """Ids of the Python workers of this JVM that are running code at the moment."""
-    daemons = [pid for pid in _children(jvm) if b"pyspark.daemon" in _of_process(pid, "cmdline")]
-    workers = [worker for daemon in daemons for worker in _children(daemon)]
+    workers = [worker for daemon in worker_daemons(jvm) for worker in _children(daemon)]
     return [pid for pid in workers if _of_process(pid, "stat").rpartition(b")")[2].split()[:1] == [b"R"]]
 
 

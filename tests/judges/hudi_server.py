@@ -25,9 +25,13 @@ BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12"
 # With only the first JIT compiler and the serial garbage collector, Spark needs half the start time and memory.
 JVM_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:-UsePerfData"
 
+# Hudi 0.15 reads deleted keys of a metadata table in threads of Java's common pool, where Avro does not find Hudi's
+# classes if the bundle comes from `spark.jars` (apache/hudi issue 11697). Without threads in this pool, the thread of
+# the Spark task does the work. Hudi 1.2.0 needs the threads.
+JVM_FLAGS_OF = {"0.15.0": " -Djava.util.concurrent.ForkJoinPool.common.parallelism=0"}
+
 SESSION = {
     "spark.driver.memory": "1500m",
-    "spark.driver.extraJavaOptions": JVM_FLAGS,
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
     "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
     "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
@@ -54,7 +58,8 @@ def start_session(release, work_folder):
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local[2]").appName(f"hudi-{release}")
-    for key, value in SESSION.items():
+    flags = {"spark.driver.extraJavaOptions": JVM_FLAGS + JVM_FLAGS_OF.get(release, "")}
+    for key, value in {**SESSION, **flags}.items():
         builder = builder.config(key, value)
     jar = os.environ.get("HUDI_BUNDLE_JAR")
     builder = (

@@ -30,6 +30,7 @@ from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import read_table_config
 from judges import hudi_rs
+from judges.concurrent_jobs import FAILURE_OF_HUDI
 from judges.engine import Engine
 from judges.hudi_judge import HudiJudge, HudiRefusedError
 from judges.metadata_check import assert_describes_the_table
@@ -50,8 +51,6 @@ INDEX = {
     "hoodie.index.type": "RECORD_LEVEL_INDEX",
 }
 OUR_INDEX = {"hoodie.index.type": "RECORD_LEVEL_INDEX"}
-_FAILURE_OF_HUDI = "ArrayIndexOutOfBoundsException"
-"""Hudi 1.2.0 fails in one way on tables that only Hudi writes, too; the same write succeeds when it is repeated."""
 
 
 def rows_of(partition: str, numbers: Collection[int], version: int) -> list[Row]:
@@ -219,7 +218,7 @@ class PartitionedTable:
         try:
             act()
         except HudiRefusedError as error:
-            if _FAILURE_OF_HUDI not in error.trace:
+            if FAILURE_OF_HUDI not in error.trace:
                 raise
             act()
 

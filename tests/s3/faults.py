@@ -40,7 +40,8 @@ class OneFault:
     disturbed: str = ""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def is_next(self, request: str) -> bool:
+    def count_request(self, request: str) -> bool:
+        """Count a request, and return whether to disturb this request."""
         with self.lock:
             self.count += 1
             if self.count == self.number:
@@ -55,7 +56,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _handle(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         plan = self.server.plan
-        is_disturbed = plan.is_next(f"{self.command} {self.path}")
+        is_disturbed = plan.count_request(f"{self.command} {self.path}")
         if is_disturbed and plan.fault is Fault.DROPPED:
             self.close_connection = True
             return

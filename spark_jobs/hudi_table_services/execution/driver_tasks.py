@@ -8,6 +8,7 @@ in a second or two. Drivers of spark-submit leave all tasks to Spark, whose work
 import io
 import logging
 import re
+import uuid
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, TypeVar
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import pyarrow as pa
 
 from hudi_table_services.errors import HudiTableServiceError
-from hudi_table_services.execution.sessions.connect import is_connect
+from hudi_table_services.execution.sessions.connect import first_line, is_connect
 from hudi_table_services.execution.task_groups import BYTES_OF_A_SPARK_TASK
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ ResultT = TypeVar("ResultT")
 
 MAX_ROWS = 50_000
 """Largest number of rows of a frame that the driver collects."""
+
+FIRST_ROWS = 1000
+"""Number of rows that the driver collects first, to measure the bytes per row of a larger frame."""
+
+MAX_COLLECTED_BYTES = 64 << 20
+"""Largest estimate of the memory for collected rows, from the first rows."""
 
 MAX_SOURCE_BYTES = 4 << 20
 """Largest estimate of Spark for the bytes of a frame that the driver collects. Files are compressed, rows are not."""
@@ -49,17 +56,18 @@ def run_in_driver(tasks: Sequence[TaskT], work: Callable[[TaskT], ResultT]) -> l
     """Run the tasks one after another in this process.
 
     Returns:
-        The results, or None if an error occurred that a retry may fix. Spark must then run the tasks.
+        The results, or None if an error occurred that a retry may fix. Spark must then run the tasks, as it repeats
+        tasks that fail in a worker.
 
     Raises:
         HudiTableServiceError: `work` raised an error that a retry cannot fix.
     """
     try:
         return [work(task) for task in tasks]
-    except HudiTableServiceError as error:
-        if not error.retryable:
+    except Exception as error:
+        if isinstance(error, HudiTableServiceError) and not error.retryable:
             raise
-        _LOG.info("Spark repeats the tasks after an error: %s", error.message)
+        _LOG.info("Spark repeats the tasks after an error: %s", first_line(error))
         return None
 
 
@@ -70,8 +78,22 @@ def collect_small(frame: "DataFrame") -> list[pa.RecordBatch] | None:
     estimate = _estimated_bytes(frame)
     if estimate is None or estimate > MAX_SOURCE_BYTES:
         return None
-    rows = frame.limit(MAX_ROWS + 1).toArrow()
-    return rows.to_batches() if rows.num_rows <= MAX_ROWS else None
+    first = _ordered_rows(frame, FIRST_ROWS + 1)
+    if first.num_rows <= FIRST_ROWS:
+        return list(first.to_batches())
+    most = min(MAX_ROWS, MAX_COLLECTED_BYTES * first.num_rows // max(first.nbytes, 1))
+    rows = _ordered_rows(frame, most + 1) if most > FIRST_ROWS else None
+    return list(rows.to_batches()) if rows is not None and rows.num_rows <= most else None
+
+
+def _ordered_rows(frame: "DataFrame", count: int) -> pa.Table:
+    """Return at most `count` rows, ordered by Spark partition and then by row as in `map_batches`.
+
+    Spark's limit may exchange the partitions, and their order with them.
+    """
+    name = f"row_{uuid.uuid4().hex}"
+    rows = frame.selectExpr("*", f"monotonically_increasing_id() AS {name}").limit(count).toArrow()
+    return rows.sort_by(name).drop_columns([name])
 
 
 def _estimated_bytes(frame: "DataFrame") -> float | None:

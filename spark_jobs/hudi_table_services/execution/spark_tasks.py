@@ -95,7 +95,9 @@ def _run_on_workers(
 ) -> list[ResultT]:
     groups: tuple[tuple[int, ...], ...] = tuple((i,) for i in range(len(tasks)))
     if weights is not None:
-        groups = group_tasks(weights, default_parallelism(spark))
+        with _translated_errors(description):
+            parallelism = default_parallelism(spark)
+        groups = group_tasks(weights, parallelism)
     grouped = [[(index, tasks[index]) for index in group] for group in groups]
     sizes = list(weights) if weights is not None else [1] * len(tasks)
     counts = TaskCounts.of(spark)

@@ -98,13 +98,13 @@ class ServerCounts:
     @contextmanager
     def watched(self) -> Iterator[None]:
         """Context manager around the Spark job, during which the client passes on the reports of the server."""
-        self._spark.registerProgressHandler(self._note)  # type: ignore[arg-type]  # any callable
+        self._spark.registerProgressHandler(self._update)  # type: ignore[arg-type]  # any callable
         try:
             yield
         finally:
-            self._spark.removeProgressHandler(self._note)  # type: ignore[arg-type]
+            self._spark.removeProgressHandler(self._update)  # type: ignore[arg-type]
 
-    def _note(self, stages: Iterable[Any] | None, **_: object) -> None:
+    def _update(self, stages: Iterable[Any] | None, **_: object) -> None:
         counts = [(stage.num_completed_tasks, stage.num_tasks) for stage in stages or ()]
         if total := sum(number for _, number in counts):
             self._share = sum(number for number, _ in counts) / total

@@ -9,8 +9,34 @@ from typing import Any, NoReturn
 from hudi_table_services.errors import InvalidRequestError
 
 
+class _StoreOnce(argparse._StoreAction):
+    """The action of a flag with one value. A second, different value is an error; argparse would ignore the first."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        if option_string is not None and getattr(namespace, self.dest, self.default) not in (
+            self.default,
+            values,
+        ):
+            hint = (
+                f"Separate several names by commas: {option_string} a,b." if "," in str(self.metavar) else ""
+            )
+            raise InvalidRequestError(f"{option_string} is given twice, with different values.", hint=hint)
+        super().__call__(parser, namespace, values, option_string)
+
+
 class RequestParser(argparse.ArgumentParser):
     """A parser that raises InvalidRequestError where argparse would end the process."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.register("action", None, _StoreOnce)
+        self.register("action", "store", _StoreOnce)
 
     def error(self, message: str) -> NoReturn:
         raise InvalidRequestError(f"{message[:1].upper()}{message[1:]}.", hint="See --help.")

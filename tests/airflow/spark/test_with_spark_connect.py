@@ -1,6 +1,8 @@
 """Operators whose Spark connection names a Spark Connect server. No JVM runs in the worker."""
 
 import json
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from airflow.sdk import DAG
+from airflow.sdk.exceptions import AirflowTaskTimeout
 
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.operators.clean import CleanOperator
@@ -127,6 +130,73 @@ def test_a_killed_task_ends_its_tasks_on_the_server(server: ConnectServer, tmp_p
     assert errors
     wait_until(lambda: not busy_workers(server.pid))
     assert not list((tmp_path / "t" / ".hoodie").glob("*.commit"))
+
+
+def test_a_task_that_exceeds_its_time_ends_its_job(server: ConnectServer, tmp_path: Path) -> None:
+    task = UpsertWithSizingOperator(
+        task_id="load",
+        base_path=str(tmp_path / "t"),
+        table_name="t",
+        record_key="id",
+        source_path=landed(tmp_path, 2_000_000),
+    )
+
+    def time_out(*_: object) -> None:
+        raise AirflowTaskTimeout("too late")
+
+    def after_the_tasks_have_begun() -> None:
+        wait_until(lambda: busy_workers(server.pid))
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    watcher = threading.Thread(target=after_the_tasks_have_begun)
+    earlier = signal.signal(signal.SIGUSR1, time_out)
+    try:
+        watcher.start()
+        with pytest.raises(AirflowTaskTimeout):
+            task.execute(context())
+        words = [
+            word for process in psutil.process_iter(["cmdline"]) for word in process.info["cmdline"] or ()
+        ]
+        assert not any("upsert_with_sizing.py" in word for word in words), "the job still runs"
+    finally:
+        signal.signal(signal.SIGUSR1, earlier)
+        watcher.join()
+    wait_until(lambda: not busy_workers(server.pid))
+
+
+def test_the_hudi_connection_names_a_spark_connection_with_a_whole_address(
+    server: ConnectServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = {"conn_type": "spark", "host": f"sc://localhost:{server.port}", "password": CANARY}
+    monkeypatch.setenv("AIRFLOW_CONN_BY_ADDRESS", json.dumps(made))
+    lake = {"conn_type": "hudi", "extra": {"spark_conn_id": "by_address"}}
+    monkeypatch.setenv("AIRFLOW_CONN_LAKE", json.dumps(lake))
+    UpsertWithSizingOperator(
+        task_id="load",
+        base_path=str(tmp_path / "t"),
+        hudi_conn_id="lake",
+        table_name="t",
+        record_key="id",
+        source_path=landed(tmp_path, 10),
+        env_vars=WITHOUT_JAVA,
+    ).execute(context())
+    assert sorted(row["id"] for row in read_snapshot(tmp_path / "t").to_pylist()) == list(range(10))
+
+
+def test_a_connection_with_a_path_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = {"conn_type": "spark_connect", "host": "localhost/path", "port": 15002, "password": CANARY}
+    monkeypatch.setenv("AIRFLOW_CONN_WITH_PATH", json.dumps(made))
+    task = UpsertWithSizingOperator(
+        task_id="load",
+        base_path=str(tmp_path / "t"),
+        table_name="t",
+        record_key="id",
+        source_path=landed(tmp_path, 10),
+        spark_conn_id="with_path",
+    )
+    with pytest.raises(HudiTaskRefusedError, match="'with_path' gives no address") as raised:
+        task.execute(context())
+    assert CANARY not in str(raised.value)
 
 
 def wait_until(condition: Callable[[], object], timeout_s: float = 90.0) -> None:

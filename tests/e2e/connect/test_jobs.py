@@ -14,6 +14,7 @@ from e2e.job_processes import SCRIPT, SOURCES, Ended, JobProcess, busy_workers, 
 from e2e.orders import Order, orders, stored, table_flags, write_parquet
 from hudi_table_services.contract.result import Outcome
 from hudi_table_services.execution.sessions.session import SessionSettings, start_session, stop_session
+from hudi_table_services.execution.spark_tasks import default_parallelism
 from support.depth import cases
 from support.spark.connect_server import ConnectServer
 from support.spark.every_job import TableElsewhere, rows_by_hudi_rs, run_every_job
@@ -111,9 +112,18 @@ def test_the_next_run_of_a_killed_job_ends_its_tasks_and_completes(
     assert len(stored(base_path)) == 400_000
 
 
+def tasks_in_parallel(server: ConnectServer) -> int:
+    spark = start_session(SessionSettings(application_name="tasks in parallel", remote=server.address))
+    try:
+        return default_parallelism(spark)
+    finally:
+        stop_session(spark)
+
+
 @pytest.mark.thorough
 def test_a_job_fails_if_its_server_dies_and_its_next_run_completes(base_path: Path, tmp_path: Path) -> None:
-    with ConnectServer(tmp_path / "server", environment({})) as own:
+    with ConnectServer(tmp_path / "server", environment({}), master="local[3]") as own:
+        assert tasks_in_parallel(own) == 3
         variables = environment({}, SPARK_REMOTE=own.address)
         job = slow_job(base_path, variables, tmp_path)
         job.wait_for("worker that runs a task", lambda: workers_run(own))
@@ -121,6 +131,7 @@ def test_a_job_fails_if_its_server_dies_and_its_next_run_completes(base_path: Pa
         own.start()
         failed = job.wait()
         assert failed.exit_code == 70, failed.log
+        assert "ExecutionFailedError: Spark failed in the step: " in failed.log
         ended = slow_job(base_path, variables, tmp_path).wait()
         assert ended.exit_code == 0, ended.log
         assert len(stored(base_path)) == 400_000
@@ -134,7 +145,8 @@ def test_jobs_at_the_same_time_do_not_disturb_each_other(
     jobs = []
     for number, place in enumerate(places):
         source = write_parquet(orders(range(5000), version=number), tmp_path / f"{number}.parquet")
-        command = [sys.executable, SCRIPT, *table_flags(place, source_path=str(source))]
+        flags = table_flags(place, source_path=str(source), request_id="the same for each table")
+        command = [sys.executable, SCRIPT, *flags]
         jobs.append(JobProcess(command, variables, tmp_path / f"job-{number}"))
     for job in jobs:
         ended = job.wait()
@@ -146,7 +158,7 @@ def test_jobs_at_the_same_time_do_not_disturb_each_other(
 @pytest.mark.thorough
 @pytest.mark.parametrize("version", ["6", "9"])
 def test_every_kind_of_job(version: str, server: ConnectServer, base_path: Path) -> None:
-    settings = SessionSettings(application_name="every job", request_id=str(base_path), remote=server.address)
+    settings = SessionSettings(application_name="every job", identity=str(base_path), remote=server.address)
     spark = start_session(settings)
     try:
         read_rows = partial(rows_by_hudi_rs, str(base_path), {})

@@ -47,6 +47,17 @@ def test_a_service_that_stays_up_has_a_health_check(name: str) -> None:
     assert SERVICES[name]["healthcheck"]["test"]
 
 
+def test_the_s3_server_has_the_release_that_the_tests_build() -> None:
+    script = (ROOT / "scripts" / "ensure_versitygw.sh").read_text(encoding="utf-8")
+    version = re.search(r"^version=(\S+)$", script, re.MULTILINE)
+    assert version is not None
+    assert SERVICES["s3"]["image"] == f"${{S3_IMAGE:-versity/versitygw:v{version[1]}}}"
+
+
+def test_git_ignores_the_file_with_the_secrets() -> None:
+    assert "/.env" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+
+
 def test_all_volumes_are_declared() -> None:
     used = {volume.partition(":")[0] for each in SERVICES.values() for volume in each.get("volumes", [])}
     assert used == COMPOSE["volumes"].keys()

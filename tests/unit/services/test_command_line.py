@@ -109,6 +109,11 @@ def test_a_request_document_needs_no_other_flags() -> None:
             ["--base-path=/t", "--option=a=1", "--option=a=2"],
             "--option gives the key 'a' twice, with different values",
         ),
+        (["--base-path=/t", "--base-path=/u"], "--base-path is given twice, with different values"),
+        (
+            ["--base-path=/t", "--record-key=a", "--record-key", "b"],
+            "--record-key is given twice, with different values. Separate several names by commas: --record-key a,b.",
+        ),
         (["--base-path=/t", "--source-sql=SELECT 1"], "neither a path nor options"),
         (["--base-path=/t", "--source-format=csv"], "neither a path nor options"),
     ],

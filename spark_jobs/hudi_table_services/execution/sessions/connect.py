@@ -3,8 +3,8 @@
 The driver's Python runs in this process, and the server runs the Spark tasks. Therefore the server needs the packages
 of the engine, but not the engine itself: each session uploads the engine as an artifact.
 
-The id of a session depends on the request. If the process of an earlier run was killed, the server may still run its
-tasks; the next run of the request finds that session and ends it.
+The id of a session depends on the request, its job and its table. If the process of an earlier run was killed, the
+server may still run its tasks; the next run of the request finds that session and ends it.
 """
 
 import io
@@ -13,11 +13,12 @@ import logging
 import re
 import socket
 import tempfile
+import threading
 import uuid
 import warnings
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,11 +36,13 @@ DEFAULT_PORT = 15002
 """Port of a server whose address contains no port; Spark's default."""
 
 _SESSIONS = uuid.UUID("8a2f5f0e-5d0b-4f0f-9a57-6a1f3c1f5b0e")
-_IN_USE = "spark.hudi_table_services.session"
-"""Property that marks a session which a run of a request has opened."""
+_OWNER = "spark.hudi_table_services.owner"
+"""Property that identifies the run which has opened a session."""
 _ANSWER_TIMEOUT_S = 10.0
+_INTERRUPTED_WITHIN_S = 1.0
 _CLOSED = re.compile(r"SESSION_CLOSED|SESSION_CHANGED")
 _SPLITS = re.compile(r"splits=(\d+)")
+_SERVERS: "weakref.WeakKeyDictionary[SparkSession, tuple[str, int]]" = weakref.WeakKeyDictionary()
 _PARALLELISM: "weakref.WeakKeyDictionary[SparkSession, int]" = weakref.WeakKeyDictionary()
 
 
@@ -48,11 +51,12 @@ def is_connect(spark: "SparkSession") -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
-def open_session(remote: str, *, request_id: str, conf: Mapping[str, str]) -> "SparkSession":
+def open_session(remote: str, *, identity: str, conf: Mapping[str, str]) -> "SparkSession":
     """Open a new session for a request. First end the sessions that earlier runs of the request left open.
 
     Args:
         remote: address of the server, ``sc://host:port/;name=value``.
+        identity: text that all runs of the request share, and no other request.
         conf: properties of the session. A warning names those that only the server can set, such as its memory.
 
     Raises:
@@ -63,17 +67,59 @@ def open_session(remote: str, *, request_id: str, conf: Mapping[str, str]) -> "S
     warnings.filterwarnings("ignore", module=r"pyspark\.")  # for developers of PySpark
     _require_packages()
     _require_server(host, port)
+    spark = None
     try:
-        spark = next(filter(None, map(partial(_open, remote), _session_ids(request_id))))
+        spark = next(filter(None, map(partial(_open, remote), _session_ids(identity))))
+        _SERVERS[spark] = (host, port)
         _LOG.info("Spark Connect server: %s:%d, Spark %s", host, port, spark.version)
         _apply(spark, conf)
         _upload_engine(spark)
-    except Exception as error:
+    except BaseException as error:
+        if spark is not None:
+            with suppress(Exception):
+                close_session(spark)
+        if not isinstance(error, Exception):
+            raise
         raise ExecutionFailedError(
             f"The Spark Connect server at {host}:{port} opened no session: {first_line(error)}",
             hint="See the log of the server. Client and server should be of the same release of Spark.",
         ) from error
     return spark
+
+
+def close_session(spark: "SparkSession") -> None:
+    """End the Spark jobs of a session, and the session. If the server has died, only the client is closed."""
+    server = _SERVERS.get(spark)
+    if server is not None and not _listens(*server):
+        # Spark's client would repeat its last requests for about ten minutes.
+        setattr(spark, "release_session_on_close", False)  # noqa: B010 - releases before 4.0 do not have this attribute
+        _LOG.warning(
+            "The Spark Connect server at %s:%d does not answer. It is not told to end the session.", *server
+        )
+    else:
+        spark.interruptAll()
+    spark.stop()
+
+
+def interrupt_jobs() -> None:
+    """Ask the server to end the Spark jobs of this process's sessions, and wait for at most a second.
+
+    A signal handler calls this function while the main thread waits for the server. The requests are sent by a thread
+    of their own, because the client may hold a lock in the main thread.
+    """
+    threads = [
+        threading.Thread(target=_interrupt, args=(spark,), name="interrupt", daemon=True)
+        for spark in _SERVERS
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(_INTERRUPTED_WITHIN_S)
+
+
+def _interrupt(spark: "SparkSession") -> None:
+    with suppress(Exception):
+        spark.interruptAll()
 
 
 def parallelism(spark: "SparkSession") -> int:
@@ -134,21 +180,29 @@ def _require_server(host: str, port: int) -> None:
         ) from error
 
 
-def _session_ids(request_id: str) -> Iterator[str]:
+def _listens(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), _ANSWER_TIMEOUT_S).close()
+    except OSError:
+        return False
+    return True
+
+
+def _session_ids(identity: str) -> Iterator[str]:
     """Ids of the sessions that the runs of a request use, in this order."""
     for number in itertools.count():
-        yield str(uuid.uuid5(_SESSIONS, f"{request_id}/{number}"))
+        yield str(uuid.uuid5(_SESSIONS, f"{identity}/{number}"))
 
 
 def _open(remote: str, session_id: str) -> "SparkSession | None":
-    """Open the session with this id. Return None if an earlier run used the id; end that run's Spark jobs."""
+    """Open the session with this id. Return None if another run used the id; end the Spark jobs of an earlier run."""
     from pyspark.sql import SparkSession
 
     with_parameters = remote.removesuffix(";") if ";" in remote else f"{remote.rstrip('/')}/"
     address = f"{with_parameters};session_id={session_id}"
     spark = SparkSession.builder.remote(address).getOrCreate()
     try:
-        is_earlier = bool(spark.conf.get(_IN_USE, ""))
+        is_earlier = bool(spark.conf.get(_OWNER, ""))
     except Exception as error:
         if not _CLOSED.search(str(error)):
             raise
@@ -161,8 +215,10 @@ def _open(remote: str, session_id: str) -> "SparkSession | None":
         spark.interruptAll()
         spark.stop()
         return None
-    spark.conf.set(_IN_USE, "true")
-    return spark
+    owner = uuid.uuid4().hex
+    spark.conf.set(_OWNER, owner)
+    # Two runs of one request may open the session at the same time. The run that wrote last owns the session.
+    return spark if spark.conf.get(_OWNER, "") == owner else None
 
 
 def _apply(spark: "SparkSession", conf: Mapping[str, str]) -> None:
@@ -170,8 +226,11 @@ def _apply(spark: "SparkSession", conf: Mapping[str, str]) -> None:
     for key, value in conf.items():
         try:
             spark.conf.set(key, value)
+            is_effective = not key.startswith("spark.") or spark.conf.isModifiable(key)
         except Exception as error:
             _LOG.debug("The server refused %s: %s", key, error)
+            is_effective = False
+        if not is_effective:
             refused.append(key)
     if refused:
         _LOG.warning(

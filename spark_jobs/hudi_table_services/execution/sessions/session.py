@@ -23,15 +23,15 @@ class SessionSettings:
 
     Attributes:
         application_name: name of the application in Spark's UI.
-        request_id: id of the job's request. On a Spark Connect server, a later run of the request finds the session
-            of an earlier run by this id.
+        identity: text that all runs of a request share, and no other request. On a Spark Connect server, a later run
+            of the request finds the session of an earlier run by this text.
         remote: address of a Spark Connect server, ``sc://host:port/;name=value``; empty if the job starts Spark.
         is_submitted: whether spark-submit started this process, and Spark's JVM with it.
         conf: Spark properties of the session. If `is_submitted`, the properties of spark-submit apply.
     """
 
     application_name: str
-    request_id: str = ""
+    identity: str = ""
     remote: str = ""
     is_submitted: bool = False
     conf: Mapping[str, str] = field(default_factory=dict)
@@ -44,7 +44,7 @@ def start_session(settings: SessionSettings) -> "SparkSession":
         ExecutionFailedError: Spark did not start, or the server did not answer.
     """
     if settings.remote:
-        return connect.open_session(settings.remote, request_id=settings.request_id, conf=settings.conf)
+        return connect.open_session(settings.remote, identity=settings.identity, conf=settings.conf)
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
@@ -66,8 +66,9 @@ def stop_session(spark: "SparkSession") -> None:
     """Stop the session. A failure, e.g. because the JVM died, does not change the result of the job."""
     try:
         if connect.is_connect(spark):
-            spark.interruptAll()
-        spark.stop()
+            connect.close_session(spark)
+        else:
+            spark.stop()
     except Exception:
         _LOG.warning("An error occurred while the Spark session was being stopped.", exc_info=True)
 

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
 from hudi_table_services.execution.base_file_reader import column_names
+from hudi_table_services.execution.sessions.connect import is_connect
 from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.source_files import SourceFile, first_source_files, source_files
 
@@ -91,17 +92,18 @@ def read_with_nanoseconds(
 ) -> "tuple[SparkSession, DataFrame]":
     """Read a Parquet source, and convert these columns to timestamps in microseconds, without rounding up.
 
-    The function reads the source in a new session, because Spark has no reader option for the setting.
+    The function reads the source in a new session, because Spark has no reader option for the setting. A session of
+    Spark Connect belongs to this job alone, which reads one source, so the function uses the given session there.
 
     Args:
         columns: the result of `nanosecond_columns`.
 
     Returns:
-        The new session, and the rows.
+        The session of the rows, and the rows.
     """
     from pyspark.sql import functions as F  # noqa: N812 - the usual name of this module
 
-    session = spark.newSession()
+    session = spark if is_connect(spark) else spark.newSession()
     session.conf.set(_TIME_ZONE, str(spark.conf.get(_TIME_ZONE)))
     session.conf.set(_AS_LONG, "true")
     frame = session.read.format(source.format).options(**dict(source.options)).load(source.path)
