@@ -94,7 +94,7 @@ def close_session(spark: "SparkSession") -> None:
         # Spark's client would repeat its last requests for about ten minutes.
         setattr(spark, "release_session_on_close", False)  # noqa: B010 - releases before 4.0 do not have this attribute
         _LOG.warning(
-            "The Spark Connect server at %s:%d does not answer. It is not told to end the session.", *server
+            "The Spark Connect server at %s:%d does not answer, so its session is not ended.", *server
         )
     else:
         spark.interruptAll()
