@@ -14,7 +14,7 @@ lock() {
     --no-emit-index-url --custom-compile-command "make lock" --output-file "locks/$name.txt" "$@"
 }
 
-lock spark --extra engine --extra catalogs --extra hdfs --group dev --extra airflow --group spark --group database --group witnesses "$@"
+lock spark --extra engine --extra catalogs --extra hdfs --group dev --extra airflow --group celery --group spark --group database --group witnesses "$@"
 lock airflow-image --extra engine --extra catalogs --extra airflow --group airflow-image "$@"
 lock spark-image --extra engine --group spark-image "$@"
 lock s3 --group s3 "$@"

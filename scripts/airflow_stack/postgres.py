@@ -86,6 +86,21 @@ class PostgresServer:
                 raise RuntimeError(f"PostgreSQL did not start:\n{log_file.read_text()[-2000:]}")
             time.sleep(0.1)
 
+    def dump(self) -> bytes:
+        """Return the content of the whole database as SQL."""
+        variables = {**os.environ, "PGPASSWORD": self._password_file.read_text()}
+        command = [
+            str(self._programs / "pg_dump"),
+            "-h",
+            "127.0.0.1",
+            "-p",
+            str(self._port),
+            "-U",
+            _USER,
+            _DATABASE,
+        ]
+        return subprocess.run(command, env=variables, capture_output=True, check=True).stdout
+
     def stop(self) -> None:
         """End the server; Airflow's processes must have ended."""
         process, self._process = self._process, None

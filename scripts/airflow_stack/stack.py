@@ -48,7 +48,7 @@ class AirflowStack:
         dags_folder: folder that the DAG processor reads.
         variables: further environment variables of all processes, such as connections.
         parallelism: maximum number of tasks that run at the same time.
-        components: the processes of `COMPONENTS` to start. Tests of pages need only the API server.
+        components: commands of Airflow to start, by default `COMPONENTS`. Tests of pages need only the API server.
     """
 
     def __init__(
@@ -111,10 +111,10 @@ class AirflowStack:
         self._use.close()
 
     def start(self, component: str) -> None:
-        """Start one of `COMPONENTS`; the output is written to ``<home>/<component>.log``."""
+        """Start a component; the output is written to ``<home>/<component>.log``."""
         with (self.home / f"{component}.log").open("ab") as log:
             self.processes[component] = subprocess.Popen(
-                [sys.executable, "-m", "airflow", component],
+                [sys.executable, "-m", "airflow", *component.split()],
                 cwd=self.home,
                 env=self.variables,
                 stdin=subprocess.DEVNULL,
@@ -136,6 +136,12 @@ class AirflowStack:
                 time.sleep(0.05)
             _signal_session(process.pid, signal.SIGKILL)
             process.wait()
+
+    def database_content(self) -> bytes:
+        """Return the whole content of the database: a dump of PostgreSQL, or the files of SQLite."""
+        if self.postgres is not None:
+            return self.postgres.dump()
+        return b"".join(path.read_bytes() for path in sorted(self.home.glob(f"{_DATABASE}*")))
 
     def raise_if_dead(self) -> None:
         """Raise StackError if a process ended by itself."""
@@ -172,8 +178,8 @@ class AirflowStack:
             except (ApiError, OSError):
                 time.sleep(0.5)
                 continue
-            others = [name.replace("-", "_") for name in self._components if name != "api-server"]
-            if all(health[part]["status"] == "healthy" for part in others):
+            others = [name.replace("-", "_") for name in self._components]
+            if all(health[part]["status"] == "healthy" for part in others if part in health):
                 return
             time.sleep(0.5)
         raise StackError(f"Airflow was not healthy after {_HEALTHY_WITHIN_S:.0f} s; see {self.home}/*.log")

@@ -2,14 +2,14 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from airflow_stack.stack import AirflowStack, StackError
+from airflow_stack.stack import COMPONENTS, AirflowStack, StackError
 
 from demo_support.quick_spark import quick_start
 from hudi_table_services.contract.result import JobResult
@@ -51,7 +51,10 @@ class Day:
 
 
 def demo_stack(
-    folder: Path, dags_folder: Path = EXAMPLES, variables: Mapping[str, str] = MappingProxyType({})
+    folder: Path,
+    dags_folder: Path = EXAMPLES,
+    variables: Mapping[str, str] = MappingProxyType({}),
+    components: Sequence[str] = COMPONENTS,
 ) -> AirflowStack:
     """Return an Airflow with its home and the tables in the folder, and with further environment variables."""
     settings = {
@@ -60,7 +63,7 @@ def demo_stack(
         "SPARK_LOCAL_IP": "127.0.0.1",
         **quick_start({}),
     }
-    return AirflowStack(folder / "airflow", dags_folder, {**settings, **variables})
+    return AirflowStack(folder / "airflow", dags_folder, {**settings, **variables}, components=components)
 
 
 def follow_backfill(stack: AirflowStack, first: date, last: date) -> Iterator[Day]:
