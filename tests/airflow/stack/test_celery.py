@@ -1,4 +1,4 @@
-"""A backfill on CeleryExecutor: the workers of Celery run the tasks, Redis distributes them, PostgreSQL has their state."""
+"""A backfill on CeleryExecutor: workers of Celery run the tasks, which Redis distributes. PostgreSQL has their state."""
 
 import os
 import shutil
