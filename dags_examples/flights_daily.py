@@ -29,12 +29,6 @@ SELECT *, DATE'{{ data_interval_start | ds }}' AS flight_date,
 FROM source
 """
 
-# Several writers may write to this table. If a writer has a conflict, it plans and writes its rows again.
-MULTI_WRITER_OPTIONS = {
-    "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
-    "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
-}
-
 with DAG(
     "flights_daily",
     description=__doc__,
@@ -137,7 +131,6 @@ with DAG(
         on_pending_plan="{{ params.on_pending_plan }}",
         max_file_size="{{ params.max_file_kib * 1024 }}",
         small_file_limit="{{ params.max_file_kib * 896 }}",
-        hudi_options=MULTI_WRITER_OPTIONS,
         on_empty="skip",
         # All days of a month share the same files. If many jobs ran in parallel, most would write their rows twice.
         max_active_tis_per_dag=2,
@@ -152,7 +145,6 @@ with DAG(
         every_n_commits="{{ params.every_n_commits }}",
         sort_columns="{{ params.sort_columns }}",
         hudi_options={
-            **MULTI_WRITER_OPTIONS,
             "hoodie.clustering.plan.strategy.target.file.max.bytes": "{{ params.max_file_kib * 3072 }}",
             "hoodie.clustering.plan.strategy.small.file.limit": "{{ params.max_file_kib * 3072 }}",
         },
@@ -164,7 +156,6 @@ with DAG(
         task_id="cluster",
         base_path=TABLE,
         instant=plan_clustering.output,
-        hudi_options=MULTI_WRITER_OPTIONS,
         max_active_tis_per_dag=1,
         conf={"spark.ui.enabled": "false"},
     )

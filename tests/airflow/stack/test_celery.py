@@ -1,4 +1,4 @@
-"""A backfill on CeleryExecutor: workers of Celery run the tasks, which Redis distributes. PostgreSQL has their state."""
+"""A backfill on CeleryExecutor: workers of Celery run the tasks. The broker is Redis, the database is PostgreSQL."""
 
 import os
 import shutil

@@ -24,7 +24,7 @@ from hudi_table_services.errors import (
     StorageError,
 )
 from hudi_table_services.hudi_format.json_text import decode_json_object
-from hudi_table_services.options.keys.locks import LOCK_EXPIRE, LOCK_FOLDER
+from hudi_table_services.options.keys.locks import LOCK_EXPIRE, LOCK_FOLDER, LOCK_PROVIDER
 from hudi_table_services.options.locks import FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER, LockOptions
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.locks.lock_rounds import acquire_in_rounds
@@ -241,9 +241,16 @@ def table_lock(
     exclude this process. The lock file contains `request_id`.
 
     Raises:
-        InvalidRequestError: the storage does not support the named lock, or the lock's folder is outside of the table.
+        InvalidRequestError: the named lock does not work on this kind of storage, or the lock's folder is outside
+            of the table.
     """
     if _provider(storage, options) == FILE_SYSTEM_PROVIDER:
+        if _is_object_store(storage):
+            raise InvalidRequestError(
+                f"{FILE_SYSTEM_PROVIDER} does not work on the object store {storage.uri}: Hudi refuses it there, and "
+                "writers with the storage-based lock would not see its lock file.",
+                hint=f"Leave {LOCK_PROVIDER} out, or set it to {STORAGE_BASED_PROVIDER} for all writers of the table.",
+            )
         folder = _below_base_path(storage, options.folder)
         return FileSystemLock(storage, replace(options, folder=folder), clock, request_id)
     if not isinstance(storage, ConditionalStorage):
@@ -258,8 +265,11 @@ def _provider(storage: Storage, options: LockOptions) -> str:
     if options.provider in (FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER):
         return options.provider
     # Hudi's file-system lock refuses object stores; its storage-based lock accepts only object stores.
-    is_object_store = not storage.uri.startswith(("file:", "memory:", "hdfs:"))
-    return STORAGE_BASED_PROVIDER if is_object_store else FILE_SYSTEM_PROVIDER
+    return STORAGE_BASED_PROVIDER if _is_object_store(storage) else FILE_SYSTEM_PROVIDER
+
+
+def _is_object_store(storage: Storage) -> bool:
+    return not storage.uri.startswith(("file:", "memory:", "hdfs:"))
 
 
 def _below_base_path(storage: Storage, folder: str) -> str:

@@ -292,9 +292,17 @@ def test_a_request_without_provider_gets_the_lock_that_suits_the_storage(
 
 
 def test_a_request_gets_the_lock_that_its_options_name(storage: Storage) -> None:
+    assert isinstance(table_lock(storage, LockOptions(provider=FILE_SYSTEM_PROVIDER)), FileSystemLock)
     for place in (storage, object_store()):
-        assert isinstance(table_lock(place, LockOptions(provider=FILE_SYSTEM_PROVIDER)), FileSystemLock)
         assert isinstance(table_lock(place, LockOptions(provider=STORAGE_BASED_PROVIDER)), StorageBasedLock)
+
+
+def test_object_stores_do_not_support_the_file_system_lock() -> None:
+    with pytest.raises(
+        InvalidRequestError, match=r"FileSystemBasedLockProvider.*s3://bucket/trips"
+    ) as refusal:
+        table_lock(object_store(), LockOptions(provider=FILE_SYSTEM_PROVIDER))
+    assert "StorageBasedLockProvider" in refusal.value.hint
 
 
 def test_local_file_systems_do_not_support_the_storage_based_lock(tmp_path: Path) -> None:
