@@ -18,8 +18,8 @@ WITH_POSTGRES = POSTGRES_PROGRAMS="$$(scripts/ensure_postgres.sh)" && export POS
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-install: .venv/.ready .venv-s3/.ready .venv-judges/.ready ## Create the environments: .venv (Airflow 3.3, Spark 4.2), .venv-judges (Spark 3.5, Delta), .venv-s3
-	@$(WITH_JAVA) echo "Ready: .venv, .venv-s3, .venv-judges, Java in $$JAVA_HOME"
+install: .venv/.ready ## Create .venv (Airflow 3.3, Spark 4.2) for the jobs and hudi-services; other targets create their own environments
+	@$(WITH_JAVA) echo "Ready: .venv, Java in $$JAVA_HOME"
 
 .venv/.ready: locks/spark.txt pyproject.toml
 	@scripts/ensure_env.sh .venv locks/spark.txt

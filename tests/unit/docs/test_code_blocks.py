@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import groupby, takewhile
 from pathlib import Path
 
 import pytest
@@ -113,9 +114,11 @@ def test_python_check_finds_unknown_names_and_parameters(text: str, says: list[s
 def commands(text: str) -> Iterator[list[str]]:
     """Yield the words of each command without its comment; a backslash at the end continues a line."""
     for line in text.replace("\\\n", " ").splitlines():
-        for part in re.split(r"&&|;", line):
-            if words := shlex.split(part, comments=True):
-                yield words[: words.index("|")] if "|" in words else words
+        lexer = shlex.shlex(line, posix=True, punctuation_chars="&;|")
+        lexer.whitespace_split = True
+        for is_end, words in groupby(lexer, key=lambda word: word in ("&&", ";")):
+            if not is_end:
+                yield list(takewhile(lambda word: word != "|", words))
 
 
 def job_script(path: Path) -> Script:
@@ -188,6 +191,8 @@ def test_shell_blocks_use_existing_scripts_flags_and_targets(place: str) -> None
         ("hudi-services show folders /t", False),
         ("hudi-services clean /t --hours 2", False),
         ("hudi-services sweep /t", False),
+        ("python -c 'import a; make' && hudi-services show table /t", True),
+        ("python -c 'import a; a' && hudi-services sweep /t", False),
     ],
 )
 def test_shell_check_finds_unknown_scripts_flags_and_targets(text: str, is_right: bool) -> None:
