@@ -18,6 +18,9 @@ from proxy import forwarding
 from pyspark.sql import SparkSession
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.pages.content_views import Wanted
+from airflow_hudi_provider.pages.views import VIEWS
+from airflow_hudi_provider.tables.registry import RegisteredTable
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ScheduleClusteringRequest
 from hudi_table_services.contract.writing import UpsertRequest
@@ -107,16 +110,19 @@ def measured(
     monkeypatch.setenv("AIRFLOW_CONN_LAKE", json.dumps(connection))
     hook = HudiHook(uri, storage_conn_id="lake")
 
-    def view() -> None:
-        hook.health()
-        hook.recent_writes(100)
-        hook.preview_clustering()
+    table = RegisteredTable.of("t", uri, None, "lake")
+
+    def show(*views: str) -> None:
+        """Read the views as a browser does that opens a tab; the views of one tab share what they read."""
+        for name in views:
+            VIEWS[name](table, Wanted())
 
     # A clean keeps files that were replaced less than an hour ago.
     in_two_hours = FixedClock(SystemClock().now() + timedelta(hours=2))
     steps: dict[str, Callable[[], object]] = {
         "a sensor reads the timeline": hook.timeline,
-        "a page of the table": view,
+        "the tab Overview": lambda: show("overview", "health", "plan"),
+        "the tab Timeline": lambda: show("history"),
         "preview of a clustering": lambda: schedule_clustering(
             ScheduleClusteringRequest(**place, preview=True)
         ),
