@@ -1,13 +1,21 @@
 """The DAGs in ``dags_examples`` can be parsed quickly and have the settings that the documentation describes."""
 
 import sys
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.catalogs.small_metastore import running_metastore
+from support.small_tables import SmallTable
+
 EXAMPLES = Path(__file__).parents[3] / "dags_examples"
+COLUMNS = '{"type":"record","name":"r","fields":[{"name":"id","type":"long"}]}'
 
 sys.path.insert(0, str(EXAMPLES.parent / "benchmarks"))
 
@@ -35,6 +43,7 @@ def test_all_examples_can_be_parsed(bag: Any) -> None:
         "fleet_upkeep",
         "cluster_after_four_commits",
         "read_what_is_new",
+        "sync_catalog",
     }
 
 
@@ -108,3 +117,28 @@ def test_the_trigger_form_of_flights_daily_describes_its_parameters(bag: Any) ->
     assert (schema["type"], schema["minimum"], schema["title"]) == ("integer", 16, "File size (KiB)")
     assert params.get_param("operation").schema["enum"] == ["upsert", "insert"]
     assert params.get_param("every_n_commits").schema["minimum"] == 1
+
+
+def test_the_load_of_flights_starts_the_sync_of_the_catalog(bag: Any) -> None:
+    """The event of the load's asset triggers the DAG only if both DAGs have the same asset."""
+    dag = bag.dags["sync_catalog"]
+    (wanted,) = dag.schedule
+    (sent,) = bag.dags["flights_daily"].get_task("load_day").outlets
+    assert (wanted.name, wanted.uri) == (sent.name, sent.uri)
+    assert (dag.max_active_runs, dag.get_task("sync").outlets) == (1, [])
+
+
+@pytest.mark.thorough
+def test_the_example_syncs_a_table_to_a_metastore(
+    run_dag: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = SmallTable(LocalStorage(str(tmp_path / "flights")), TableVersion.V9)
+    table.commit(FileGroupId("2013-01", "f1"), schema=COLUMNS)
+    with running_metastore() as metastore:
+        monkeypatch.setenv("HUDI_EXAMPLES_TABLES", str(tmp_path))
+        monkeypatch.setenv("HUDI_EXAMPLES_METASTORE", metastore.uri)
+        from support.airflow.airflow_versions import DagBag
+
+        done = run_dag(DagBag(str(EXAMPLES / "sync_catalog.py")).dags["sync_catalog"])
+        assert str(done.state) == "success"
+        assert list(metastore.partitions) == ["city=2013-01"]
