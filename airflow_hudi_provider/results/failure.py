@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import conf
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.results.argument_names import with_arguments
 from airflow_hudi_provider.results.task_outcome import task_error
 from hudi_table_services.contract.error_text import Failure
 from hudi_table_services.errors import HudiTableServiceError
@@ -64,8 +65,8 @@ def _failure_of(task: "HudiJobOperator", error: TaskError, context: "Context") -
     table, table_now = _table_of(task)
     return Failure(
         kind=error.kind,
-        message=error.reason or str(error),
-        hint=error.hint,
+        message=with_arguments(error.reason or str(error), type(task)),
+        hint=with_arguments(error.hint, type(task)),
         table=table,
         table_now=table_now,
         retry=(

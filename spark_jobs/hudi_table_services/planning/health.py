@@ -18,7 +18,10 @@ from hudi_table_services.options.keys.writing import SMALL_FILE_LIMIT
 _MAX_WORST_PARTITIONS = 10
 _YOUNG_S = 3600.0
 _NEWER_INSTANTS = "cleaning and archival of newer instants"
-_REBUILD = "Build the metadata table again with rebuild_metadata_table.py, or drop it with --drop all."
+_REBUILD = (
+    "Build the metadata table again with rebuild_metadata_table.py, or drop it with "
+    "rebuild_metadata_table.py --drop all."
+)
 _ADVICE = {
     "active_commits": "Archive the timeline: readers list and load all of it.",
     "commits_since_clean": "Clean the table, or find out why its cleans do not run.",
@@ -33,8 +36,8 @@ _ADVICE = {
     "hours_ahead": "Correct the clocks of all writers. Until the clocks pass the newest instant, each new instant gets "
     "a time one millisecond after the newest one.",
     "hours_since_commit": "Find out why no job writes to the table.",
-    "leftover_bytes": "List the leftover files with repair_orphan_files.py, which removes nothing without --execute.",
-    "leftover_files": "List the leftover files with repair_orphan_files.py, which removes nothing without --execute.",
+    "leftover_bytes": "List the leftover files with repair_orphan_files.py, which by default deletes nothing.",
+    "leftover_files": "List the leftover files with repair_orphan_files.py, which by default deletes nothing.",
     "metadata_bytes": "Let changes of the table compact and clean the metadata table, or drop indexes that no reader "
     "uses.",
     "metadata_commits_ahead": f"Readers that use the metadata table may see files of undone writes. {_REBUILD}",
