@@ -13,7 +13,6 @@ from hudi_table_services.contract.text import counted
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.options.keys.metadata_table import COMPACT_DELTA_COMMITS
-from hudi_table_services.options.keys.writing import SMALL_FILE_LIMIT
 
 _MAX_WORST_PARTITIONS = 10
 _YOUNG_S = 3600.0
@@ -21,6 +20,10 @@ _NEWER_INSTANTS = "cleaning and archival of newer instants"
 _REBUILD = (
     "Build the metadata table again with rebuild_metadata_table.py, or drop it with "
     "rebuild_metadata_table.py --drop all."
+)
+_SMALL_FILES = (
+    "Cluster the table: a clustering merges {small_files:,g} small files into fewer files, and "
+    "queries then open fewer files."
 )
 _ADVICE = {
     "active_commits": "Archive the timeline: readers list and load all of it.",
@@ -59,8 +62,8 @@ _ADVICE = {
     "outdated_bytes": "Clean the table, or keep fewer versions.",
     "outdated_files": "Clean the table, or keep fewer versions.",
     "pending_instants": "Take the next step that is listed for each pending instant.",
-    "small_file_ratio": f"Cluster the table, or raise {SMALL_FILE_LIMIT} for its writers.",
-    "small_files": f"Cluster the table, or raise {SMALL_FILE_LIMIT} for its writers.",
+    "small_file_ratio": _SMALL_FILES,
+    "small_files": _SMALL_FILES,
 }
 
 
@@ -265,10 +268,19 @@ def findings(
             if value is not None and value > limit and measure not in known:
                 found.append(
                     HealthFinding(
-                        level=level, measure=measure, value=value, limit=limit, advice=_ADVICE[measure]
+                        level=level,
+                        measure=measure,
+                        value=value,
+                        limit=limit,
+                        advice=_advice(measure, measures),
                     )
                 )
     return tuple(found)
+
+
+def _advice(measure: str, measures: Mapping[str, float]) -> str:
+    advice = _ADVICE[measure]
+    return advice.format(small_files=measures["small_files"]) if advice is _SMALL_FILES else advice
 
 
 def status_of(found: tuple[HealthFinding, ...]) -> str:
