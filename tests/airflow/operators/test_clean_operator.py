@@ -11,8 +11,10 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.operators.clean import CleanOperator
+from airflow_hudi_provider.pages.table_views import history_view
 from airflow_hudi_provider.results.failure import FAILURE_KEY
 from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tables.registry import RegisteredTable
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
@@ -148,3 +150,11 @@ def test_a_failed_clean_names_its_completed_instant(table: SmallTable, run: Run)
     done = run(commits_retained=1, hudi_options=NO_FLOOR)["instant"]
     assert failed(run, CONTRADICTS_THE_TIMELINE) == f"Failed after clean {done} was completed."
     assert failed(run, CONTRADICTS_THE_TIMELINE, run_id="run 2") == "No clean is pending."
+
+
+def test_the_page_of_the_table_names_the_task_that_cleaned(table: SmallTable, run: Run) -> None:
+    done = run(commits_retained=1, hudi_options=NO_FLOOR)["instant"]
+    view = history_view(RegisteredTable.of("", table.storage.base_path, None, None))
+    (clean,) = [each for each in view["instants"] if each["action"] == "clean"]
+    assert clean["instant"] == done
+    assert clean["by"] == {"dag_id": "d", "run_id": "run 1", "task_id": "load", "map_index": ""}
