@@ -55,10 +55,18 @@ def push_table_link(task: Any, context: "Context") -> None:
     """
     if address := table_address(task):
         _push(context, TABLE_LINK, address)
-        if root := (conf.get("api", "base_url", fallback="") or "").rstrip("/"):
-            task.log.info(
-                "Page of the table: %s/%s", root, address
-            )  # Airflow shows addresses in logs as links
+        if root := address_of_airflow(context):
+            task.log.info("Page of the table: %s/%s", root, address)  # Airflow shows the address as a link
+
+
+def address_of_airflow(context: "Context") -> str:
+    """Return the address of Airflow's UI, without a slash at its end; empty if the address is not known."""
+    root = conf.get("api", "base_url", fallback="") or ""
+    if not root:
+        # Without the setting, Airflow derives the address of a log from its default host and port.
+        root, found, _ = str(getattr(context.get("ti"), "log_url", "")).partition("/dags/")
+        root = root if found else ""
+    return root.rstrip("/")
 
 
 def push_spark_ui(context: "Context", address: str) -> None:

@@ -48,6 +48,7 @@ class CleanOperator(UpkeepOperator):
     """
 
     script: ClassVar[str] = "clean.py"
+    action = "clean"
     left_behind = (
         "Files that the clean has already deleted cannot be recovered; the next clean deletes the rest."
     )

@@ -61,6 +61,7 @@ class ScheduleClusteringOperator(HudiClusteringOperator):
     """
 
     script: ClassVar[str] = "schedule_clustering.py"
+    next_try = "reports"
     template_fields: Sequence[str] = (*HudiClusteringOperator.template_fields, *_PLAN_FIELDS)
 
     def __init__(
@@ -284,6 +285,7 @@ class CancelClusteringOperator(HudiClusteringOperator):
     """
 
     script: ClassVar[str] = "cancel_clustering.py"
+    next_try = "cancels"
     template_fields: Sequence[str] = (
         *HudiClusteringOperator.template_fields,
         "instant",

@@ -1,7 +1,7 @@
 """Base class of the clustering operators. A completed instant on the timeline proves that a clustering is done."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.operators.service_job import HudiServiceOperator
@@ -9,6 +9,7 @@ from airflow_hudi_provider.results.clustering import clustering_answer, clusteri
 from airflow_hudi_provider.results.task_outcome import task_error
 from airflow_hudi_provider.spark.submission import Submission
 from airflow_hudi_provider.tasks.plan_wait import PlanWait, PlanWaitEnd
+from airflow_hudi_provider.tasks.request_state import state_of_clusterings
 from airflow_hudi_provider.tasks.run import TaskRun
 from hudi_table_services.contract.clustering import (
     ClusteringPlanReport,
@@ -17,7 +18,7 @@ from hudi_table_services.contract.clustering import (
 )
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
-from hudi_table_services.errors import InstantHeldError
+from hudi_table_services.errors import InstantHeldError, InvalidRequestError
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.keys.clustering import WAIT_SECONDS
 from hudi_table_services.planning.clustering.option_checks import check_clustering_options
@@ -43,6 +44,9 @@ class HudiClusteringOperator(HudiServiceOperator):
     needs_engine_for = (
         "planning needs, because it must read footers of files whose writes are not on the active timeline"
     )
+    next_try: ClassVar[str] = "executes"
+    """What another try of the task does with its pending plan."""
+
     when_held: WhenHeld = "fail"
     """What the task does if another attempt is executing its plan. Some operators set this value from an argument."""
 
@@ -118,6 +122,13 @@ class HudiClusteringOperator(HudiServiceOperator):
                 f"{', '.join(wrong)}. Check the timeline in .hoodie before you run the task again."
             )
         return result
+
+    def table_after_failure(self, run: TaskRun) -> str:
+        try:
+            request = self.build_request(run.location, run.request_id, "")
+        except InvalidRequestError:
+            return "Nothing was done."
+        return state_of_clusterings(run.table, request, next_try=self.next_try)
 
     def log_state_after_kill(self, run: TaskRun) -> None:
         pending = ", ".join(each.instant.requested_time for each in run.table.clusterings().pending)

@@ -114,6 +114,7 @@ class RollbackOperator(UpkeepOperator):
     """
 
     script: ClassVar[str] = "rollback.py"
+    action = "rollback"
     template_fields: Sequence[str] = (*UpkeepOperator.template_fields, "instant")
 
     def __init__(
@@ -152,6 +153,7 @@ class RestoreOperator(UpkeepOperator):
     """
 
     script: ClassVar[str] = "restore.py"
+    action = "restore"
     template_fields: Sequence[str] = (*UpkeepOperator.template_fields, "savepoint")
 
     def __init__(self, *, savepoint: str, **kwargs: Any) -> None:

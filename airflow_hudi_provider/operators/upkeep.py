@@ -1,10 +1,11 @@
 """Base class of the operators for cleaning, archival, savepoints, rollback, restore and repair."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.operators.service_job import HudiServiceOperator, RunOn
 from airflow_hudi_provider.results.recovery import recovery_answer, recovery_event
+from airflow_hudi_provider.tasks.request_state import state_of_service
 from airflow_hudi_provider.tasks.run import TaskRun
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
@@ -20,6 +21,9 @@ class UpkeepOperator(HudiServiceOperator):
     :param run_on: where the job runs: ``worker`` (in the task's process), or ``spark`` (submitted to Spark) for tables
         with too much metadata for a worker.
     """
+
+    action: ClassVar[str] = ""
+    """Action of the job's instants on the timeline; empty if the job has none, or if a try completes none of them."""
 
     left_behind = "The next run of the task completes the changes that this run began."
 
@@ -50,6 +54,11 @@ class UpkeepOperator(HudiServiceOperator):
     def is_confirmed(self, run: TaskRun, result: JobResult) -> bool:
         """Return whether the timeline confirms the instant in the job's result."""
         return any(i.requested_time == result.instant_time for i in run.table.timeline().completed)
+
+    def table_after_failure(self, run: TaskRun) -> str:
+        if not self.action:
+            return self.left_behind
+        return state_of_service(run.table, run.request_id, self.action, otherwise=self.left_behind)
 
     def log_state_after_kill(self, run: TaskRun) -> None:
         pending = [f"{i.action.value} {i.requested_time}" for i in run.table.timeline().pending]

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from airflow_hudi_provider.pages.content_views import contents_of, hook_of
-from airflow_hudi_provider.pages.instants import moment_ms, task_of
+from airflow_hudi_provider.pages.instants import moment_ms, task_of, task_of_request
 from airflow_hudi_provider.results.clustering import clustering_answer
 from airflow_hudi_provider.tables.registry import RegisteredTable
 from hudi_table_services.contract.clustering import ClusteringReport
@@ -14,6 +14,7 @@ from hudi_table_services.contract.health import FEW_SMALL_FILES, HealthReport
 from hudi_table_services.contract.text import human_bytes
 from hudi_table_services.errors import UnhealthyTableError
 from hudi_table_services.options.keys.clustering import CLUSTERING_SMALL_FILE_LIMIT, TARGET_FILE_MAX_BYTES
+from hudi_table_services.tables.instant_requests import request_ids_of
 from hudi_table_services.tables.overview.size_limits import size_limits
 
 if TYPE_CHECKING:
@@ -64,18 +65,25 @@ def history_view(table: RegisteredTable) -> dict[str, Any]:
     """
     hook = hook_of(table)
     config = hook.table_config()
-    instants = hook.timeline().instants
+    store = hook.timeline_store()
+    instants = store.load().instants
     history = hook.recent_writes(SHOWN_WRITES)
     limits = size_limits((each.instant, each.extra_metadata) for each in history.writes)
     writes = {each.instant.requested_time: _write(each) for each in history.writes}
     active = {instant.identity for instant in instants}
     archived = [each.instant for each in history.writes if each.instant.identity not in active]
     every = sorted([*archived, *instants], key=lambda instant: instant.requested_time)
+    requests = request_ids_of(store, every[-SHOWN_INSTANTS:])
+    services = {instant: {"by": task_of_request(request)} for instant, request in requests.items()}
     return {
         "instant_count": len(every),
         "archived_count": len(archived),
         "instants": [
-            {**_instant(instant, config), **writes.get(instant.requested_time, {})}
+            {
+                **_instant(instant, config),
+                **services.get(instant, {}),
+                **writes.get(instant.requested_time, {}),
+            }
             for instant in every[-SHOWN_INSTANTS:]
         ],
         "limits": asdict(limits),

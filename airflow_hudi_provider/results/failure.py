@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.common.compat.sdk import conf
-
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.links import address_of_airflow
+from airflow_hudi_provider.results.argument_names import with_arguments
 from airflow_hudi_provider.results.task_outcome import task_error
 from hudi_table_services.contract.error_text import Failure
 from hudi_table_services.errors import HudiTableServiceError
@@ -64,8 +64,8 @@ def _failure_of(task: "HudiJobOperator", error: TaskError, context: "Context") -
     table, table_now = _table_of(task)
     return Failure(
         kind=error.kind,
-        message=error.reason or str(error),
-        hint=error.hint,
+        message=with_arguments(error.reason or str(error), type(task)),
+        hint=with_arguments(error.hint, type(task)),
         table=table,
         table_now=table_now,
         retry=(
@@ -94,12 +94,8 @@ def _table_of(task: "HudiJobOperator") -> tuple[str, str]:
 
 def _page_of(kind: str, context: "Context") -> str:
     """Return the address of the page about a kind of error; empty if Airflow's address is not known."""
-    root = conf.get("api", "base_url", fallback="") or ""
-    if not root:
-        # Without the setting, Airflow derives the address of a log from its default host and port.
-        root, found, _ = str(getattr(context.get("ti"), "log_url", "")).partition("/dags/")
-        root = root if found else ""
-    return f"{root.rstrip('/')}{_PAGE}#{kind.lower()}" if root and kind else ""
+    root = address_of_airflow(context)
+    return f"{root}{_PAGE}#{kind.lower()}" if root and kind else ""
 
 
 def _log_without_traceback() -> None:

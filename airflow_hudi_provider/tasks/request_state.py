@@ -1,6 +1,10 @@
-"""Describe, in a sentence for a log, the state of a request after its job was ended."""
+"""Describe, in sentences for a log, the state of a request after its job was ended."""
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
+from hudi_table_services.contract.request import JobRequest
+
+_SEARCHED_INSTANTS = 20
+"""Number of newest completed instants among which the instant of a failed request is searched."""
 
 
 def state_of_request(hook: HudiHook, request_id: str, *, how: str, otherwise: str) -> str:
@@ -19,3 +23,54 @@ def state_of_request(hook: HudiHook, request_id: str, *, how: str, otherwise: st
             "repeat the write; the next write rolls back the pending one."
         )
     return otherwise
+
+
+def state_of_service(hook: HudiHook, request_id: str, action: str, *, otherwise: str) -> str:
+    """Describe the instants of a table service whose job failed.
+
+    Args:
+        action: action of the service's instants, such as ``clean``.
+        otherwise: what the job leaves behind while its instant is not completed.
+    """
+    from hudi_table_services.tables.instant_requests import request_id_of
+
+    if hook.find_table_config() is None:
+        return "There is no table."
+    store = hook.timeline_store()
+    timeline = store.load()
+    completed = [i for i in timeline.completed if i.action.value == action][-_SEARCHED_INSTANTS:]
+    for instant in reversed(completed):
+        if request_id_of(store, instant) == request_id:
+            return f"Failed after {action} {instant.requested_time} was completed."
+    pending = [i.requested_time for i in timeline.pending if i.action.value == action]
+    if pending:
+        return f"Failed while {action} {', '.join(pending)} was pending. {otherwise}"
+    return f"No {action} is pending."
+
+
+def state_of_clusterings(hook: HudiHook, request: JobRequest, *, next_try: str) -> str:
+    """Describe the clusterings of a request whose job failed: those that it names, planned or executed.
+
+    Args:
+        next_try: what the next try does with a pending plan, such as ``executes``.
+    """
+    lookup = hook.look_up_clusterings()
+    if lookup is None:
+        return "There is no table."
+    own = lookup.history.of_request(request.request_id)
+    names = getattr(request, "instants", None)
+    if names is None:
+        found = own
+    elif names:
+        found = tuple(each for name in names if (each := lookup.current(name)) is not None)
+    else:
+        found = lookup.history.pending
+    done = (*found, *own, *hook.executed_by(request.request_id))
+    completed = sorted({each.instant.requested_time for each in done if each.instant.is_completed})
+    pending = sorted({each.instant.requested_time for each in found if not each.instant.is_completed})
+    sentences = [f"Clustering {time} is completed: readers see its files." for time in completed]
+    sentences += [
+        f"Clustering plan {time} is pending: readers see the table as it was before; the next try {next_try} it."
+        for time in pending
+    ]
+    return " ".join(sentences) or "The timeline has no clustering of this request."

@@ -44,6 +44,7 @@ class RecordingTaskInstance(TaskInstance):
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self.pushed: dict[str, str] = {}
+        self.log_url = ""
         self._folder = folder
 
     def xcom_push(self, key: str, value: Any) -> None:
@@ -108,6 +109,33 @@ def test_both_links_work_while_the_job_runs(operator: Callable[..., Any], tmp_pa
     # Airflow pushes these links after the task has ended.
     after = {link.xcom_key: link.get_link(task, ti_key=None) for link in task.operator_extra_links}
     assert after == {TABLE: page_of(path), SPARK_UI: ""}
+
+
+@pytest.mark.parametrize(
+    ("base_url", "log_url", "address"),
+    [
+        ("https://airflow.example/prefix/", "", "https://airflow.example/prefix"),
+        ("", "http://localhost:8080/dags/d/runs/r/tasks/load", "http://localhost:8080"),
+        ("", "http://localhost:8080/log", None),
+    ],
+)
+def test_the_log_contains_the_address_of_the_page_of_the_table(
+    operator: Callable[..., Any],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    base_url: str,
+    log_url: str,
+    address: str | None,
+) -> None:
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", base_url)
+    ti, path = RecordingTaskInstance(tmp_path), str(tmp_path / "table")
+    ti.log_url = log_url
+    operator(outlets=[HudiAsset(path)]).execute(context(ti=ti))
+    log = caplog.text + "".join(capfd.readouterr())
+    assert (f"Page of the table: {address}/{page_of(path)}" in log) == (address is not None)
+    assert ("Page of the table" in log) == (address is not None)
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,18 @@ from hudi_table_services.contract.text import counted
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.options.keys.metadata_table import COMPACT_DELTA_COMMITS
-from hudi_table_services.options.keys.writing import SMALL_FILE_LIMIT
 
 _MAX_WORST_PARTITIONS = 10
 _YOUNG_S = 3600.0
 _NEWER_INSTANTS = "cleaning and archival of newer instants"
-_REBUILD = "Build the metadata table again with rebuild_metadata_table.py, or drop it with --drop all."
+_REBUILD = (
+    "Build the metadata table again with rebuild_metadata_table.py, or drop it with "
+    "rebuild_metadata_table.py --drop all."
+)
+_SMALL_FILES = (
+    "Cluster the table: a clustering merges {small_files:,g} small files into fewer files, and "
+    "queries then open fewer files."
+)
 _ADVICE = {
     "active_commits": "Archive the timeline: readers list and load all of it.",
     "commits_since_clean": "Clean the table, or find out why its cleans do not run.",
@@ -33,8 +39,8 @@ _ADVICE = {
     "hours_ahead": "Correct the clocks of all writers. Until the clocks pass the newest instant, each new instant gets "
     "a time one millisecond after the newest one.",
     "hours_since_commit": "Find out why no job writes to the table.",
-    "leftover_bytes": "List the leftover files with repair_orphan_files.py, which removes nothing without --execute.",
-    "leftover_files": "List the leftover files with repair_orphan_files.py, which removes nothing without --execute.",
+    "leftover_bytes": "List the leftover files with repair_orphan_files.py, which by default deletes nothing.",
+    "leftover_files": "List the leftover files with repair_orphan_files.py, which by default deletes nothing.",
     "metadata_bytes": "Let changes of the table compact and clean the metadata table, or drop indexes that no reader "
     "uses.",
     "metadata_commits_ahead": f"Readers that use the metadata table may see files of undone writes. {_REBUILD}",
@@ -56,8 +62,8 @@ _ADVICE = {
     "outdated_bytes": "Clean the table, or keep fewer versions.",
     "outdated_files": "Clean the table, or keep fewer versions.",
     "pending_instants": "Take the next step that is listed for each pending instant.",
-    "small_file_ratio": f"Cluster the table, or raise {SMALL_FILE_LIMIT} for its writers.",
-    "small_files": f"Cluster the table, or raise {SMALL_FILE_LIMIT} for its writers.",
+    "small_file_ratio": _SMALL_FILES,
+    "small_files": _SMALL_FILES,
 }
 
 
@@ -262,10 +268,19 @@ def findings(
             if value is not None and value > limit and measure not in known:
                 found.append(
                     HealthFinding(
-                        level=level, measure=measure, value=value, limit=limit, advice=_ADVICE[measure]
+                        level=level,
+                        measure=measure,
+                        value=value,
+                        limit=limit,
+                        advice=_advice(measure, measures),
                     )
                 )
     return tuple(found)
+
+
+def _advice(measure: str, measures: Mapping[str, float]) -> str:
+    advice = _ADVICE[measure]
+    return advice.format(small_files=measures["small_files"]) if advice is _SMALL_FILES else advice
 
 
 def status_of(found: tuple[HealthFinding, ...]) -> str:

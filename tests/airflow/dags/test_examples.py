@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from airflow_hudi_provider.assets import asset_uri
+from airflow_hudi_provider.links import table_address
+from airflow_hudi_provider.operators.job import HudiJobOperator
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
@@ -45,6 +48,30 @@ def test_all_examples_can_be_parsed(bag: Any) -> None:
         "read_what_is_new",
         "sync_catalog",
     }
+
+
+def test_every_task_declares_its_table_and_writers_declare_it_as_an_outlet(bag: Any) -> None:
+    """Without the asset, other DAGs cannot follow the table, and the tasks have no link to its page."""
+    tasks = {(dag.dag_id, each.task_id): each for dag in bag.dags.values() for each in dag.tasks}
+    static = {
+        name: each
+        for name, each in tasks.items()
+        if isinstance(each, HudiJobOperator) and each.base_path and "{{" not in each.base_path
+    }
+    writers = {name for name, each in static.items() if each.changes_rows() and not each.is_preview()}
+    assert {("flights_daily", "load_day"), ("first_table", "load")} <= writers
+    assert len(static) > len(writers)
+    without = []
+    for name, each in static.items():
+        assets = each.outlets if name in writers else [*each.outlets, *each.inlets]
+        if asset_uri(each.base_path) not in [asset.uri for asset in assets]:
+            without.append(name)
+    assert without == []
+
+
+def test_the_load_of_flights_daily_has_a_link_to_the_page_of_its_table(bag: Any) -> None:
+    load_day = bag.dags["flights_daily"].get_task("load_day")
+    assert table_address(load_day).startswith("plugin/hudi-tables?table=")
 
 
 def test_a_clustering_executes_the_plan_of_its_own_run(bag: Any) -> None:

@@ -11,7 +11,10 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.operators.clean import CleanOperator
+from airflow_hudi_provider.pages.table_views import history_view
+from airflow_hudi_provider.results.failure import FAILURE_KEY
 from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tables.registry import RegisteredTable
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
@@ -22,6 +25,16 @@ from support.small_tables import SmallTable
 
 NO_FLOOR = {"hoodie.airflow.clean.floor.hours": 0}
 CONTRADICTS_THE_TIMELINE = "result(outcome='completed', operation='clean', instant_time='20990101000000000')"
+
+STARTS_A_CLEAN = """
+from hudi_table_services.hudi_format.table_service_plans import encode_clean_plan
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.table_service_plans import CleanPlan
+from support.airflow.clustered_tables import open_table
+plan = CleanPlan(policy="KEEP_LATEST_COMMITS")
+open_table(base_path).timeline_store.request(Action.CLEAN, encode_clean_plan(plan))
+sys.exit(3)
+"""
 
 Run = Callable[..., dict[str, Any]]
 
@@ -41,7 +54,7 @@ def run(tmp_path: Path, connections: Callable[..., None]) -> Run:
     connections("spark_default", conn_type="spark", host="local[2]")
 
     def execute(
-        body: str = "raise SystemExit('submitted')", run_id: str = "run 1", **arguments: Any
+        body: str = "raise SystemExit('submitted')", run_id: str = "run 1", ti: Any = None, **arguments: Any
     ) -> dict[str, Any]:
         given = {
             "task_id": "clean",
@@ -49,7 +62,7 @@ def run(tmp_path: Path, connections: Callable[..., None]) -> Run:
             "spark_binary": stand_in(tmp_path, body),
             **arguments,
         }
-        answer = CleanOperator(**given).execute(context(ti=TaskInstance(run_id=run_id)))
+        answer = CleanOperator(**given).execute(context(ti=ti or TaskInstance(run_id=run_id)))
         assert json.loads(json.dumps(answer)) == answer
         return answer
 
@@ -114,3 +127,34 @@ def test_arguments_become_the_request() -> None:
 def test_a_result_of_spark_that_contradicts_the_timeline_fails(table: SmallTable, run: Run) -> None:
     with pytest.raises(HudiTaskError, match="no completed clean 20990101000000000"):
         run(CONTRADICTS_THE_TIMELINE, run_on="spark")
+
+
+def failed(run: Run, body: str, run_id: str = "run 1") -> str:
+    """Run a clean that fails on Spark, and return the sentence about the table that the failure contains."""
+    ti = TaskInstance(run_id=run_id)
+    with pytest.raises(HudiTaskError):
+        run(body, ti=ti, run_on="spark")
+    return str(ti.pushed[FAILURE_KEY]["table_now"])
+
+
+def test_a_failed_clean_names_its_pending_instant(table: SmallTable, run: Run) -> None:
+    assert failed(run, "sys.exit(3)") == "No clean is pending."
+    now = failed(run, STARTS_A_CLEAN)
+    (pending,) = table.timeline_store.load().pending
+    assert now.startswith(
+        f"Failed while clean {pending.requested_time} was pending. Files that the clean has"
+    )
+
+
+def test_a_failed_clean_names_its_completed_instant(table: SmallTable, run: Run) -> None:
+    done = run(commits_retained=1, hudi_options=NO_FLOOR)["instant"]
+    assert failed(run, CONTRADICTS_THE_TIMELINE) == f"Failed after clean {done} was completed."
+    assert failed(run, CONTRADICTS_THE_TIMELINE, run_id="run 2") == "No clean is pending."
+
+
+def test_the_page_of_the_table_names_the_task_that_cleaned(table: SmallTable, run: Run) -> None:
+    done = run(commits_retained=1, hudi_options=NO_FLOOR)["instant"]
+    view = history_view(RegisteredTable.of("", table.storage.base_path, None, None))
+    (clean,) = [each for each in view["instants"] if each["action"] == "clean"]
+    assert clean["instant"] == done
+    assert clean["by"] == {"dag_id": "d", "run_id": "run 1", "task_id": "load", "map_index": ""}

@@ -48,10 +48,12 @@ with create_session() as session:
 # If Python runs this DAG file as a program, the file runs each of its DAGs once. Airflow stores the runs, and the
 # results and links of the tasks.
 _DAGS = """
+import sys
 from datetime import datetime, timezone
-from airflow.sdk import DAG
+from airflow.sdk import DAG, task
 from airflow_hudi_provider.assets import HudiAsset
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
+from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
 from airflow_hudi_provider.sensors.commit_count import HudiCommitCountSensor
 
 def health_dag(dag_id):
@@ -67,9 +69,23 @@ with DAG("broken", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezon
     HudiCommitCountSensor(task_id="count", base_path={path!r}, every_n_commits=1)
     HudiTableHealthOperator(
         task_id="refused", base_path={path!r}, table_name="another", outlets=[HudiAsset({path!r}, name={name!r})]
+    ) >> HudiTableHealthOperator(task_id="after", base_path={path!r})
+with DAG("reused", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)) as reused:
+    @task
+    def commit_for_load(run_id=None):
+        # The commit of an earlier try of the task "load", which was ended before it returned its result.
+        sys.path[:0] = {imports!r}
+        from hudi_table_services.model.file_group import FileGroupId
+        from hudi_table_services.storage.stores.local import LocalStorage
+        from support.small_tables import SmallTable
+        table = SmallTable(LocalStorage({path!r} + "_reused"))
+        table.commit(FileGroupId("city=a", "a-0"), extra={{"airflow.request_id": f"reused/{{run_id}}/load"}})
+
+    commit_for_load() >> UpsertWithSizingOperator(
+        task_id="load", base_path={path!r} + "_reused", source_path="/landing", record_key="id", declare_asset=False
     )
 if __name__ == "__main__":
-    for dag in (shown, hidden):
+    for dag in (shown, hidden, reused):
         assert dag.test().state == "success", dag
     assert broken.test().state == "failed"
 """
@@ -131,7 +147,10 @@ def register(stack: AirflowStack, assets: Mapping[str, str]) -> None:
 def run_dags(stack: AirflowStack, dags_folder: Path, table: Path, elsewhere: Path) -> None:
     """Write DAGs that check the health of both tables, with an asset for ``table``, and run each DAG once."""
     program = dags_folder / "health_dags.py"
-    program.write_text(_DAGS.format(path=str(table), name=table.name, elsewhere=str(elsewhere)))
+    imports = [str(Path(__file__).parents[2])]
+    program.write_text(
+        _DAGS.format(path=str(table), name=table.name, elsewhere=str(elsewhere), imports=imports)
+    )
     done = subprocess.run(
         [sys.executable, str(program)],
         cwd=stack.home,

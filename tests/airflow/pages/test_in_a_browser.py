@@ -149,8 +149,20 @@ def test_the_page_of_a_failed_run_links_to_its_task(page: "Page", server: Server
     page.goto(f"{server.url}/hudi/?dag_id=broken&run_id={server.run_of('broken')}")
     page.wait_for_selector("text=has not returned a result")
     page.wait_for_selector("text=The job wrote nothing.")
+    assert page.locator(".badge.failing").all_inner_texts() == ["upstream failed", "failed"]
     page.get_by_text("broken / refused").click()
     page.wait_for_url(lambda address: address.endswith("/tasks/refused"))
+
+
+def test_the_page_of_a_reused_request_shows_no_file_sizes(page: "Page", server: Server) -> None:
+    page.goto(f"{server.url}/hudi/?dag_id=reused&run_id={server.run_of('reused')}")
+    load = page.locator("section", has=page.get_by_role("heading", name="load", exact=True))
+    load.get_by_text("an earlier attempt of this request completed it").wait_for()
+    assert load.get_by_text("earlier attempt").count() == 1
+    assert load.locator("dt").all_inner_texts() == ["Instant", "Partitions"]
+    page.set_viewport_size({"width": 360, "height": 800})
+    lines = load.locator("dd").first.evaluate("e => e.firstElementChild.getClientRects().length")
+    assert lines == 1
 
 
 def test_the_pages_load_nothing_from_other_servers(page: "Page", server: Server) -> None:

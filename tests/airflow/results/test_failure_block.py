@@ -7,8 +7,12 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG
 
+from airflow_hudi_provider.operators.clustering import CancelClusteringOperator
+from airflow_hudi_provider.operators.recovery import RepairOperator, RollbackOperator
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
+from airflow_hudi_provider.results.argument_names import operators_by_script, with_arguments
 from airflow_hudi_provider.results.failure import FAILURE_KEY
+from hudi_table_services.services.registry import SERVICES
 
 Operator = Callable[..., UpsertWithSizingOperator]
 
@@ -77,3 +81,72 @@ def test_other_exceptions_keep_their_traceback(
     assert "RuntimeError: a bug" in log
     assert "Traceback" in log
     assert failure is None
+
+
+def test_the_block_names_arguments_instead_of_flags(failed_run: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "people.parquet").write_text("1,Ada")
+    log, failure = failed_run(source_path=str(tmp_path / "people.parquet"), check_source=True, table_name="t")
+    assert failure["hint"] == "Set source_format to the format of the file, such as csv or json."
+    assert "What to do    Set source_format to the format" in log
+    assert "--source-format" not in log
+
+
+@pytest.mark.parametrize(
+    ("text", "operator", "shown"),
+    [
+        (
+            "Set --timestamps-without-zone=utc or --timestamps-without-zone=session.",
+            UpsertWithSizingOperator,
+            'Set timestamps_without_zone="utc" or timestamps_without_zone="session".',
+        ),
+        (
+            "Remove skip_unchanged (--skip-unchanged), or --dry-run and --no-source-check.",
+            UpsertWithSizingOperator,
+            "Remove skip_unchanged, or dry_run and check_source=False.",
+        ),
+        (
+            "Set the source option header=true; a source query (--source-sql) can name the columns.",
+            UpsertWithSizingOperator,
+            'Set source_options={"header": "true"}; a source query (source_sql) can name the columns.',
+        ),
+        (
+            "Set the source option nullValue to read this text as null.",
+            UpsertWithSizingOperator,
+            "Set nullValue in source_options to read this text as null.",
+        ),
+        ("Give --instant or --all-failed.", RollbackOperator, "Give instant or all_failed."),
+        (
+            "Run the job without --execute to list the files; then raise --max-files.",
+            RepairOperator,
+            "Run the job without preview=False to list the files; then raise max_files.",
+        ),
+        (
+            "Delete the savepoint first: delete_savepoint.py --base-path TABLE --instant 20260102030405678.",
+            RollbackOperator,
+            'Delete the savepoint first: DeleteSavepointOperator(instant="20260102030405678").',
+        ),
+        (
+            "Drop it with rebuild_metadata_table.py --drop all, undo the write, then run rebuild_metadata_table.py.",
+            UpsertWithSizingOperator,
+            'Drop it with RebuildMetadataTableOperator(drop="all"), undo the write, then run '
+            "RebuildMetadataTableOperator.",
+        ),
+        (
+            "Run repair_orphan_files.py --execute first.",
+            UpsertWithSizingOperator,
+            "Run RepairOperator(preview=False) first.",
+        ),
+        (
+            "Set --all-failed, --result-path and /lake/clean.py, and the source option header=true.",
+            CancelClusteringOperator,
+            "Set --all-failed, --result-path and /lake/clean.py, and the source option header=true.",
+        ),
+    ],
+)
+def test_flags_and_scripts_become_arguments_and_operators(text: str, operator: type, shown: str) -> None:
+    assert with_arguments(text, operator) == shown
+
+
+def test_every_script_has_an_operator() -> None:
+    scripts = {script.file_name for service in SERVICES for script in service.scripts}
+    assert scripts == operators_by_script().keys()

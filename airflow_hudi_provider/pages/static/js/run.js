@@ -21,10 +21,12 @@ function Tasks({ run }) {
   );
 }
 
+const FAILED = ["failed", "up_for_retry", "upstream_failed"];
+
 // A task without a result. Its log shows its progress, the reason why it waits, or the reason why it failed.
 function Unfinished({ task, run }) {
   const by = { ...task, dag_id: run.dag_id, run_id: run.run_id, map_index: task.map_index >= 0 ? task.map_index : "" };
-  const isFailed = task.state === "failed";
+  const isFailed = FAILED.includes(task.state);
   return html`
     <${Section} title=${titleOf(task)}>
       <p>
@@ -73,7 +75,7 @@ function Task({ task }) {
       <p>
         <span class="badge">${task.outcome.replaceAll("_", " ")}</span> ${task.operation} on ${" "}
         <strong>${task.table_id ? html`<${TableLink} id=${task.table_id} name=${task.table_name || task.base_path} />` : task.table_name || task.base_path}</strong>${seconds > 0 ? ` in ${duration(seconds)}` : ""}${start ? `, after Spark's start of ${duration(start)}` : ""}.
-        ${task.reused && " An earlier attempt completed the request; this attempt wrote nothing."}
+        ${task.reused && !task.reason && " An earlier attempt completed the request; this attempt wrote nothing."}
       </p>
       ${task.reason && html`<p>${task.reason}</p>`}
       <dl class="figures">
@@ -92,14 +94,18 @@ function Task({ task }) {
   `;
 }
 
+const unbroken = (instant, index) => html`${index > 0 && ", "}<span style=${{ whiteSpace: "nowrap" }}>${instant}</span>`;
+
 function figures(task) {
   const found = [];
   const instants = task.instants || (task.instant_time ? [task.instant_time] : []);
-  if (instants.length > 0) found.push([instants.length === 1 ? "Instant" : "Instants", instants.join(", ")]);
+  if (instants.length > 0) found.push([instants.length === 1 ? "Instant" : "Instants", instants.map(unbroken)]);
   for (const [name, count] of Object.entries(task.rows || {})) {
     if (count > 0) found.push([`Rows ${name.replaceAll("_", " ")}`, number(count)]);
   }
-  for (const [name, stats] of [["Files before", task.files_before], ["Files after", task.files_after]]) {
+  // The result of a reused request contains no sizes of files, because the metadata of its commit does not.
+  const files = task.reused ? [] : [["Files before", task.files_before], ["Files after", task.files_after]];
+  for (const [name, stats] of files) {
     const count = stats && (stats.file_count ?? stats.files);
     if (count !== undefined && count !== null) found.push([name, `${number(count)}, ${bytes(stats.size_bytes ?? stats.bytes ?? 0)}`]);
   }

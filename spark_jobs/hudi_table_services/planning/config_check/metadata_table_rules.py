@@ -74,7 +74,7 @@ def _metadata_table_stale(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             properties=(_PARTITIONS,),
             reason=settings.table.refused_secondary_index,
-            cure=f"Follow the advice, or run {_REBUILD} --drop with the name of the index.",
+            cure=f"Follow the advice, or drop the index with {_REBUILD}.",
         )
 
 

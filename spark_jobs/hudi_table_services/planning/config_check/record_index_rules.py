@@ -98,8 +98,8 @@ def _record_index_keys_not_global(settings: Settings) -> Iterator[Problem]:
             reason=f"{value} lets a record key be in several partitions. A later write that uses the record index then "
             "does not find rows, and writes them a second time.",
             cure="If keys are unique in the whole table, accept this rule. Otherwise drop the index with "
-            "rebuild_metadata_table.py --drop record_index, and build a partitioned one with --partitions record_index "
-            f"and {_PARTITIONED}=true.",
+            "rebuild_metadata_table.py --drop record_index, and build a partitioned one with "
+            f"rebuild_metadata_table.py --partitions record_index and {_PARTITIONED}=true.",
         )
 
 

@@ -41,7 +41,7 @@ def secondary_indexes(
         raise UnsupportedTableError(
             f"The metadata table has the index {names[0]}, but no {RECORD_INDEX}. Hudi needs both for a query.",
             hint=f"Build {RECORD_INDEX} with rebuild_metadata_table.py --partitions {RECORD_INDEX}, or drop the index "
-            f"with --drop {names[0]}.",
+            f"with rebuild_metadata_table.py --drop {names[0]}.",
         )
     if names and is_partitioned_index(definitions):
         raise UnsupportedTableError(

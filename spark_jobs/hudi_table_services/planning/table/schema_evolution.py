@@ -136,7 +136,7 @@ class _Merger:
                 raise InvalidRequestError(
                     f"Column {path!r} is a timestamp without zone, which tables of version {int(self.version)} "
                     "cannot store.",
-                    hint=f"Set {ZONE_OPTION} utc if the values are in UTC, or {ZONE_OPTION} session if they are in "
+                    hint=f"Set {ZONE_OPTION}=utc if the values are in UTC, or {ZONE_OPTION}=session if they are in "
                     "Spark's session time zone, or use table version 8 or 9.",
                 )
 
@@ -198,5 +198,5 @@ def _incompatible(table: DataType, incoming: DataType, path: str, why: str) -> I
     is_zoneless = (table, incoming) == (TIMESTAMP, TIMESTAMP_NTZ)
     return InvalidRequestError(
         f"Column {path!r} is {table} in the table and {incoming} in the rows; {why}.",
-        hint=f"Set {ZONE_OPTION} utc or {ZONE_OPTION} session." if is_zoneless else cast,
+        hint=f"Set {ZONE_OPTION}=utc or {ZONE_OPTION}=session." if is_zoneless else cast,
     )

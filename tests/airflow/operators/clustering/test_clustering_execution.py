@@ -19,6 +19,7 @@ from airflow_hudi_provider.operators.clustering import (
     ExecuteClusteringOperator,
     ScheduleClusteringOperator,
 )
+from airflow_hudi_provider.results.failure import FAILURE_KEY
 from airflow_hudi_provider.tasks.memory import TaskMemory
 from airflow_hudi_provider.tasks.run import TaskRun
 from hudi_table_services.model.file_group import FileGroupId
@@ -200,3 +201,35 @@ def test_a_kill_logs_the_pending_plans(
     logged = caplog.text + "".join(capfd.readouterr())
     assert "no clustering is pending" in logged
     assert f"pending: {plan.requested_time}" in logged
+
+
+# State of the table after a failure
+
+
+def failed(run: Run, operator: type, body: str, **arguments: Any) -> str:
+    """Run a task that fails, and return the sentence about the table that the failure contains."""
+    ti = TaskInstance()
+    with pytest.raises(HudiTaskError):
+        run(operator, body, ti=ti, **arguments)
+    return str(ti.pushed[FAILURE_KEY]["table_now"])
+
+
+def test_a_failed_execution_names_its_completed_and_pending_plans(table: SmallTable, run: Run) -> None:
+    first, second, other = (schedule(table).requested_time for _ in range(3))
+    only_first = f"complete_pending(base_path, [{first!r}]); sys.exit(3)"
+    import_it = "from support.airflow.clustered_tables import complete_pending\n"
+    now = failed(run, ExecuteClusteringOperator, import_it + only_first, instant=[first, second])
+    assert now == (
+        f"Clustering {first} is completed: readers see its files. Clustering plan {second} is pending: readers see "
+        "the table as it was before; the next try executes it."
+    )
+    assert f"plan {other} is pending" in failed(run, ExecuteClusteringOperator, "sys.exit(3)")
+
+
+def test_a_failed_clustering_names_only_the_plan_of_its_request(table: SmallTable, run: Run) -> None:
+    schedule(table)
+    now = failed(run, ClusteringOperator, "sys.exit(3)")
+    assert now == (
+        f"Clustering plan {clusterings(table)[-1].requested_time} is pending: readers see the table as it was before; "
+        "the next try executes it."
+    )

@@ -82,4 +82,4 @@ def test_the_error_names_the_option(version: TableVersion) -> None:
     table = columns(TIMESTAMP) if version is V9 else None
     with pytest.raises(InvalidRequestError, match="'at'") as caught:
         evolve_schema(table, columns(TIMESTAMP_NTZ), table_version=version)
-    assert "--timestamps-without-zone utc" in caught.value.hint
+    assert "--timestamps-without-zone=utc" in caught.value.hint

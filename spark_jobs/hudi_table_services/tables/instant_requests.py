@@ -1,0 +1,40 @@
+"""Read which request made an instant, from the instant's files."""
+
+from collections.abc import Iterable
+
+from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
+from hudi_table_services.hudi_format.avro_container import container_notes
+from hudi_table_services.hudi_format.table_service_plans import decode_clean_metadata, decode_clean_plan
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY
+from hudi_table_services.storage.parallel import map_in_parallel
+from hudi_table_services.storage.timeline_store import TimelineStore
+
+_WITH_ID = (Action.CLEAN, Action.RESTORE)
+_LATEST = 100
+"""Greatest number of instants whose files `request_ids_of` reads."""
+
+
+def request_id_of(store: TimelineStore, instant: Instant) -> str:
+    """The id of the request that began a clean or a restore.
+
+    Empty if the files of the instant contain no id, are unreadable or were just removed, and for all other actions:
+    rollbacks and savepoints contain no id.
+    """
+    try:
+        if instant.action is Action.CLEAN and instant.is_completed:
+            return decode_clean_metadata(store.read(instant)).extra_metadata.get(REQUEST_ID_KEY, "")
+        if instant.action is Action.CLEAN:
+            return decode_clean_plan(store.read_requested(instant)).extra_metadata.get(REQUEST_ID_KEY, "")
+        if instant.action is Action.RESTORE:
+            return container_notes(store.read_requested(instant)).get(REQUEST_ID_KEY, "")
+    except (ObjectNotFoundError, MalformedMetadataError):
+        pass
+    return ""
+
+
+def request_ids_of(store: TimelineStore, instants: Iterable[Instant]) -> dict[Instant, str]:
+    """Map the latest cleans and restores to the ids of their requests. Instants without an id are left out."""
+    wanted = [instant for instant in instants if instant.action in _WITH_ID][-_LATEST:]
+    found = map_in_parallel(lambda instant: request_id_of(store, instant), wanted)
+    return {instant: id_ for instant, id_ in zip(wanted, found, strict=True) if id_}
