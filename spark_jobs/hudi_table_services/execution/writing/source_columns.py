@@ -7,10 +7,8 @@ that the functions do not read, they return None.
 import csv
 import gzip
 from collections.abc import Mapping
-from dataclasses import dataclass
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
@@ -26,6 +24,9 @@ from hudi_table_services.model.schema import (
     StructType,
 )
 from hudi_table_services.storage.source_files import SourceFile
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _READ_BYTES = 1 << 20
 _FILTERS = {"pathglobfilter", "modifiedbefore", "modifiedafter", "recursivefilelookup", "basepath"}
@@ -77,10 +78,12 @@ class SourceColumns:
     Attributes:
         names: names of all columns, with the spelling of the source.
         types: the columns with their types, as Spark reads them; None if only the names are known.
+        reason: why types or names are not known; empty if both are known.
     """
 
     names: tuple[str, ...]
     types: StructType | None
+    reason: str = field(default="", compare=False)
 
 
 def chooses_files(source: SourceSpec) -> bool:
@@ -113,6 +116,10 @@ def read_source_columns(source: SourceSpec, file: SourceFile) -> SourceColumns |
 
 
 def _parquet_columns(file: SourceFile) -> SourceColumns:
+    # Airflow workers without the extra `engine` have no pyarrow.
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         with file.storage.open_reader(file.stored.path) as stream, pq.ParquetFile(stream) as opened:
             schema = opened.schema_arrow
@@ -129,8 +136,10 @@ def _parquet_columns(file: SourceFile) -> SourceColumns:
     return SourceColumns(tuple(field.name for field in kept), types)
 
 
-def _spark_type(found: pa.DataType) -> DataType | None:
+def _spark_type(found: "pa.DataType") -> DataType | None:
     """Type of a Parquet column in Spark, as `schema_from_spark_json` names it; None if it is not known here."""
+    import pyarrow as pa
+
     if (name := _PRIMITIVES.get(str(found))) is not None:
         return PrimitiveType(name)
     if pa.types.is_dictionary(found):
