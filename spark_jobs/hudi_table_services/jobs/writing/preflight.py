@@ -127,7 +127,7 @@ def _source_columns(
 
 
 def _without_pyarrow(missing: ModuleNotFoundError) -> str:
-    """Why a check is not possible in a process without pyarrow. Raises the error again if another package is missing."""
+    """Why a check is not possible in a process without pyarrow. Raises the error again if it names another package."""
     if (missing.name or "").split(".")[0] != "pyarrow":
         raise missing
     return "this process has no package pyarrow, which reads Parquet files"

@@ -200,3 +200,9 @@ def test_a_kill_logs_the_pending_plans(
     logged = caplog.text + "".join(capfd.readouterr())
     assert "no clustering is pending" in logged
     assert f"pending: {plan.requested_time}" in logged
+
+
+@pytest.mark.usefixtures("table")
+def test_too_few_commits_submit_nothing(run: Run) -> None:
+    with pytest.raises(AirflowSkipException):
+        run(ClusteringOperator, NOT_TO_BE_RUN, every_n_commits=100)

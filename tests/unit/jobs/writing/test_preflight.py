@@ -169,10 +169,20 @@ def test_a_completed_request_needs_no_source(table: SmallTable, tmp_path: Path) 
     assert "does not exist" in refusal(request(tmp_path, tmp_path / "gone", request_id="other"))
 
 
-def test_a_table_that_cannot_be_written_is_refused_before_its_source(tmp_path: Path) -> None:
-    properties = {**table_properties(TableVersion.V6), "hoodie.table.type": "MERGE_ON_READ"}
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("hoodie.table.type", "MERGE_ON_READ", "merge-on-read"),
+        ("hoodie.table.base.file.format", "ORC", "ORC"),
+        ("hoodie.populate.meta.fields", "false", "hoodie.populate.meta.fields"),
+    ],
+)
+def test_a_table_that_cannot_be_written_is_refused_before_its_source(
+    tmp_path: Path, key: str, value: str, expected: str
+) -> None:
+    properties = {**table_properties(TableVersion.V6), key: value}
     create_table(LocalStorage(str(tmp_path / "t")), properties, FixedClock())
-    with pytest.raises(UnsupportedTableError, match="merge-on-read"):
+    with pytest.raises(UnsupportedTableError, match=expected):
         check_write(request(tmp_path, tmp_path / "none"))
 
 

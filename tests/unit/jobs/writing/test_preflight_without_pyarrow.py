@@ -1,4 +1,4 @@
-"""Checks of a write in a process without pyarrow, such as an Airflow worker without the extra `engine`."""
+"""Jobs begin in a process without pyarrow, such as an Airflow worker without the extra `engine`."""
 
 import subprocess
 import sys
@@ -8,12 +8,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hudi_table_services.contract.clustering import ClusteringRequest
+from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import create_table
 from support.fixed_clock import FixedClock
-from support.small_tables import table_properties
+from support.small_tables import SmallTable, table_properties
 
 PROGRAM = """
 import logging, sys
@@ -21,9 +23,10 @@ sys.modules["pyarrow"] = None
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.services.registry import script
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
-upsert = script("upsert_with_sizing.py")
+begun = script(sys.argv[1])
 try:
-    print("early result:", upsert.start_without_spark(upsert.read(sys.stdin.read())))
+    result = begun.start_without_spark(begun.read(sys.stdin.read()))
+    print("early result:", result and result.outcome.value)
 except HudiTableServiceError as error:
     print("refused:", error)
 """
@@ -33,7 +36,11 @@ def checked(tmp_path: Path, source: SourceSpec) -> str:
     request = UpsertRequest(
         base_path=str(tmp_path / "t"), table_name="trips", record_key=("key",), source=source
     )
-    command = [sys.executable, "-c", PROGRAM]
+    return begun("upsert_with_sizing.py", request)
+
+
+def begun(script: str, request: JobRequest) -> str:
+    command = [sys.executable, "-c", PROGRAM, script]
     ended = subprocess.run(command, input=request.to_json(), capture_output=True, text=True, check=True)
     return ended.stdout
 
@@ -69,3 +76,9 @@ def test_the_footer_of_a_parquet_file_is_left_to_spark(tmp_path: Path) -> None:
         "Parquet files.",
         "early result: None",
     ]
+
+
+def test_a_clustering_with_nothing_to_do_ends_early(tmp_path: Path) -> None:
+    table = SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9)
+    output = begun("run_clustering.py", ClusteringRequest(base_path=table.storage.base_path))
+    assert output.splitlines()[-1] == "early result: nothing_to_do"
