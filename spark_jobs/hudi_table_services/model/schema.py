@@ -20,6 +20,9 @@ META_COLUMNS: tuple[str, ...] = (
 )
 """Columns that Hudi writes before the columns of the user, in this order. All are nullable strings."""
 
+DELETED_FLAG = "_hoodie_is_deleted"
+"""Column of the user that marks deletes."""
+
 PRIMITIVE_NAMES = frozenset(
     {
         "boolean",

@@ -147,7 +147,7 @@ def _start_execution(request: ExecuteClusteringRequest, _: bool) -> JobResult | 
 
 
 def _start_clustering(request: ClusteringRequest, _: bool) -> JobResult | None:
-    from hudi_table_services.jobs.clustering.run import start_clustering
+    from hudi_table_services.jobs.clustering.start import start_clustering
 
     return start_clustering(request)
 

@@ -59,6 +59,12 @@ def _rebuild(
     return rebuild_metadata_table(request, spark=spark, storage=storage)
 
 
+def _check_table(request: RebuildMetadataTableRequest, _: bool) -> None:
+    from hudi_table_services.jobs.metadata_table.check import check_table
+
+    check_table(request)
+
+
 def _wants_spark(request: RebuildMetadataTableRequest) -> bool:
     needs_spark = any(name == RECORD_INDEX or is_secondary_index(name) for name in request.partitions)
     return needs_spark and not request.preview
@@ -72,6 +78,7 @@ REBUILD_METADATA_TABLE = OptionalSparkScript(
     examples=_EXAMPLES,
     add_flags=_add_flags,
     check_options=resolve_metadata_table_options,
+    before_spark=_check_table,
     job=_rebuild,
     wants_spark=_wants_spark,
 )

@@ -13,7 +13,11 @@ from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.errors import HudiTableServiceError, InvalidDataError, InvalidRequestError
 from hudi_table_services.execution.arrow_schema import schema_from_spark_json
-from hudi_table_services.execution.writing.source_columns import read_source_columns
+from hudi_table_services.execution.writing.source_columns import (
+    SourceColumns,
+    columns_or_reason,
+    read_source_columns,
+)
 from hudi_table_services.jobs.writing.upsert import upsert
 from hudi_table_services.storage.source_files import first_source_files
 from judges.hudi_rs import read_snapshot
@@ -207,3 +211,22 @@ def test_a_dry_run_leaves_no_folder(spark: SparkSession, tmp_path: Path) -> None
     before = sorted(tmp_path.rglob("*"))
     write(spark, tmp_path, times(tmp_path, 4), dry_run=True)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_json_lines_may_lack_fields_and_contain_nested_values(spark: SparkSession, tmp_path: Path) -> None:
+    lines = (
+        '{"id": 1, "at": "2026-03-29T01:30:00Z", "inner": {"x": 1.5, "tags": ["a"]}}',
+        '{"id": 2, "name": "b"}',
+    )
+    path = tmp_path / "rows.json"
+    path.write_text("\n".join(lines) + "\n")
+    source = SourceSpec(path=str(path), format="json")
+    (file,) = first_source_files(source.path, {}, 2)
+    found = columns_or_reason(source, file, is_only_file=True)
+    assert isinstance(found, SourceColumns)
+    assert set(found.names) == set(spark.read.json(str(path)).columns)
+    write(spark, tmp_path, source)
+    assert stored(tmp_path, "id", "at", "name", "inner") == [
+        (1, "2026-03-29T01:30:00Z", None, {"tags": ["a"], "x": 1.5}),
+        (2, None, "b", None),
+    ]

@@ -3,25 +3,17 @@
 from dataclasses import replace
 
 from hudi_table_services.commits.metadata_table_building.contents import BuildSettings
+from hudi_table_services.commits.metadata_table_building.new_tables import wanted_partitions
 from hudi_table_services.commits.metadata_table_building.rebuild import build_metadata_table
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFileReader
-from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS, RECORD_INDEX
 from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE
-from hudi_table_services.model.schema import StructType, without_meta_columns
-from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.options.keys.metadata_table import (
     CREATE_PARTITIONED_RECORD_INDEX,
     CREATE_RECORD_INDEX,
 )
-from hudi_table_services.options.metadata_settings_values import MetadataTableSettings, NewIndexes
 from hudi_table_services.options.option import AnyOption
-from hudi_table_services.planning.metadata_table.index_choice import (
-    DEFAULT_MAX_COLUMNS,
-    column_stats_definition,
-)
-from hudi_table_services.planning.metadata_table.new_indexes import new_partitions
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.stores.storage import Storage
@@ -29,28 +21,6 @@ from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.table import TableAccess
 
 _REBUILD = "rebuild_metadata_table.py"
-
-
-def require_creatable(config: TableConfig, metadata: MetadataTableSettings) -> None:
-    """Refuse settings with which the metadata table of a new table cannot be created, before the table is created.
-
-    Args:
-        config: properties of the new table.
-
-    Raises:
-        InvalidRequestError: the table does not have a column of the list of columns with statistics, or its version
-            cannot store the list.
-    """
-    indexes = metadata.new_indexes
-    if metadata.enable is False or COLUMN_STATS not in _wanted(config, indexes):
-        return
-    schema = config.create_schema_json
-    column_stats_definition(
-        without_meta_columns(from_avro_json(schema)) if schema else StructType(()),
-        config.table_version,
-        columns=indexes.settings.columns,
-        max_columns=indexes.settings.max_columns or DEFAULT_MAX_COLUMNS,
-    )
 
 
 def create_before_first_write(table: TableAccess, lock: TableLock) -> tuple[str, ...]:
@@ -73,7 +43,7 @@ def create_before_first_write(table: TableAccess, lock: TableLock) -> tuple[str,
     if timeline.completed_writes:
         return ()
     config = read_table_config(table.storage)
-    wanted = _wanted(config, table.metadata.new_indexes)
+    wanted = wanted_partitions(config, table.metadata.new_indexes)
     missing = tuple(name for name in wanted if name not in config.metadata_partitions)
     # `require_maintainable` refuses a table in which another writer builds a partition.
     if config.inflight_metadata_partitions or not missing:
@@ -111,17 +81,13 @@ def create_after_write(table: TableAccess, lock: TableLock) -> tuple[str, ...]:
         config = read_table_config(table.storage)
         if config.metadata_partitions or config.inflight_metadata_partitions:
             return ()
-        wanted = _wanted(config, table.metadata.new_indexes)
+        wanted = wanted_partitions(config, table.metadata.new_indexes)
         _build(table, tuple(name for name in wanted if name != RECORD_INDEX), lock)
     except HudiTableServiceError as failure:
         return (_not_created(str(failure), "The next write tries again."),)
     if RECORD_INDEX in wanted:
         return (_without_record_index(CREATE_RECORD_INDEX),)
     return _without_partitioned_index(table)
-
-
-def _wanted(config: TableConfig, indexes: NewIndexes) -> tuple[str, ...]:
-    return new_partitions(config.table_version, indexes, is_partitioned=bool(config.partition_fields))
 
 
 def _build(table: TableAccess, wanted: tuple[str, ...], lock: TableLock) -> None:

@@ -22,9 +22,8 @@ from hudi_table_services.execution.staging import (
 )
 from hudi_table_services.execution.writing.merging import DELETED_ELSEWHERE, Change, without_flag
 from hudi_table_services.execution.writing.tagging import SUPERSEDED, BaseFileRef
+from hudi_table_services.model.schema import DELETED_FLAG
 from hudi_table_services.storage.stores.storage import Storage
-
-DELETED_FLAG = "_hoodie_is_deleted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,16 +1,15 @@
 """Read the columns of a source without Spark: from the footer of a Parquet file, or the first line of a CSV file.
 
 The functions return only columns that Spark reads in the same way. Where Spark's result depends on settings or on rows
-that the functions do not read, they return None.
+that the functions do not read, they return the reason. A small file of JSON lines is read completely.
 """
 
 import csv
 import gzip
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
@@ -26,6 +25,9 @@ from hudi_table_services.model.schema import (
     StructType,
 )
 from hudi_table_services.storage.source_files import SourceFile
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _READ_BYTES = 1 << 20
 _FILTERS = {"pathglobfilter", "modifiedbefore", "modifiedafter", "recursivefilelookup", "basepath"}
@@ -49,8 +51,11 @@ _JSON_OPTIONS = {
     "samplingratio",
 }
 """Options of JSON files, in lower case, under which each line must be a document."""
+_UNREAD_JSON = "only a single JSON file without reader options is read completely before Spark starts"
 _BRACKETS = {"{": "}", "[": "]"}
 _SHOWN_CHARACTERS = 60
+_GZIP = (".gz", ".gzip")
+_COMPRESSED = (*_GZIP, ".bz2", ".lz4", ".zst", ".snappy", ".deflate")
 _PRIMITIVES: dict[str, str] = {
     "bool": "boolean",
     "int8": "int",
@@ -77,10 +82,12 @@ class SourceColumns:
     Attributes:
         names: names of all columns, with the spelling of the source.
         types: the columns with their types, as Spark reads them; None if only the names are known.
+        reason: why types or names are not known; empty if both are known.
     """
 
     names: tuple[str, ...]
     types: StructType | None
+    reason: str = field(default="", compare=False)
 
 
 def chooses_files(source: SourceSpec) -> bool:
@@ -89,30 +96,49 @@ def chooses_files(source: SourceSpec) -> bool:
 
 
 def read_source_columns(source: SourceSpec, file: SourceFile) -> SourceColumns | None:
-    """Return the columns that Spark will find, or None if they are not known without Spark.
+    """Return the columns that Spark will find, or None if they are not known. Raises as `columns_or_reason` does."""
+    found = columns_or_reason(source, file)
+    return found if isinstance(found, SourceColumns) else None
+
+
+def columns_or_reason(
+    source: SourceSpec, file: SourceFile, *, is_only_file: bool = False
+) -> SourceColumns | str:
+    """Return the columns that Spark will find, or the reason why they are not known without Spark.
 
     Args:
         file: a file of the source.
+        is_only_file: whether the source has no other file.
 
     Raises:
         InvalidRequestError: the file does not have the format of the source.
         StorageError: the file cannot be read.
     """
     options = {name.lower(): value for name, value in source.options.items()}
-    found: SourceColumns | None = None
+    found: SourceColumns | str = f"only Spark reads the columns of the format {source.format}"
     match source.format.lower():
-        case "parquet" if options.get("mergeschema", "false").lower() != "true":
+        case "parquet" if options.get("mergeschema", "false").lower() == "true":
+            found = "the option mergeSchema combines the columns of all files"
+        case "parquet":
             found = _parquet_columns(file)
-        case "csv" if options.keys() <= _CSV_OPTIONS:
+        case "csv" if unknown := sorted(options.keys() - _CSV_OPTIONS):
+            found = f"the effect of the options {', '.join(unknown)} is not known without Spark"
+        case "csv":
             found = _csv_columns(options, file)
         case "json":
             _check_json(options, file)
-    if found is None or not file.partition_columns:
+            found = _json_columns(file) if is_only_file and not options else _UNREAD_JSON
+    if isinstance(found, str) or not file.partition_columns:
         return found
-    return SourceColumns((*found.names, *file.partition_columns), types=None)
+    reason = "Spark infers the types of the columns in the names of folders"
+    return SourceColumns((*found.names, *file.partition_columns), types=None, reason=reason)
 
 
 def _parquet_columns(file: SourceFile) -> SourceColumns:
+    # Airflow workers without the extra `engine` have no pyarrow.
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         with file.storage.open_reader(file.stored.path) as stream, pq.ParquetFile(stream) as opened:
             schema = opened.schema_arrow
@@ -126,11 +152,15 @@ def _parquet_columns(file: SourceFile) -> SourceColumns:
     # Spark treats every column of a file as nullable.
     typed = tuple(Field(name, found, nullable=True) for name, found in fields if found is not None)
     types = StructType(typed) if len(typed) == len(fields) else None
-    return SourceColumns(tuple(field.name for field in kept), types)
+    unknown = ", ".join(name for name, kind in fields if kind is None)
+    reason = f"the types of these columns are not known without Spark: {unknown}" if unknown else ""
+    return SourceColumns(tuple(field.name for field in kept), types, reason)
 
 
-def _spark_type(found: pa.DataType) -> DataType | None:
+def _spark_type(found: "pa.DataType") -> DataType | None:
     """Type of a Parquet column in Spark, as `schema_from_spark_json` names it; None if it is not known here."""
+    import pyarrow as pa
+
     if (name := _PRIMITIVES.get(str(found))) is not None:
         return PrimitiveType(name)
     if pa.types.is_dictionary(found):
@@ -155,22 +185,46 @@ def _spark_type(found: pa.DataType) -> DataType | None:
     return None
 
 
-def _csv_columns(options: Mapping[str, str], file: SourceFile) -> SourceColumns | None:
+def _csv_columns(options: Mapping[str, str], file: SourceFile) -> SourceColumns | str:
     separator, quote = options.get("sep", options.get("delimiter", ",")), options.get("quote", '"')
     if len(separator) != 1 or len(quote) != 1:
-        return None
+        return "its separator or quote is not a single character"
     line = _first_line(file)
-    if line is None or line.startswith("\ufeff") or quote * 2 in line:
-        return None
+    if line is None:
+        return f"the first line of {file.uri} is empty, too long, compressed by another codec than gzip, or not UTF-8"
+    if line.startswith("\ufeff") or quote * 2 in line:
+        return f"the first line of {file.uri} has a byte order mark or repeated quotes"
     names = tuple(next(csv.reader([line], delimiter=separator, quotechar=quote), []))
     if options.get("header", "false").lower() != "true":
         names = tuple(f"_c{position}" for position in range(len(names)))
     if not names or not all(names) or len({name.lower() for name in names}) < len(names):
-        return None  # Spark renames empty and repeated names
+        return "Spark renames empty and repeated column names"
     if options.get("inferschema", "false").lower() == "true":
-        return SourceColumns(names, types=None)
+        return SourceColumns(names, types=None, reason="the option inferSchema is set")
     # Without inferred types, every column of a CSV file is text.
     return SourceColumns(names, StructType(tuple(Field(name, STRING, nullable=True) for name in names)))
+
+
+def _json_columns(file: SourceFile) -> SourceColumns | str:
+    """Names of all members, if the file is small and each of its lines is a JSON object.
+
+    Spark drops names whose values are all empty objects, so the names may be too many, but never too few.
+    """
+    name = file.stored.path.lower()
+    if file.stored.size_bytes >= _READ_BYTES or name.endswith(_COMPRESSED):
+        return f"the file {file.uri} is compressed, or has {_READ_BYTES >> 20} MiB or more"
+    names: dict[str, None] = {}
+    try:
+        with file.storage.open_reader(file.stored.path) as stream:
+            text = stream.read(_READ_BYTES).decode()
+        for line in text.split("\n"):
+            document = json.loads(line) if line.strip() else {}
+            if not isinstance(document, dict):
+                return f"a line of {file.uri} is no JSON object"
+            names.update(dict.fromkeys(document))
+    except (ValueError, RecursionError):  # Spark accepts some texts that Python refuses
+        return f"a line of {file.uri} is no JSON document by the standard"
+    return SourceColumns(tuple(names), types=None, reason="Spark infers the types of JSON values")
 
 
 def _check_json(options: Mapping[str, str], file: SourceFile) -> None:
@@ -195,10 +249,10 @@ def _first_line(file: SourceFile) -> str | None:
     name = file.stored.path.lower()
     try:
         with file.storage.open_reader(file.stored.path) as stream:
-            if name.endswith((".gz", ".gzip")):
+            if name.endswith(_GZIP):
                 with gzip.open(stream) as unpacked:
                     start = unpacked.read(_READ_BYTES)
-            elif name.endswith((".bz2", ".lz4", ".zst", ".snappy", ".deflate")):
+            elif name.endswith(_COMPRESSED):
                 return None
             else:
                 start = stream.read(_READ_BYTES)

@@ -38,16 +38,3 @@ def run_clustering(
         return executed
     counted = replace(report, skipped=plans.skipped, commits=plans.commits, commit_count=plans.commit_count)
     return replace(executed, report=counted)
-
-
-def start_clustering(request: ClusteringRequest) -> JobResult | None:
-    """Schedule a clustering. Return the result if there is nothing to execute; else None. Needs no Spark.
-
-    `run_clustering` with the same request then executes the plans.
-
-    Raises:
-        HudiTableServiceError: see `schedule_clustering`.
-    """
-    scheduled = schedule_clustering(request)
-    plans = scheduled.report_as(ClusteringReport)
-    return scheduled if request.preview or plans is None or not plans.instants else None

@@ -16,7 +16,6 @@ from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import CommitConflictError, InvalidRequestError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
-from hudi_table_services.jobs.clustering.cancel import cancel_expired
 from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
 from hudi_table_services.model.clustering import (
     ClusteringInput,
@@ -103,6 +102,8 @@ class _ScheduleJob:
 
     def run(self) -> JobResult:
         if self._options.cancels_expired and not self._request.preview:
+            from hudi_table_services.jobs.clustering.cancel import cancel_expired  # needs pyarrow
+
             refuse_unfinished_restore(self._table.load_timeline())
             cancel_expired(self._table, self._options, self._request.request_id)
         for attempt in range(_ATTEMPTS):

@@ -14,8 +14,9 @@ from hudi_table_services.execution.writing.source import in_session_zone
 from hudi_table_services.execution.writing.stage_input import StagedInput, StagingSpec, stage_input
 from hudi_table_services.execution.writing.task_assignment import workload_of
 from hudi_table_services.execution.writing.unchanged_rows import without_unchanged
+from hudi_table_services.jobs.writing.index_settings import index_lookup
 from hudi_table_services.jobs.writing.searched_files import SearchedFiles
-from hudi_table_services.jobs.writing.write_settings import WriteSettings, index_lookup
+from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.file_sizing import CommitTotals, FileSizingPlan
 from hudi_table_services.model.table_snapshot import TableSnapshot

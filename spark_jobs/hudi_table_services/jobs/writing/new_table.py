@@ -1,6 +1,6 @@
 """Derive the properties of the table that a first write creates."""
 
-from hudi_table_services.commits.metadata_table_building.creation import require_creatable
+from hudi_table_services.commits.metadata_table_building.new_tables import require_creatable
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.hudi_format.avro_schema import to_avro_json

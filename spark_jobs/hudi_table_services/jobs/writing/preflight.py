@@ -11,7 +11,7 @@ from hudi_table_services.errors import HudiTableServiceError, InvalidRequestErro
 from hudi_table_services.execution.writing.source_columns import (
     SourceColumns,
     chooses_files,
-    read_source_columns,
+    columns_or_reason,
 )
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.jobs.writing.new_table import new_table_config
@@ -81,7 +81,14 @@ def _check(
     refuse_misspelled(request.source)
     columns, notes = _source_columns(request, request.source, source_is_local)
     if columns is not None:
-        settings = _settings(storage, options, config, columns, request.source)
+        try:
+            settings = _settings(storage, options, config, columns, request.source)
+        except ModuleNotFoundError as missing:  # the key generator depends on a stored key
+            reason = _without_pyarrow(missing)
+            return (
+                *notes,
+                f"The columns are not compared with the table before Spark starts, because {reason}.",
+            )
         if config is None and settings is not None:
             new_table_config(storage, request, options, settings)
     return notes
@@ -105,9 +112,25 @@ def _source_columns(
         _refuse_mixed_formats(source, files)
         if source.sql is not None:
             return None, ("The columns are not checked before Spark starts, because a query defines them.",)
-        return read_source_columns(source, files[0]), ()
+        found = columns_or_reason(source, files[0], is_only_file=len(files) == 1)
+    except ModuleNotFoundError as missing:
+        found = _without_pyarrow(missing)
     except StorageError as error:
         return None, (f"The source is not checked before Spark starts: {error.message}",)
+    if isinstance(found, str):
+        return None, (f"The columns are not checked before Spark starts, because {found}.",)
+    if found.reason:
+        return found, (
+            f"The types of the columns are not checked before Spark starts, because {found.reason}.",
+        )
+    return found, ()
+
+
+def _without_pyarrow(missing: ModuleNotFoundError) -> str:
+    """Why a check is not possible in a process without pyarrow. Raises the error again if it names another package."""
+    if (missing.name or "").split(".")[0] != "pyarrow":
+        raise missing
+    return "this process has no package pyarrow, which reads Parquet files"
 
 
 def _refuse_mixed_formats(source: SourceSpec, files: Sequence[SourceFile]) -> None:

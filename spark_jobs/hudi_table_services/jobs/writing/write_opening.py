@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from hudi_table_services.contract.writing import SourceSpec
-from hudi_table_services.execution.writing.file_samples import any_record_key
 from hudi_table_services.jobs.writing.write_settings import WriteSettings, derive_settings, merge_settings
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
 from hudi_table_services.model.schema import StructType
@@ -68,6 +67,9 @@ def _key_generator(
     if config is None:
         hoodie_options.setdefault(TABLE_VERSION_OPTION, str(int(options.table_version or TableVersion.V6)))
     elif depends_on_existing_key(config, hoodie_options):
+        # Reads a base file, and so needs pyarrow, which a process that only checks a write may lack.
+        from hudi_table_services.execution.writing.file_samples import any_record_key
+
         snapshot = load_snapshot(storage, metadata_enable=options.metadata.enable)
         existing_key = any_record_key(storage, snapshot)
     return key_generator_config(config, hoodie_options, existing_key=existing_key)

@@ -1,22 +1,26 @@
 """Derive the settings of a write from request, options and table, before any row is read."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.writing import SourceSpec, TimestampsWithoutZone
 from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
-from hudi_table_services.execution.base_file_writer import BloomSettings
-from hudi_table_services.execution.parquet_format import ParquetFormat
-from hudi_table_services.execution.writing.record_index import IndexLookup
-from hudi_table_services.execution.writing.routing import DELETED_FLAG, RoutingRules
 from hudi_table_services.hudi_format.avro_schema import from_optional_avro_json
-from hudi_table_services.jobs.writing.file_settings import bloom_settings, parquet_format
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
-from hudi_table_services.model.schema import META_COLUMNS, TIMESTAMP, TIMESTAMP_NTZ, PrimitiveType, StructType
+from hudi_table_services.model.schema import (
+    DELETED_FLAG,
+    META_COLUMNS,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    PrimitiveType,
+    StructType,
+)
 from hudi_table_services.model.table_config import RecordMergeMode, TableConfig
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.options.base_files import BaseFileOptions
 from hudi_table_services.options.keys.writing import ORDERING_FIELDS
-from hudi_table_services.options.writing_values import InsertDupPolicy, WriteOptions
+from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.schema_evolution import (
     FILL_MISSING_OPTION,
     RECONCILE_OPTION,
@@ -26,8 +30,9 @@ from hudi_table_services.planning.table.schema_evolution import (
 from hudi_table_services.planning.table.source_columns import require_columns
 from hudi_table_services.planning.table.zoneless_timestamps import ZonedColumns, with_time_zones
 
-_LOOKUP_OPERATIONS = (WriteOperation.UPSERT, WriteOperation.DELETE)
-"""Operations that always look up keys."""
+if TYPE_CHECKING:
+    from hudi_table_services.execution.base_file_writer import BloomSettings
+    from hudi_table_services.execution.parquet_format import ParquetFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +44,7 @@ class WriteSettings:
         writer_schema: columns of the written files.
         combine_fields: columns that decide which row of the batch wins for a key. If empty, the key's last row wins.
         merge_fields: columns that are compared with stored rows. If empty, the incoming row wins.
+        base_files: options of the written files; `parquet` and `bloom` derive from them.
         zoned: columns of the batch, after timestamps without time zone became timestamps.
         widened: a sentence for each column of the table that gets another type.
         uses_session_zone: whether these values are times in Spark's session time zone; otherwise they are in UTC.
@@ -51,11 +57,24 @@ class WriteSettings:
     combine_fields: tuple[str, ...]
     merge_fields: tuple[str, ...]
     merge_mode: RecordMergeMode
-    parquet: ParquetFormat
-    bloom: BloomSettings
+    base_files: BaseFileOptions
     zoned: ZonedColumns
     uses_session_zone: bool
     widened: tuple[str, ...] = ()
+
+    @property
+    def parquet(self) -> "ParquetFormat":
+        """Encoding of the written files. Needs pyarrow, which a process that only checks a write may lack."""
+        from hudi_table_services.jobs.writing.file_settings import parquet_format
+
+        return parquet_format(self.base_files)
+
+    @property
+    def bloom(self) -> "BloomSettings":
+        """Bloom filter of the written files. Needs pyarrow."""
+        from hudi_table_services.jobs.writing.file_settings import bloom_settings
+
+        return bloom_settings(self.base_files)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -121,8 +140,7 @@ def derive_settings(
         combine_fields=combine_fields,
         merge_fields=ordering_fields if by_event_time else (),
         merge_mode=merge_mode,
-        parquet=parquet_format(options.base_files),
-        bloom=bloom_settings(options.base_files),
+        base_files=options.base_files,
         zoned=zoned,
         widened=_widened(table, writer_schema),
         uses_session_zone=options.timestamps_without_zone is TimestampsWithoutZone.SESSION,
@@ -224,36 +242,3 @@ def _refuse_keys_without_zone(
                 "keys is not known.",
                 hint=f"Set {ZONE_OPTION} utc or {ZONE_OPTION} session.",
             )
-
-
-def index_lookup(options: WriteOptions, settings: WriteSettings, parallelism: int) -> IndexLookup:
-    """Settings of the key lookup, which depend on operation and index type."""
-    operation = settings.operation
-    is_global = options.index_type.is_global
-    searches = operation in _LOOKUP_OPERATIONS or (
-        operation is WriteOperation.INSERT and options.insert_dup_policy is not InsertDupPolicy.NONE
-    )
-    return IndexLookup(
-        searches_files=searches,
-        is_global=is_global,
-        combine=_combines(options),
-        use_footers=options.index_type.uses_footers,
-        ordering_fields=settings.combine_fields,
-        compares_moves=bool(settings.merge_fields),
-        rules=RoutingRules(
-            deletes=operation is WriteOperation.DELETE,
-            honours_deleted_flag=settings.honours_deleted_flag and operation is not WriteOperation.DELETE,
-            drops_existing=operation is WriteOperation.INSERT,
-            moves_rows=is_global and options.update_partition_path,
-        ),
-        parallelism=parallelism,
-    )
-
-
-def _combines(options: WriteOptions) -> bool:
-    if options.operation is WriteOperation.UPSERT:
-        return options.combine_before_upsert
-    if options.operation is WriteOperation.DELETE:
-        return options.combine_before_delete
-    refuses = options.insert_dup_policy is not InsertDupPolicy.NONE
-    return options.combine_before_insert or (options.operation is WriteOperation.INSERT and refuses)

@@ -233,3 +233,9 @@ def test_a_failed_clustering_names_only_the_plan_of_its_request(table: SmallTabl
         f"Clustering plan {clusterings(table)[-1].requested_time} is pending: readers see the table as it was before; "
         "the next try executes it."
     )
+
+
+@pytest.mark.usefixtures("table")
+def test_too_few_commits_submit_nothing(run: Run) -> None:
+    with pytest.raises(AirflowSkipException):
+        run(ClusteringOperator, NOT_TO_BE_RUN, every_n_commits=100)

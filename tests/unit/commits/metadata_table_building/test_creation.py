@@ -7,8 +7,8 @@ import pytest
 
 from hudi_table_services.commits.metadata_table_building.creation import (
     create_before_first_write,
-    require_creatable,
 )
+from hudi_table_services.commits.metadata_table_building.new_tables import require_creatable
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
 from hudi_table_services.hudi_format.metadata_table.file_groups import (
     BLOOM_FILTERS,

@@ -1,5 +1,7 @@
 """The job that rebuilds the metadata table: request, preview, drop, report."""
 
+from pathlib import Path
+
 import pytest
 
 from hudi_table_services.contract.metadata_table import MetadataTableReport, RebuildMetadataTableRequest
@@ -20,6 +22,7 @@ from hudi_table_services.services.metadata_table import REBUILD_METADATA_TABLE
 from hudi_table_services.services.registry import read_result
 from hudi_table_services.storage.metadata_table.opened_table import open_metadata_table
 from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
+from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE, read_table_config, update_properties
@@ -244,3 +247,13 @@ def test_the_keys_of_hudi_set_the_numbers_of_file_groups(version: TableVersion) 
     assert len(records_in(storage, COLUMN_STATS)) == next(
         each.records for each in built.built if each.name == COLUMN_STATS
     )
+
+
+def test_a_table_that_cannot_be_changed_is_refused_before_spark_starts(tmp_path: Path) -> None:
+    storage = LocalStorage(str(tmp_path / "t"))
+    SmallTable(storage, TableVersion.V9)
+    request = RebuildMetadataTableRequest(base_path=storage.base_path, partitions=("record_index",))
+    assert REBUILD_METADATA_TABLE.start_without_spark(request) is None
+    update_properties(storage, {"hoodie.table.type": "MERGE_ON_READ"}, FixedClock())
+    with pytest.raises(UnsupportedTableError, match="merge-on-read"):
+        REBUILD_METADATA_TABLE.start_without_spark(request)

@@ -116,7 +116,9 @@ def test_csv_files_without_inferred_types_get_advice(table: SmallTable, tmp_path
     source = csv(tmp_path / "rows.csv", "id,city,price\n1,a,1.5\n", header="true")
     assert "inferSchema=true" in refusal(request(tmp_path, source))
     inferring = replace(source, options={**source.options, "inferSchema": "true"})
-    assert check_write(request(tmp_path, inferring)) == ()
+    assert check_write(request(tmp_path, inferring)) == (
+        "The types of the columns are not checked before Spark starts, because the option inferSchema is set.",
+    )
 
 
 def test_csv_files_without_header_get_advice(tmp_path: Path) -> None:
@@ -167,10 +169,20 @@ def test_a_completed_request_needs_no_source(table: SmallTable, tmp_path: Path) 
     assert "does not exist" in refusal(request(tmp_path, tmp_path / "gone", request_id="other"))
 
 
-def test_a_table_that_cannot_be_written_is_refused_before_its_source(tmp_path: Path) -> None:
-    properties = {**table_properties(TableVersion.V6), "hoodie.table.type": "MERGE_ON_READ"}
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("hoodie.table.type", "MERGE_ON_READ", "merge-on-read"),
+        ("hoodie.table.base.file.format", "ORC", "ORC"),
+        ("hoodie.populate.meta.fields", "false", "hoodie.populate.meta.fields"),
+    ],
+)
+def test_a_table_that_cannot_be_written_is_refused_before_its_source(
+    tmp_path: Path, key: str, value: str, expected: str
+) -> None:
+    properties = {**table_properties(TableVersion.V6), key: value}
     create_table(LocalStorage(str(tmp_path / "t")), properties, FixedClock())
-    with pytest.raises(UnsupportedTableError, match="merge-on-read"):
+    with pytest.raises(UnsupportedTableError, match=expected):
         check_write(request(tmp_path, tmp_path / "none"))
 
 
@@ -209,3 +221,69 @@ def test_the_columns_of_a_query_are_left_to_spark(tmp_path: Path, rows: Path) ->
 
 def test_the_check_of_the_source_can_be_switched_off(tmp_path: Path) -> None:
     assert check_write(request(tmp_path, tmp_path / "none", check_source=False)) == ()
+
+
+def one_line(name: str, text: str, **options: str) -> tuple[str, bytes, dict[str, str]]:
+    return name, text.encode(), options
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        (one_line("a.orc", "ORC"), "the format orc"),
+        (one_line("a.avro", "Obj"), "the format avro"),
+        (one_line("a.csv", "id,city\n", header="true", encoding="UTF-16"), "options encoding"),
+        (one_line("a.csv", "id,city\n", header="true", multiLine="true"), "options multiline"),
+        (one_line("a.csv", "id,city\n", header="true", escape="x"), "options escape"),
+        (one_line("a.csv", "id;;city\n", header="true", sep=";;"), "separator or quote"),
+        (one_line("a.csv", "\ufeffid,city\n", header="true"), "byte order mark"),
+        (one_line("a.csv", "id,city,ID\n", header="true"), "renames empty and repeated"),
+        (one_line("a.csv.bz2", "id,city\n", header="true"), "another codec than gzip"),
+        (one_line("a.json", '{"id": 1}\n', mode="PERMISSIVE"), "without reader options"),
+        (one_line("a.json", "{'id': 1}\n"), "no JSON document by the standard"),
+        (one_line("a.json", '[{"id": 1}]\n'), "no JSON object"),
+        (one_line("a.json.gz", ""), "compressed"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[0],
+)
+def test_a_line_says_why_the_columns_are_not_checked(
+    tmp_path: Path, file: tuple[str, bytes, dict[str, str]], reason: str
+) -> None:
+    name, content, options = file
+    (tmp_path / name).write_bytes(content)
+    source_format = name.split(".")[1]
+    source = SourceSpec(path=str(tmp_path / name), format=source_format, options=options)
+    (note,) = check_write(request(tmp_path, source, record_key=("none",)))
+    assert note.startswith("The columns are not checked before Spark starts, because ")
+    assert reason in note
+
+
+def test_merged_columns_of_parquet_files_are_left_to_spark(tmp_path: Path, rows: Path) -> None:
+    source = SourceSpec(path=str(rows), options={"mergeSchema": "true"})
+    (note,) = check_write(request(tmp_path, source, record_key=("none",)))
+    assert "mergeSchema" in note
+
+
+def test_types_that_the_check_does_not_know_are_named(tmp_path: Path) -> None:
+    at = pa.array([0], pa.timestamp("ns"))
+    pq.write_table(pa.table({"id": [1], "city": ["a"], "at": at}), tmp_path / "rows.parquet")
+    (note,) = check_write(request(tmp_path, tmp_path / "rows.parquet"))
+    assert note.startswith("The types of the columns are not checked before Spark starts")
+    assert note.endswith("not known without Spark: at.")
+
+
+def test_a_wrong_key_of_json_lines_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text('{"id": 1}\n\n{"city": "a", "inner": {"x": 1}}\n')
+    source = SourceSpec(path=str(path), format="json")
+    assert "Its columns are: id, city, inner." in refusal(request(tmp_path, source, record_key=("key",)))
+    (note,) = check_write(request(tmp_path, source))
+    assert "infers the types of JSON values" in note
+
+
+def test_several_files_of_json_lines_are_left_to_spark(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "in" / f"{name}.json").write_text('{"id": 1}\n')
+    (note,) = check_write(request(tmp_path, SourceSpec(path=str(tmp_path / "in"), format="json")))
+    assert "only a single JSON file" in note

@@ -1,0 +1,39 @@
+"""Which partitions the metadata table of a new table gets. The functions need no pyarrow."""
+
+from hudi_table_services.hudi_format.avro_schema import from_avro_json
+from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS
+from hudi_table_services.model.schema import StructType, without_meta_columns
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.options.metadata_settings_values import MetadataTableSettings, NewIndexes
+from hudi_table_services.planning.metadata_table.index_choice import (
+    DEFAULT_MAX_COLUMNS,
+    column_stats_definition,
+)
+from hudi_table_services.planning.metadata_table.new_indexes import new_partitions
+
+
+def require_creatable(config: TableConfig, metadata: MetadataTableSettings) -> None:
+    """Refuse settings with which the metadata table of a new table cannot be created, before the table is created.
+
+    Args:
+        config: properties of the new table.
+
+    Raises:
+        InvalidRequestError: the table does not have a column of the list of columns with statistics, or its version
+            cannot store the list.
+    """
+    indexes = metadata.new_indexes
+    if metadata.enable is False or COLUMN_STATS not in wanted_partitions(config, indexes):
+        return
+    schema = config.create_schema_json
+    column_stats_definition(
+        without_meta_columns(from_avro_json(schema)) if schema else StructType(()),
+        config.table_version,
+        columns=indexes.settings.columns,
+        max_columns=indexes.settings.max_columns or DEFAULT_MAX_COLUMNS,
+    )
+
+
+def wanted_partitions(config: TableConfig, indexes: NewIndexes) -> tuple[str, ...]:
+    """Names of the partitions that a new metadata table gets."""
+    return new_partitions(config.table_version, indexes, is_partitioned=bool(config.partition_fields))

@@ -1,0 +1,43 @@
+"""Derive the settings of the key lookup from operation and index type."""
+
+from hudi_table_services.execution.writing.record_index import IndexLookup
+from hudi_table_services.execution.writing.routing import RoutingRules
+from hudi_table_services.jobs.writing.write_settings import WriteSettings
+from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.options.writing_values import InsertDupPolicy, WriteOptions
+
+_LOOKUP_OPERATIONS = (WriteOperation.UPSERT, WriteOperation.DELETE)
+"""Operations that always look up keys."""
+
+
+def index_lookup(options: WriteOptions, settings: WriteSettings, parallelism: int) -> IndexLookup:
+    """Settings of the key lookup, which depend on operation and index type."""
+    operation = settings.operation
+    is_global = options.index_type.is_global
+    searches = operation in _LOOKUP_OPERATIONS or (
+        operation is WriteOperation.INSERT and options.insert_dup_policy is not InsertDupPolicy.NONE
+    )
+    return IndexLookup(
+        searches_files=searches,
+        is_global=is_global,
+        combine=_combines(options),
+        use_footers=options.index_type.uses_footers,
+        ordering_fields=settings.combine_fields,
+        compares_moves=bool(settings.merge_fields),
+        rules=RoutingRules(
+            deletes=operation is WriteOperation.DELETE,
+            honours_deleted_flag=settings.honours_deleted_flag and operation is not WriteOperation.DELETE,
+            drops_existing=operation is WriteOperation.INSERT,
+            moves_rows=is_global and options.update_partition_path,
+        ),
+        parallelism=parallelism,
+    )
+
+
+def _combines(options: WriteOptions) -> bool:
+    if options.operation is WriteOperation.UPSERT:
+        return options.combine_before_upsert
+    if options.operation is WriteOperation.DELETE:
+        return options.combine_before_delete
+    refuses = options.insert_dup_policy is not InsertDupPolicy.NONE
+    return options.combine_before_insert or (options.operation is WriteOperation.INSERT and refuses)

@@ -1,0 +1,84 @@
+"""Jobs begin in a process without pyarrow, such as an Airflow worker without the extra `engine`."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hudi_table_services.contract.clustering import ClusteringRequest
+from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.table_store import create_table
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable, table_properties
+
+PROGRAM = """
+import logging, sys
+sys.modules["pyarrow"] = None
+from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.services.registry import script
+logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
+begun = script(sys.argv[1])
+try:
+    result = begun.start_without_spark(begun.read(sys.stdin.read()))
+    print("early result:", result and result.outcome.value)
+except HudiTableServiceError as error:
+    print("refused:", error)
+"""
+
+
+def checked(tmp_path: Path, source: SourceSpec) -> str:
+    request = UpsertRequest(
+        base_path=str(tmp_path / "t"), table_name="trips", record_key=("key",), source=source
+    )
+    return begun("upsert_with_sizing.py", request)
+
+
+def begun(script: str, request: JobRequest) -> str:
+    command = [sys.executable, "-c", PROGRAM, script]
+    ended = subprocess.run(command, input=request.to_json(), capture_output=True, text=True, check=True)
+    return ended.stdout
+
+
+def csv(tmp_path: Path) -> SourceSpec:
+    (tmp_path / "a.csv").write_text("id,city\n1,a\n")
+    return SourceSpec(path=str(tmp_path / "a.csv"), format="csv", options={"header": "true"})
+
+
+@pytest.mark.parametrize("case", ["missing source", "wrong key", "no header"])
+def test_a_wrong_source_is_refused(tmp_path: Path, case: str) -> None:
+    source = csv(tmp_path)
+    expected = "refused: The source has no column 'key'"
+    if case == "missing source":
+        source, expected = SourceSpec(path=str(tmp_path / "none")), "does not exist"
+    elif case == "no header":
+        source, expected = SourceSpec(path=source.path, format="csv"), "header=true"
+    output = checked(tmp_path, source)
+    assert output.startswith("refused: ")
+    assert expected in output
+
+
+def test_a_table_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    properties = {**table_properties(TableVersion.V6), "hoodie.table.type": "MERGE_ON_READ"}
+    create_table(LocalStorage(str(tmp_path / "t")), properties, FixedClock())
+    assert "merge-on-read" in checked(tmp_path, csv(tmp_path))
+
+
+def test_the_footer_of_a_parquet_file_is_left_to_spark(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "a.parquet")
+    assert checked(tmp_path, SourceSpec(path=str(tmp_path / "a.parquet"))).splitlines() == [
+        "The columns are not checked before Spark starts, because this process has no package pyarrow, which reads "
+        "Parquet files.",
+        "early result: None",
+    ]
+
+
+def test_a_clustering_with_nothing_to_do_ends_early(tmp_path: Path) -> None:
+    table = SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9)
+    output = begun("run_clustering.py", ClusteringRequest(base_path=table.storage.base_path))
+    assert output.splitlines()[-1] == "early result: nothing_to_do"
