@@ -130,7 +130,7 @@ MINUTES ?= 60
 soak: .venv/.ready ## Run an Airflow for MINUTES=60 and check whether its processes grow; PLAIN=1 runs plain Airflow DAGs instead
 	@$(WITH_JAVA) .venv/bin/python scripts/soak.py --minutes $(MINUTES) $(if $(PLAIN),--plain)
 
-bench: .venv-judges/.ready ## Compare the engine with Hudi 1.2.0, Delta and plain Parquet (45 minutes)
+bench: .venv-judges/.ready ## Compare the engine with Hudi 1.2.0, Delta and plain Parquet, without metadata tables (45 minutes)
 	$(WITH_JAVA) .venv-judges/bin/python benchmarks/run.py
 	.venv-judges/bin/python benchmarks/metadata.py
 

@@ -14,6 +14,12 @@ from hudi_table_services.contract.health import HealthReport
 from hudi_table_services.errors import UnhealthyTableError
 
 _SHOWN_PENDING = 5
+_METADATA_MEASURES = {
+    "commits_since_compaction": "metadata_commits_since_compaction",
+    "log_files": "metadata_log_files",
+    "log_bytes": "metadata_log_bytes",
+}
+"""Names in the payload, and the measures of the health report."""
 _LIMITS = ("fail_above", "warn_above")
 
 
@@ -152,10 +158,22 @@ def _health(report: HealthReport) -> dict[str, Any]:
             for each in report.pending[:_SHOWN_PENDING]
         ],
         "pending_count": len(report.pending),
-        "metadata_table": {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in asdict(report.metadata_table_state).items()
-        },
+        "metadata_table": _metadata_table(report),
+    }
+
+
+def _metadata_table(report: HealthReport) -> dict[str, Any]:
+    """Return the state, the partitions and the work for the next compaction; null for what was not measured."""
+    state = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in asdict(report.metadata_table_state).items()
+    }
+    measures = {name: report.measures.get(measure) for name, measure in _METADATA_MEASURES.items()}
+    return {
+        **state,
+        "is_on": bool(report.metadata_table),
+        "partitions": list(report.metadata_table),
+        **{name: None if value is None else int(value) for name, value in measures.items()},
     }
 
 

@@ -146,11 +146,23 @@ def test_a_metadata_table_that_readers_cannot_use_is_reported(tmp_path: Path) ->
     question = TableQuestion(base_path=made.storage.base_path)
     payload = health_payload({}, question)
     assert "metadata table" not in payload["text"]
+    found, measures = payload["health"]["metadata_table"], payload["health"]["measures"]
+    assert (found["is_on"], found["partitions"]) == (True, sorted(made.config.metadata_partitions))
+    assert found["log_files"] == measures["metadata_log_files"] > 0
+    assert found["log_bytes"] == measures["metadata_log_bytes"] > 0
+    assert found["commits_since_compaction"] == measures["metadata_commits_since_compaction"] > 0
     made.storage.delete_folder(METADATA_TABLE)
     payload = health_payload({}, question)
     assert payload["health"]["metadata_table"]["unusable"] == Reason.ABSENT.value
     assert f"metadata table: {Reason.ABSENT.value}" in payload["text"]
+    assert payload["health"]["metadata_table"]["log_files"] is None
     assert needs_attention(payload)
+
+
+def test_a_table_without_a_metadata_table_is_reported_as_such(table: SmallTable) -> None:
+    payload = health_payload({}, TableQuestion(base_path=table.storage.base_path))
+    found = payload["health"]["metadata_table"]
+    assert (found["is_on"], found["partitions"], found["log_files"]) == (False, [], None)
 
 
 def test_the_payload_has_links_to_the_pages_of_the_table_and_of_the_run(

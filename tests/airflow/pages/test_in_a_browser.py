@@ -66,6 +66,9 @@ def test_the_page_shows_the_state_of_the_metadata_table(page: "Page", server: Se
     assert section.locator("text=column_stats, files").is_visible()
     assert section.locator("text=: not listed").is_visible()
     assert section.locator("text=Jobs refuse changes").is_visible()
+    facts = section.inner_text()
+    assert re.search(r"Last compaction\s+\d{17}\s+Commits since then\s+\d+ commits?\s", facts), facts
+    assert re.search(r"Waiting for compaction\s+\d+ log files?, [\d.]+ \w+", facts), facts
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -1,7 +1,8 @@
-"""Real Hudi, with all of its default settings, and the engine write to one table in turns.
+"""Real Hudi and the engine write to one table in turns, and both keep the metadata table up to date.
 
-Both keep the metadata table up to date. After every action, readers that use the metadata table and data skipping
-return the same rows as readers that list folders.
+After every action, readers that use the metadata table and data skipping return the same rows as readers that list
+folders. In the first test, Hudi has column statistics in all table versions, and neither cleans nor archives by itself
+(`hudi_options`). In the second test, Hudi has its own defaults (`default_options`).
 """
 
 from pathlib import Path
@@ -10,9 +11,11 @@ import pytest
 
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.jobs.cleaning.clean import clean
+from judges.default_walk import DefaultWalk
 from judges.engine import Engine
+from judges.metadata_check import assert_describes_the_table
 from judges.metadata_readers import assert_read, hudi_options
-from judges.oracle import ORACLES, Oracle
+from judges.oracle import ORACLES, V6_OLD, Oracle
 from judges.rows import PLAIN, Model, as_table, merged, some_rows
 
 
@@ -40,3 +43,56 @@ def test_hudi_and_the_engine_write_in_turns(hudi, engine: Engine, tmp_path: Path
     judge.write(base_path, as_table(rows, PLAIN), hudi_options(oracle))
     model = merged(model, rows)
     assert_read(judge, base_path, model, oracle)
+
+
+MOST_COMMITS = 60
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("oracle", [V6_OLD], ids=str)
+def test_hudi_with_its_defaults_changes_a_table_that_we_created(
+    hudi, engine: Engine, tmp_path: Path, oracle: Oracle
+) -> None:
+    """Also rollback, savepoint, restore and operations of Hudi. The walk ends when Hudi has cleaned and archived."""
+    walk = DefaultWalk(engine, hudi(oracle.release), tmp_path / "t", oracle)
+    _change_and_undo(walk)
+    for number in range(MOST_COMMITS):
+        (walk.hudi_upserts, walk.we_upsert)[number % 2]()
+        assert_describes_the_table(walk.base_path)
+        if number % 8 == 0:
+            assert_read(walk.judge, walk.base_path, walk.model, oracle)
+        if walk.has_clean() and walk.has_archived_instants() and number % 2:
+            break
+    else:
+        pytest.fail(f"Hudi neither cleaned nor archived in {MOST_COMMITS} commits")
+    assert_read(walk.judge, walk.base_path, walk.model, oracle)
+
+
+def _change_and_undo(walk: DefaultWalk) -> None:
+    def check() -> None:
+        assert_read(walk.judge, walk.base_path, walk.model, walk.oracle)
+
+    walk.we_upsert()
+    walk.hudi_upserts()
+    check()
+    before = dict(walk.model)
+    walk.we_upsert()
+    walk.hudi_rolls_back(walk.newest())
+    walk.model = before
+    check()
+    walk.we_upsert()
+    saved, saved_model = walk.newest(), dict(walk.model)
+    walk.hudi_saves(saved)
+    walk.hudi_bulk_inserts()
+    check()
+    walk.we_upsert()
+    check()
+    walk.hudi_restores(saved)
+    walk.hudi_deletes_the_savepoint(saved)
+    walk.model = saved_model
+    check()
+    walk.we_upsert()
+    walk.hudi_overwrites_the_table()
+    check()
+    walk.we_upsert()
+    check()

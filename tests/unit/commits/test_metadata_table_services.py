@@ -201,6 +201,20 @@ def test_a_clock_that_is_behind_prevents_a_compaction() -> None:
     assert "clocks of the writers differ" in report.reasons[0]
 
 
+@BY_VERSION
+def test_the_log_says_why_a_compaction_that_is_due_waits(
+    version: TableVersion, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = grown(version, 3)
+    time = table.commit(some_changes(3), leaves_pending=True)
+    with caplog.at_level("INFO"):
+        table.services(eager(every=50))
+        assert "is due" not in caplog.text, "the compaction is not due yet"
+        assert table.services(eager(every=5)).compacted_at == ""
+    assert "The compaction of the metadata table is due, but it waits: " in caplog.text
+    assert f"commit {time} is pending" in caplog.text
+
+
 def test_the_compaction_of_a_new_table_is_not_in_the_future() -> None:
     table = grown(TableVersion.V9, 3)
     at = table.services().compacted_at

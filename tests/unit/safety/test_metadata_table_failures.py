@@ -42,6 +42,14 @@ def prepared(job: str, version: TableVersion, kind: str) -> tuple[Storage, RunJo
     return storage, JOBS[job](storage, ticking(0.5))
 
 
+def _first(job: str, version: TableVersion, every: int, variants: int = 1, variant: int = 0) -> int:
+    """First call that fails. Tests of one job begin with consecutive calls, and the next job with another call.
+
+    If each fifth call fails, the six tests of a job (three versions, before and after the call) try all calls.
+    """
+    return 1 + (list(JOBS).index(job) + variants * list(TableVersion).index(version) + variant) % every
+
+
 def run_again(run: RunJob, storage: Storage, where: str) -> None:
     storage.delete(".hoodie/lock")  # the next run would wait until the lock of the dead job has expired
     try:
@@ -70,7 +78,7 @@ def test_a_job_without_failures(job: str, kind: str, version: TableVersion) -> N
 def test_one_call_of_storage_fails(job: str, after: bool, kind: str, version: TableVersion) -> None:
     start, run = prepared(job, version, kind)
     every = EVERY[kind]
-    first = 1 + (list(JOBS).index(job) + 2 * after + int(version)) % every
+    first = _first(job, version, every, 2, after)
     for fail_at in range(first, 10_000, every):
         storage = FailingCalls(copied(start), fail_at, after)
         if not check_failure(storage, lambda failing: run(failing, ticking(2)), run):
@@ -100,7 +108,7 @@ def check_failure(storage: FailingCalls, act: Callable[[Storage], object], run: 
 def test_a_job_dies_at_a_change_of_storage(job: str, kind: str, version: TableVersion) -> None:
     start, run = prepared(job, version, kind)
     every = max(1, EVERY[kind] // 4)
-    for fail_at in range(1 + int(version) % every, 10_000, every):
+    for fail_at in range(_first(job, version, every), 10_000, every):
         storage = copied(start)
         faulty = FaultyStorage(storage, fail_at)
         try:

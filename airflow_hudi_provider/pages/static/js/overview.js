@@ -187,11 +187,14 @@ function benefit({ files_before: before, files_after: after, is_worth_it: isWort
 
 function MetadataTable({ partitions, state, measures }) {
   if (measures.metadata_bytes === undefined) return null;
+  const { metadata_log_files: logs, metadata_log_bytes: logBytes, metadata_commits_since_compaction: commits } = measures;
   const facts = [
     ["Partitions", partitions.join(", ")],
     ["Being built", state.being_built.join(", ")],
     ["Size", bytes(measures.metadata_bytes)],
     ["Last compaction", state.last_compaction],
+    [state.last_compaction ? "Commits since then" : "Commits, never compacted", commits !== undefined && counted(commits, "commit")],
+    ["Waiting for compaction", logs !== undefined && `${counted(logs, "log file")}, ${bytes(logBytes)}`],
     ["Cannot be used", state.unusable],
     ["Problem", `${state.problem} ${state.path}`.trim()],
     ["Jobs refuse changes", state.refusal],

@@ -14,6 +14,7 @@ from hudi_table_services.planning.metadata_table.compaction import (
     ServiceDecision,
     Timelines,
     decide_compaction,
+    delta_commits_since_compaction,
     not_now,
 )
 from hudi_table_services.planning.metadata_table.upkeep import (
@@ -140,6 +141,8 @@ def _compact(
     decision = _decided(services, timelines, decide_compaction(timelines, settings.max_delta_commits))
     report = _with_reason(report, "compaction", decision.reason)
     if decision.instant_time is None:
+        if len(delta_commits_since_compaction(timelines.metadata)) >= settings.max_delta_commits:
+            _LOG.info("The compaction of the metadata table is due, but it waits: %s", decision.reason)
         return services, report
     completed = compact(services, decision.instant_time)
     if completed is None:
