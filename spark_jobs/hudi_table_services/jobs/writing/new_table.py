@@ -1,6 +1,6 @@
 """Derive the properties of the table that a first write creates."""
 
-from hudi_table_services.commits.metadata_table_building.creation import require_creatable
+from hudi_table_services.commits.commit_point import require_creatable_metadata_table
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.hudi_format.avro_schema import to_avro_json
@@ -20,7 +20,7 @@ def new_table_config(
 
     Raises:
         InvalidRequestError: the operation only deletes, the request has no table name, or the metadata table cannot be
-            created (`require_creatable`).
+            created (`require_creatable_metadata_table`).
     """
     if options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION):
         raise InvalidRequestError(f"There is no table at {storage.uri}, so nothing can be deleted from it.")
@@ -40,5 +40,5 @@ def new_table_config(
         database_name=options.database_name,
     )
     config = TableConfig(new_table_properties(table))
-    require_creatable(config, options.metadata)
+    require_creatable_metadata_table(config, options.metadata)
     return config
