@@ -108,15 +108,15 @@ def prepare_environment(
     name = binary_of_connection or "spark-submit"
     if shutil.which(name, path=seen.get("PATH", os.defpath)):
         return SparkEnvironment(variables=wanted)
-    beside = None if binary_of_connection else _spark_beside_this_python()
-    if beside is None:
+    spark_home = None if binary_of_connection else _spark_of_this_python()
+    if spark_home is None:
         raise HudiTaskRefusedError(
             f"{name} was not found: neither in the worker's PATH nor in the packages of its Python. "
             "Run pip install pyspark on the worker, add Spark's bin folder to PATH, or set spark_binary."
         )
     # With any other master, Airflow would pass SPARK_HOME to a driver on a machine that does not have this folder.
-    home = {"SPARK_HOME": str(beside)} if master.startswith(("local", "spark:")) else {}
-    return SparkEnvironment(binary=str(beside / "bin" / "spark-submit"), variables={**wanted, **home})
+    home = {"SPARK_HOME": str(spark_home)} if master.startswith(("local", "spark:")) else {}
+    return SparkEnvironment(binary=str(spark_home / "bin" / "spark-submit"), variables={**wanted, **home})
 
 
 def sees_local_files(deploy_mode: str, variables: Mapping[str, str], conf: Mapping[str, object]) -> bool:
@@ -156,7 +156,7 @@ def _python_of_local_jobs(
     return {"PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable)}
 
 
-def _spark_beside_this_python() -> Path | None:
+def _spark_of_this_python() -> Path | None:
     """Return the home of Spark inside the package pyspark. Return None if no Spark is there, as with pyspark-client."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:

@@ -26,9 +26,9 @@ SHOWN = "shown"
 
 def write_json(path: Path, document: dict[str, Any]) -> None:
     """Write the document atomically."""
-    beside = path.with_name(f"{path.name}.new")
-    beside.write_text(json.dumps(document))
-    os.replace(beside, path)
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(json.dumps(document))
+    os.replace(new, path)
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

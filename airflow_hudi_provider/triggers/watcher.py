@@ -146,7 +146,7 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
         if store is None:
             if key == _CURSOR:
                 self.log.warning(
-                    "Airflow stores no state for this asset, so the trigger begins anew after each restart."
+                    "Airflow stores no state for this asset, so the trigger starts without state after each restart."
                 )
             return None
         try:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from airflow_hudi_provider.operators.archive import ArchiveOperator
 from airflow_hudi_provider.operators.catalog import HudiCatalogSyncOperator
 from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
@@ -23,6 +24,7 @@ from airflow_hudi_provider.operators.recovery import (
 from airflow_hudi_provider.operators.service_job import HudiServiceOperator
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.services.registry import SERVICES
 from hudi_table_services.storage.stores.local import LocalStorage
 from support.airflow.stand_ins import stand_in
 from support.airflow.task_context import TaskInstance, context
@@ -39,11 +41,19 @@ OPERATORS: list[tuple[type[HudiServiceOperator], dict[str, Any]]] = [
     (RestoreOperator, {"savepoint": "{last}"}),
     (DeleteSavepointOperator, {"instant": "{last}"}),
     (CleanOperator, {"commits_retained": 1, "hudi_options": {"hoodie.airflow.clean.floor.hours": "0"}}),
+    (ArchiveOperator, {}),
     (RollbackOperator, {"all_failed": True}),
     (RepairOperator, {"preview": False, "older_than_hours": 0}),
     (RebuildMetadataTableOperator, {"partitions": "files"}),
     (HudiCatalogSyncOperator, {"metastore_uris": "{metastore}", "catalog_table": "odd"}),
 ]
+
+# Services whose operators this test does not run, each with the reason.
+NOT_RUN = {
+    "writing": "the job needs Spark",
+    "clustering": "the small tables contain no rows that a clustering could rewrite",
+    "config_check": "the operator runs its job in the worker only",
+}
 
 # A program that replaces spark-submit. It records the facts that other users of the machine can read: the command
 # lines, the arguments and the file mode of the request. Then it runs the script of the job.
@@ -57,6 +67,12 @@ with open(SEEN, "a") as file:
 variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 sys.exit(subprocess.run([sys.executable, script, "--request", uri], env=variables).returncode)
 """
+
+
+def test_an_operator_of_every_service_is_tested() -> None:
+    tested = {operator.script for operator, _ in OPERATORS}
+    without = {each.name for each in SERVICES if not tested & {script.file_name for script in each.scripts}}
+    assert without == NOT_RUN.keys()
 
 
 class RecordingTaskInstance(TaskInstance):

@@ -1,6 +1,7 @@
 """A Docker daemon for one test, which leaves no container, network or firewall rule behind, and Compose on it."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -132,9 +133,14 @@ def run(command: Sequence[str], variables: Mapping[str, str], timeout_s: float) 
     return done.stdout
 
 
+def rules_without_counters(rules: str) -> list[str]:
+    """Lines of ``iptables-save`` without comments and without the counters of packets and bytes."""
+    return [re.sub(r"\s*\[\d+:\d+\]\s*", "", line) for line in rules.splitlines() if not line.startswith("#")]
+
+
 def network_state() -> tuple[str, list[str]]:
-    """Firewall rules and bridges of this machine."""
+    """Firewall rules and policies, without counters of packets, and bridges of this machine."""
     rules = subprocess.run(["iptables-save"], capture_output=True, text=True, check=False).stdout
-    lines = [line for line in rules.splitlines() if not line.startswith(("#", ":"))]
+    lines = rules_without_counters(rules)
     bridges = sorted(path.parent.name for path in Path("/sys/class/net").glob("*/bridge"))
     return "\n".join(lines), bridges

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
@@ -96,7 +97,11 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     lines = [line for line in (folder / "env").read_text().splitlines() if "=" in line and line[0] != "#"]
     settings = {**dict(line.split("=", 1) for line in lines), **ports}
     before = network_state()
-    with DockerDaemon() as daemon:
+    with ExitStack() as stack:
+        try:
+            daemon = stack.enter_context(DockerDaemon())
+        except DockerError as error:
+            pytest.skip(f"{error}")
         base_image = daemon.import_base(base)
         override.write_text(OVERRIDE.format(context=context, base=base_image))
         compose = ComposeStack(daemon, folder / "env", override, {"BASE_IMAGE": base_image, **ports})

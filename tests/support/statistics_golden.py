@@ -14,7 +14,7 @@ from hudi_table_services.hudi_format.metadata_table.records import RecordFormat
 from hudi_table_services.model.metadata_table import IndexDefinition, MetadataRecord
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata
-from support.metadata_golden import GOLDEN, RELEASES, archive_contents
+from support.metadata_table.metadata_golden import GOLDEN, RELEASES, archive_contents
 
 METADATA_TABLE, TIMELINE = "metadata_table/", "timeline/"
 

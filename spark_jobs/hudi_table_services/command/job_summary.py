@@ -1,44 +1,21 @@
 """The result of a job as a short summary for a terminal."""
 
 from collections.abc import Callable, Collection
-from typing import Any
+from importlib import import_module
+from typing import Any, cast
 
-from hudi_table_services.command.summaries.archival import archival_details
-from hudi_table_services.command.summaries.catalog import catalog_details
-from hudi_table_services.command.summaries.cleaning import cleaning_details
-from hudi_table_services.command.summaries.clustering import clustering_details
-from hudi_table_services.command.summaries.config_check import config_check_details
+from hudi_table_services.command import summaries
 from hudi_table_services.command.summaries.details import Details
-from hudi_table_services.command.summaries.health import health_details
-from hudi_table_services.command.summaries.metadata_table import metadata_table_details
-from hudi_table_services.command.summaries.recovery import orphan_details, recovery_details
-from hudi_table_services.command.summaries.writing import write_details
 from hudi_table_services.command.summary import Summary, Tone
-from hudi_table_services.contract.archival import ArchiveReport
-from hudi_table_services.contract.catalog.catalog_sync import CatalogReport
-from hudi_table_services.contract.cleaning import CleanReport
 from hudi_table_services.contract.clustering import ClusteringReport
-from hudi_table_services.contract.config_check import ConfigReport
-from hudi_table_services.contract.health import HealthReport
-from hudi_table_services.contract.metadata_table import MetadataTableReport
-from hudi_table_services.contract.recovery import OrphanReport, RecoveryReport, SavepointReport
-from hudi_table_services.contract.report import Report
+from hudi_table_services.contract.recovery import SavepointReport
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.contract.text import human_time
 
-DETAILS: dict[type[Report], Callable[[Any, JobResult], Details]] = {
-    ArchiveReport: archival_details,
-    CatalogReport: catalog_details,
-    CleanReport: cleaning_details,
-    ClusteringReport: clustering_details,
-    ConfigReport: config_check_details,
-    HealthReport: health_details,
-    MetadataTableReport: metadata_table_details,
-    OrphanReport: orphan_details,
-    RecoveryReport: recovery_details,
-    SavepointReport: lambda report, result: Details(facts=(("Result", result.reason),)),
-}
-"""Maps the class of each report to the function that returns its details."""
+DetailsOf = Callable[[Any, JobResult], Details]
+"""Function that returns the details of a report; the report of a write is None."""
+
+_WRITING = "writing"
 
 _OUTCOMES = {
     Outcome.COMPLETED: ("completed", Tone.GOOD),
@@ -46,6 +23,11 @@ _OUTCOMES = {
     Outcome.NOTHING_TO_DO: ("nothing to do", Tone.PLAIN),
     Outcome.FAILED: ("failed", Tone.BAD),
 }
+
+
+def details_of(service: str) -> DetailsOf:
+    """Return the function `details` of the module in `summaries` that has the name of the service."""
+    return cast("DetailsOf", import_module(f"{summaries.__name__}.{service}").details)
 
 
 def job_summary(
@@ -58,11 +40,8 @@ def job_summary(
         elapsed_s: duration of the job in seconds, shown from one second on.
         shown_warnings: warnings that the terminal already shows.
     """
-    details = (
-        write_details(result)
-        if result.report is None
-        else DETAILS[type(result.report)](result.report, result)
-    )
+    service = _WRITING if result.report is None else result.report.service
+    details = details_of(service)(result.report, result)
     outcome, tone = _OUTCOMES[result.outcome]
     table = result.table_name or result.base_path.rstrip("/").rpartition("/")[2]
     name = f" of {table}" if table else ""

@@ -88,7 +88,7 @@ def whole_parser() -> argparse.ArgumentParser:
     """Create the parser of all sub-commands, for the help and for completions."""
     parser = RequestParser(
         prog=PROGRAM,
-        description="Write and maintain Apache Hudi tables, and look at them.",
+        description="Write, maintain and show Apache Hudi tables.",
         epilog=f"`{PROGRAM} COMMAND --help` describes a command.",
         allow_abbrev=False,
     )

@@ -21,10 +21,11 @@ from hudi_table_services.commits.checks import (
     SameSchema,
     archived_during_the_write,
 )
-from hudi_table_services.commits.commit_point import complete, require_usable_metadata_table
-from hudi_table_services.commits.metadata_table_building.creation import (
-    create_after_write,
-    create_before_first_write,
+from hudi_table_services.commits.commit_point import (
+    complete,
+    create_metadata_table_after_write,
+    create_metadata_table_before_first_write,
+    require_usable_metadata_table,
 )
 from hudi_table_services.commits.table_change import TableChange, new_files
 from hudi_table_services.commits.table_now import Check, Conditions, read_table_now
@@ -103,7 +104,7 @@ class CommitAttempt:
         try:
             with self._lock:
                 if not self._snapshot.timeline.completed_writes:
-                    self._warnings = create_before_first_write(self._table, self._lock)
+                    self._warnings = create_metadata_table_before_first_write(self._table, self._lock)
                 require_usable_metadata_table(self._table)
                 self._note_changes()
                 requested_time = self._store.new_instant_time()
@@ -226,7 +227,7 @@ class CommitAttempt:
             self._table, self._pending, change, lock=self._lock, conditions=Conditions(now, checks)
         )
         self._is_completed = True
-        self._warnings = (*self._warnings, *create_after_write(self._table, self._lock))
+        self._warnings = (*self._warnings, *create_metadata_table_after_write(self._table, self._lock))
         return completed
 
     def _stop_heartbeat(self) -> None:

@@ -1,9 +1,13 @@
-"""The only module that completes instants: checks, metadata table, lock, completed file."""
+"""The only module that completes instants: checks, metadata table, lock, completed file.
+
+Writes, clusterings, cleans, recoveries and repairs reach the metadata table only through this module.
+"""
 
 from collections.abc import Callable, Collection
 
 from hudi_table_services.commits.metadata_table import maintenance
 from hudi_table_services.commits.metadata_table.listed_files import refuse_listed
+from hudi_table_services.commits.metadata_table_building import creation, restored
 from hudi_table_services.commits.table_change import TableChange
 from hudi_table_services.commits.table_now import Conditions
 from hudi_table_services.execution.metadata_table.collected_facts import FactsToCollect
@@ -56,6 +60,31 @@ def complete(
     if is_in_metadata_table:
         maintenance.run_services_after(table, lock)
     return completed
+
+
+def create_metadata_table_before_first_write(table: TableAccess, lock: TableLock) -> tuple[str, ...]:
+    """Create the metadata table of a table without commits; see `creation.create_before_first_write`.
+
+    Call this function under the table lock, before the first write is requested.
+
+    Returns:
+        Why the metadata table was not created, as a sentence for the result of the job.
+
+    Raises:
+        HudiTableServiceError: see `creation.create_before_first_write`.
+    """
+    return creation.create_before_first_write(table, lock)
+
+
+def create_metadata_table_after_write(table: TableAccess, lock: TableLock) -> tuple[str, ...]:
+    """Create the metadata table that the request of a completed write asks for; see `creation.create_after_write`.
+
+    Call this function under the table lock, after `complete`.
+
+    Returns:
+        Sentences for the result of the job: what was not created, and why.
+    """
+    return creation.create_after_write(table, lock)
 
 
 def require_usable_metadata_table(table: TableAccess) -> None:
@@ -111,3 +140,25 @@ def require_undoable(table: TableAccess, undone: Collection[Instant]) -> None:
 def is_in_base_files(table: TableAccess, undone: Collection[Instant]) -> bool:
     """Whether base files of the metadata table contain writes; see `maintenance.contains_in_base_files`."""
     return maintenance.contains_in_base_files(table, undone)
+
+
+def drop_metadata_table_before_restore(table: TableAccess, lock: TableLock) -> None:
+    """Drop the metadata table of a table before a restore undoes writes that `is_in_base_files` found.
+
+    Call this function under the table lock.
+
+    Raises:
+        LockNotAcquiredError: the lock expired, was removed, or was taken over by another writer.
+    """
+    restored.drop_before_restore(table, lock)
+
+
+def build_metadata_table_after_restore(
+    table: TableAccess, wanted: Collection[str], lock: TableLock
+) -> tuple[str, ...]:
+    """Build partitions that a restore dropped; see `restored.build_after_restore`.
+
+    Returns:
+        Sentences for the result of the job: what was not built, and how to build it.
+    """
+    return restored.build_after_restore(table, wanted, lock)

@@ -22,8 +22,11 @@ from hudi_table_services.commits.checks import (
     refuse_cancelled,
     refuse_taken_over,
 )
-from hudi_table_services.commits.commit_point import complete, require_usable_metadata_table
-from hudi_table_services.commits.metadata_table_building.creation import create_after_write
+from hudi_table_services.commits.commit_point import (
+    complete,
+    create_metadata_table_after_write,
+    require_usable_metadata_table,
+)
 from hudi_table_services.commits.table_change import new_files
 from hudi_table_services.commits.table_now import Check, Conditions, TableNow, read_table_now
 from hudi_table_services.commits.undo import roll_back_clustering, sweep_listed, sweep_pending
@@ -218,7 +221,7 @@ class ClusteringAttempt:
                 before=lambda: self._delete_unlisted(snapshot, kept),
             )
             self._is_over = True
-            self._warnings = create_after_write(self._table, self._lock)
+            self._warnings = create_metadata_table_after_write(self._table, self._lock)
             self._traces.stop_heartbeat()  # under the lock, before another attempt writes its heartbeat
         _LOG.info("Completed clustering %s", self.instant_time)
         self._traces.remove_after_completion(keep=kept)

@@ -25,8 +25,8 @@ from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import METADATA_TABLE
 from support.airflow.task_context import TaskInstance, context
 from support.fixed_clock import FixedClock
+from support.metadata_table.whole_metadata_golden import whole_table
 from support.small_tables import SmallTable
-from support.whole_metadata_golden import whole_table
 
 SENT: list[dict[str, Any]] = []
 

@@ -172,7 +172,7 @@ def test_a_missing_spark_is_reported(
 
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "java").write_text("")
-    monkeypatch.setattr(spark_environment, "_spark_beside_this_python", lambda: None)
+    monkeypatch.setattr(spark_environment, "_spark_of_this_python", lambda: None)
     made = operator(spark_binary=None, env_vars={"JAVA_HOME": str(tmp_path), "PATH": "/no"})
     with pytest.raises(HudiTaskRefusedError, match="spark-submit was not found.*pip install pyspark"):
         made.execute(context())

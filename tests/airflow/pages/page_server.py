@@ -24,9 +24,9 @@ from hudi_table_services.model.table_version import TableVersion  # noqa: E402
 from hudi_table_services.storage.stores.local import LocalStorage  # noqa: E402
 from support.archived_tables import History  # noqa: E402
 from support.fixed_clock import FixedClock  # noqa: E402
+from support.metadata_table.whole_metadata_golden import whole_table  # noqa: E402
 from support.small_tables import SmallTable, base_file_name  # noqa: E402
 from support.undone_tables import updated  # noqa: E402
-from support.whole_metadata_golden import whole_table  # noqa: E402
 
 PICTURES = bool(os.environ.get("PICTURES"))
 """Whether the tests take the pictures for the docs; for the pictures, the tables have only plain names."""

@@ -1,6 +1,7 @@
 """The four processes of Airflow, which all tests of this folder share. The tests use different DAGs and tables."""
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,11 @@ from airflow_stack.stack import AirflowStack
 from demo_support.backfill import EXAMPLES, demo_stack
 
 from support.depth import number_from
+
+
+def pytest_report_header() -> str:
+    programs = os.environ.get("POSTGRES_PROGRAMS")
+    return f"database of Airflow: {f'PostgreSQL ({programs})' if programs else 'SQLite'}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -47,5 +53,6 @@ def stack(folder: Path, canary: str, waiting_tables: int) -> Iterator[AirflowSta
         "AIRFLOW__TRIGGERER__ON_KILL_TIMEOUT": "300",  # ending processes takes long on a busy machine
     }
     with demo_stack(folder, dags, settings) as running:
+        assert (running.postgres is not None) is bool(os.environ.get("POSTGRES_PROGRAMS"))
         yield running
         running.stop(kill=True)  # an orderly shutdown is not necessary

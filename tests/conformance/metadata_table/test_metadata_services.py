@@ -23,7 +23,7 @@ from judges.oracle import V6, V6_OLD, V8, V9, Oracle
 from judges.rows import Model, merged
 from support.depth import cases
 from support.faulty_storage import Crash, FaultyStorage
-from support.metadata_tables.growing_metadata_tables import eager
+from support.metadata_table.growing_metadata_tables import eager
 
 ORACLES = pytest.mark.parametrize("oracle", cases([V6_OLD, V6, V8, V9], []))
 ONLY_COMPACTION = eager(kept=90, most=99)

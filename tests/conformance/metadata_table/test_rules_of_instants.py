@@ -58,7 +58,7 @@ from support.archived_tables import SMALL_LIMITS
 from support.depth import cases
 from support.faulty_storage import FaultyStorage
 from support.fixed_clock import FixedClock
-from support.metadata_tables.growing_metadata_tables import eager
+from support.metadata_table.growing_metadata_tables import eager
 
 sampled = pytest.mark.parametrize("oracle", cases(EDGES, [V9]))
 thorough = pytest.mark.parametrize("oracle", cases(EDGES, []))

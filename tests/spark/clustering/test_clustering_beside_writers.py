@@ -308,7 +308,7 @@ def test_a_plan_does_not_contain_file_groups_that_a_running_write_changes(
     assert table.rows() == expected
 
 
-def test_an_execution_does_not_commit_if_a_metadata_table_is_listed_meanwhile(
+def test_an_execution_does_not_commit_if_another_writer_lists_a_metadata_table(
     table: TableUnderTest,
 ) -> None:
     plan = table.schedule().instant_time or ""

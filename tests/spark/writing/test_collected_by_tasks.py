@@ -107,7 +107,7 @@ def test_an_insert_returns_statistics_and_all_keys(tmp_path: Path) -> None:
     assert changes_of(job.storage, written.keys) == (dict.fromkeys(keys, "f-0"), set())
 
 
-def test_a_merge_returns_the_keys_that_are_new_and_those_that_are_gone(tmp_path: Path) -> None:
+def test_a_merge_returns_new_keys_and_deleted_keys(tmp_path: Path) -> None:
     first = collecting_job(tmp_path, FIRST)
     base = write_file_group(first, insert_task(first, 1))
     job = replace(collecting_job(tmp_path, SECOND), ordering_fields=("c1",))

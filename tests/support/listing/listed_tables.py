@@ -11,7 +11,13 @@ from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE
 from support.fixed_clock import FixedClock
-from support.small_metadata_tables import FIRST, SmallMetadataTable, all_partitions, files, moment
+from support.metadata_table.small_metadata_tables import (
+    FIRST,
+    SmallMetadataTable,
+    all_partitions,
+    files,
+    moment,
+)
 from support.small_tables import SCHEMA, base_file_name
 
 _METAFILE = ".hoodie_partition_metadata"

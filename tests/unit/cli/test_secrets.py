@@ -21,6 +21,7 @@ from hudi_table_services.services.health import TABLE_HEALTH
 from hudi_table_services.services.metadata_table import REBUILD_METADATA_TABLE
 from hudi_table_services.services.orphans import REPAIR_ORPHAN_FILES
 from hudi_table_services.services.recovery import RESTORE, ROLLBACK
+from hudi_table_services.services.registry import SERVICES
 from hudi_table_services.services.savepoints import CREATE_SAVEPOINT, DELETE_SAVEPOINT
 from hudi_table_services.services.service import Script
 from hudi_table_services.storage.stores.local import LocalStorage
@@ -49,6 +50,11 @@ JOBS: list[tuple[Script[Any], dict[str, Any]]] = [
     (REBUILD_METADATA_TABLE, {"partitions": ["files"]}),
     (SYNC_CATALOG, {"metastore_uris": "{metastore}"}),
 ]
+
+
+def test_every_job_without_spark_is_tested() -> None:
+    without_spark = {each for service in SERVICES for each in service.scripts if not each.needs_spark}
+    assert {script.file_name for script, _ in JOBS} == {each.file_name for each in without_spark}
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from hudi_table_services.command.view_commands import VIEWS
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.services.registry import SERVICES, read_result
-from hudi_table_services.services.service import Script
+from hudi_table_services.services.service import OptionalSparkScript, Script
 from hudi_table_services.storage.stores.local import LocalStorage
 from support import depth
 from support.small_tables import SmallTable
@@ -62,6 +62,26 @@ def test_every_script_has_its_own_sub_command() -> None:
     assert len(JOBS) == len(scripts)
     assert JOBS.keys() >= NAMED
     assert not JOBS.keys() & {"show", "completion"}
+
+
+def test_the_page_lists_every_command_with_its_script() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "command.md").read_text(encoding="utf-8")
+    rows = [line.split("|") for line in text.partition("## Views")[0].splitlines() if line.startswith("| `")]
+    names = re.compile(r"`([^`]+)`")
+    listed = [
+        (command, file, row[3].strip())
+        for row in rows
+        for command, file in zip(names.findall(row[1]), names.findall(row[4]), strict=True)
+    ]
+    assert sorted((command, file) for command, file, _ in listed) == sorted(
+        (command, script.file_name) for command, script in JOBS.items()
+    )
+    for command, _, needs_spark in listed:
+        script = JOBS[command]
+        first_word = (
+            "only" if isinstance(script, OptionalSparkScript) else "yes" if script.needs_spark else "no"
+        )
+        assert needs_spark.split()[0] == first_word, command
 
 
 @pytest.mark.parametrize("script", JOBS.values(), ids=JOBS)

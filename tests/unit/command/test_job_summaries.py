@@ -1,12 +1,14 @@
 """Summaries of results: what comes first, what is left out, and how a terminal shows it."""
 
+import inspect
 import io
+import typing
 from collections.abc import Callable
 
 import pytest
 from rich.console import Console
 
-from hudi_table_services.command.job_summary import DETAILS, job_summary
+from hudi_table_services.command.job_summary import details_of, job_summary
 from hudi_table_services.command.rendering import print_summary
 from hudi_table_services.command.summary import Summary
 from hudi_table_services.contract.archival import ArchiveReport
@@ -36,6 +38,7 @@ from hudi_table_services.contract.result import (
     RowCounts,
 )
 from hudi_table_services.services.registry import SERVICES
+from hudi_table_services.services.service import Service
 
 MIB = 1 << 20
 
@@ -64,8 +67,12 @@ def first_words(text: str, column: int = 0) -> list[str]:
     return [line.split()[column] for line in text.splitlines() if line.strip()]
 
 
-def test_every_report_has_details() -> None:
-    assert {service.report for service in SERVICES if service.report is not None} == DETAILS.keys()
+@pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
+def test_every_service_has_a_module_with_the_details_of_its_report(service: Service) -> None:
+    function = details_of(service.name)
+    report = inspect.signature(function).parameters
+    types = typing.get_type_hints(function)
+    assert types[next(iter(report))] is (service.report or type(None))
 
 
 def test_a_preview_of_a_clustering_lists_the_groups_by_benefit() -> None:

@@ -23,9 +23,9 @@ from hudi_table_services.tables.views.live_files import read_files, read_partiti
 from hudi_table_services.tables.views.table_state import read_table_state
 from hudi_table_services.tables.views.timeline_listing import read_timeline
 from support.archived_tables import History
+from support.metadata_table.whole_metadata_golden import NAMES, whole_table
+from support.metadata_table.whole_metadata_golden import VERSIONS as GOLDEN_VERSIONS
 from support.small_tables import SmallTable
-from support.whole_metadata_golden import NAMES, whole_table
-from support.whole_metadata_golden import VERSIONS as GOLDEN_VERSIONS
 
 A, B, C = FileGroupId("city=a", "fa"), FileGroupId("city=a", "fb"), FileGroupId("city=c", "fc")
 SCHEMA = json.dumps(

@@ -13,9 +13,9 @@ from hudi_table_services.model.metadata_table import MetadataRecord
 from hudi_table_services.model.table_version import TableVersion
 from support.depth import by_depth
 from support.faulty_storage import Crash, FaultyStorage
-from support.metadata_tables.growing_metadata_tables import Changes, GrowingMetadataTable, eager
-from support.small_metadata_tables import all_partitions, files, location, stats
-from support.whole_metadata_golden import VERSIONS
+from support.metadata_table.growing_metadata_tables import Changes, GrowingMetadataTable, eager
+from support.metadata_table.small_metadata_tables import all_partitions, files, location, stats
+from support.metadata_table.whole_metadata_golden import VERSIONS
 
 BY_VERSION = pytest.mark.parametrize("version", VERSIONS, ids=lambda v: v.name)
 KEYS = [f"key-{number}" for number in range(12)]

@@ -27,7 +27,7 @@ from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.table import TableAccess
 from support.faulty_storage import Crash, FaultyStorage
-from support.metadata_tables.growing_metadata_tables import (
+from support.metadata_table.growing_metadata_tables import (
     GROUPS,
     Changes,
     GrowingMetadataTable,
@@ -35,9 +35,9 @@ from support.metadata_tables.growing_metadata_tables import (
     read_records,
     ticking,
 )
-from support.small_metadata_tables import all_partitions, files, location, stats
+from support.metadata_table.small_metadata_tables import all_partitions, files, location, stats
+from support.metadata_table.whole_metadata_golden import NAMES, VERSIONS, whole_table
 from support.small_tables import SmallTable
-from support.whole_metadata_golden import NAMES, VERSIONS, whole_table
 
 BY_VERSION = pytest.mark.parametrize("version", VERSIONS, ids=lambda v: v.name)
 LATER = datetime(2026, 12, 1, tzinfo=timezone.utc)

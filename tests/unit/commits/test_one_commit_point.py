@@ -24,7 +24,6 @@ WRITING = {
     "start",
 }
 STORES = {"timeline_store", "_store", "store"}
-"""Jobs that build or drop a whole metadata table replace the old one on purpose."""
 METADATA_TABLE_FUNCTIONS = {"disable_metadata_table", "remove_unlisted_metadata_table"}
 
 
@@ -74,15 +73,26 @@ def importers(name: str) -> list[str]:
     ]
 
 
+COMMIT_POINT = "hudi_table_services/commits/commit_point.py"
+# Prefix of the names of all three packages.
 METADATA_TABLE_PACKAGES = "hudi_table_services/commits/metadata_table"
+# Modules outside of these packages that import a package. Jobs that build or drop the metadata table call the builder,
+# because they change no instant of the table (ADR 37).
+CALLERS = {
+    "metadata_table": {COMMIT_POINT},
+    "metadata_table_building": {
+        COMMIT_POINT,
+        "hudi_table_services/jobs/metadata_table/preview.py",
+        "hudi_table_services/jobs/metadata_table/rebuild.py",
+    },
+    "metadata_table_services": set(),
+}
 
 
 def test_only_one_call_completes_instants() -> None:
     """The packages about the metadata table complete the instants of that table, which has its own timeline."""
     places = [module for module, calls in calls_by_module().items() for name in calls if name == "complete"]
-    assert [place for place in places if not place.startswith(METADATA_TABLE_PACKAGES)] == [
-        "hudi_table_services/commits/commit_point.py"
-    ]
+    assert [place for place in places if not place.startswith(METADATA_TABLE_PACKAGES)] == [COMMIT_POINT]
 
 
 def test_only_the_package_commits_changes_a_timeline() -> None:
@@ -91,11 +101,20 @@ def test_only_the_package_commits_changes_a_timeline() -> None:
     assert [module for module in modules if not module.startswith("hudi_table_services/commits/")] == []
 
 
-def test_only_the_commit_point_calls_the_metadata_table() -> None:
-    callers = importers("hudi_table_services.commits.metadata_table")
-    assert [module for module in callers if not module.startswith(METADATA_TABLE_PACKAGES)] == [
-        "hudi_table_services/commits/commit_point.py"
-    ]
+def test_only_listed_modules_call_the_packages_about_the_metadata_table() -> None:
+    packages = {path.name for path in (ENGINE / "commits").glob("metadata_table*") if path.is_dir()}
+    callers = {
+        package: {
+            module
+            for module in importers(f"hudi_table_services.commits.{package}")
+            if not module.startswith(METADATA_TABLE_PACKAGES)
+        }
+        for package in packages
+    }
+    assert callers == CALLERS
+
+
+def test_only_the_packages_about_the_metadata_table_switch_it_off() -> None:
     for function in METADATA_TABLE_FUNCTIONS:
         name = f"hudi_table_services.storage.table_store.{function}"
         callers = importers(name)

@@ -24,7 +24,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
 from hudi_table_services.storage.table_store import METADATA_TABLE
-from support.small_metadata_tables import FIRST, SmallMetadataTable, files, moment
+from support.metadata_table.small_metadata_tables import FIRST, SmallMetadataTable, files, moment
 
 T1, T2, T3 = (moment(number) for number in (10, 20, 30))
 FOLDER = f"{METADATA_TABLE}/{RECORD_INDEX}"

@@ -82,13 +82,42 @@ def test_a_new_file_of_settings_is_private_and_random_and_stays(tmp_path: Path) 
     assert not set(secrets) & set(variables(content()).values())
 
 
+def compose_command() -> list[str] | None:
+    """The program docker-compose, or Compose as a plugin of Docker; None if neither is installed."""
+    if program := shutil.which("docker-compose"):
+        return [program]
+    docker = shutil.which("docker")
+    if (
+        docker
+        and subprocess.run([docker, "compose", "version"], capture_output=True, check=False).returncode == 0
+    ):
+        return [docker, "compose"]
+    return None
+
+
+def test_a_service_has_only_keys_of_the_format_and_depends_on_services_of_the_file() -> None:
+    keys = {"build", "command", "container_name", "depends_on", "entrypoint", "environment", "healthcheck"}
+    keys |= {"hostname", "image", "init", "networks", "ports", "profiles", "restart", "user", "volumes"}
+    assert (
+        COMPOSE.keys() - {"name", "services", "volumes", "networks"} - {k for k in COMPOSE if k[:2] == "x-"}
+        == set()
+    )
+    for name, service in SERVICES.items():
+        assert service.keys() - keys == set(), name
+        for needed, how in service.get("depends_on", {}).items():
+            assert needed in SERVICES, name
+            conditions = {"service_started", "service_completed_successfully"}
+            conditions |= {"service_healthy"} if "healthcheck" in SERVICES[needed] else set()
+            assert how["condition"] in conditions, f"{name} waits for {needed}"
+
+
 def test_compose_accepts_the_file(tmp_path: Path) -> None:
-    program = shutil.which("docker-compose")
-    if program is None:
-        pytest.skip("docker-compose is not installed.")
+    compose = compose_command()
+    if compose is None:
+        pytest.skip("neither docker-compose nor the plugin `docker compose` is installed.")
     settings = tmp_path / "env"
     write_env_file(settings)
-    command = [program, "--project-directory", ROOT, "--file", ROOT / "docker-compose.yaml", "--env-file"]
+    command = [*compose, "--project-directory", ROOT, "--file", ROOT / "docker-compose.yaml", "--env-file"]
     done = subprocess.run([*command, settings, "config"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert yaml.safe_load(done.stdout)["services"].keys() == SERVICES.keys()

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from hudi_table_services.services.registry import SERVICES
+
 REPOSITORY = Path(__file__).parents[3]
 ENGINE = sorted((REPOSITORY / "spark_jobs").rglob("*.py"))
 PROVIDER = sorted((REPOSITORY / "airflow_hudi_provider").rglob("*.py"))
@@ -17,6 +19,32 @@ CONFTEST_LINES = 100
 FOLDER_MODULES = 20
 # This folder has one module per kind of file, named as in the specification of the format.
 LARGE_FOLDERS = {"spark_jobs/hudi_table_services/hudi_format"}
+# Nouns of services that name modules in several folders; see CONTRIBUTING.
+NOUNS = {"compaction", *(service.name for service in SERVICES)}
+# Other names of modules in several folders. In each of them, the folder names the service or the kind of content.
+REPEATED_NAMES = {
+    "base_files": {"options", "options/keys", "storage/metadata_table"},
+    "checks": {"commits", "jobs/archival"},
+    "file_groups": {"execution", "hudi_format/metadata_table"},
+    "file_sizing": {"model", "planning/file_sizing"},
+    "group_files": {"jobs/clustering", "storage/metadata_table"},
+    "key_generation": {"execution/writing", "options/keys"},
+    "key_generator": {"model", "planning/table"},
+    "locks": {"options", "options/keys"},
+    "markers": {"hudi_format", "storage"},
+    "reader": {"hudi_format/hfile", "options"},
+    "rebuild": {"commits/metadata_table_building", "jobs/metadata_table"},
+    "record_locations": {"planning/metadata_table", "storage/metadata_table"},
+    "registry": {"options", "services"},
+    "reporting": {"jobs/cleaning", "jobs/clustering", "jobs/recovery", "jobs/writing"},
+    "run": {"commits/metadata_table_services", "execution/clustering", "jobs/clustering"},
+    "secondary_indexes": {"planning/metadata_table", "tables"},
+    "source_columns": {"execution/writing", "planning/table"},
+    "stored_plan": {"planning/cleaning", "planning/clustering"},
+    "table_service_plans": {"hudi_format", "model"},
+    "time_partitions": {"execution/writing", "options/keys"},
+    "undo": {"commits", "commits/metadata_table"},
+}
 FUNCTION_LINES = 60
 ARGUMENTS = 6
 
@@ -77,6 +105,15 @@ def test_no_folder_has_too_many_modules() -> None:
     assert len(counts) > 40
     too_many = {folder for folder, count in counts.items() if count > FOLDER_MODULES}
     assert too_many - LARGE_FOLDERS == set()
+
+
+def test_only_listed_names_of_modules_repeat() -> None:
+    root = REPOSITORY / "spark_jobs" / "hudi_table_services"
+    folders: dict[str, set[str]] = {}
+    for path in ENGINE:
+        if path.is_relative_to(root) and path.name != "__init__.py" and path.stem not in NOUNS:
+            folders.setdefault(path.stem, set()).add(path.parent.relative_to(root).as_posix())
+    assert {name: found for name, found in folders.items() if len(found) > 1} == REPEATED_NAMES
 
 
 def test_functions_are_short() -> None:

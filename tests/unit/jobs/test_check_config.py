@@ -24,9 +24,9 @@ from hudi_table_services.services.registry import read_result
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.table_store import PROPERTIES, read_table_config
+from support.metadata_table.whole_metadata_golden import VERSIONS as METADATA_VERSIONS
+from support.metadata_table.whole_metadata_golden import whole_table
 from support.small_tables import SmallTable
-from support.whole_metadata_golden import VERSIONS as METADATA_VERSIONS
-from support.whole_metadata_golden import whole_table
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 WRITE = "hoodie.datasource.write."

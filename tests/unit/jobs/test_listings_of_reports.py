@@ -21,7 +21,7 @@ from hudi_table_services.tables.recent_writes import recent_writes
 from support.fixed_clock import FixedClock
 from support.listing.counting_storage import CountingStorage
 from support.listing.listed_tables import listed_table
-from support.whole_metadata_golden import VERSIONS, whole_table
+from support.metadata_table.whole_metadata_golden import VERSIONS, whole_table
 
 EACH_VERSION = pytest.mark.parametrize("version", VERSIONS, ids=lambda version: f"v{version.value}")
 OFF = {"hoodie.metadata.enable": "false"}

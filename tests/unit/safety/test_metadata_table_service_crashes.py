@@ -16,9 +16,9 @@ from support.depth import cases, number_from
 from support.fail_points import tried
 from support.failing_calls import FailingCalls, OutageError
 from support.faulty_storage import crashes_everywhere
-from support.metadata_tables.growing_metadata_tables import Changes, GrowingMetadataTable, eager
-from support.small_metadata_tables import all_partitions, files, location, stats
-from support.whole_metadata_golden import VERSIONS
+from support.metadata_table.growing_metadata_tables import Changes, GrowingMetadataTable, eager
+from support.metadata_table.small_metadata_tables import all_partitions, files, location, stats
+from support.metadata_table.whole_metadata_golden import VERSIONS
 
 BY_VERSION = pytest.mark.parametrize(
     "version", cases(VERSIONS, [TableVersion.V6, TableVersion.V9], lambda v: v.name)

@@ -26,7 +26,7 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 from support.fixed_clock import FixedClock
 from support.listing.counting_storage import CountingStorage
 from support.listing.listed_tables import ListedTable, listed_table
-from support.whole_metadata_golden import NAMES, VERSIONS, whole_table
+from support.metadata_table.whole_metadata_golden import NAMES, VERSIONS, whole_table
 
 EACH_VERSION = pytest.mark.parametrize("version", VERSIONS, ids=lambda version: f"v{version.value}")
 MOST_REQUESTS = 25

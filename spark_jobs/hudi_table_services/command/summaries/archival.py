@@ -7,7 +7,7 @@ from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.text import counted
 
 
-def archival_details(report: ArchiveReport, result: JobResult) -> Details:
+def details(report: ArchiveReport, result: JobResult) -> Details:
     """Return the details of an archival or its preview."""
     services = (
         f" and {counted(report.archived_services, 'other instant', ',')}" if report.archived_services else ""

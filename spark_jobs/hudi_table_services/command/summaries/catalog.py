@@ -7,7 +7,7 @@ from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.text import counted
 
 
-def catalog_details(report: CatalogReport, result: JobResult) -> Details:
+def details(report: CatalogReport, result: JobResult) -> Details:
     """Return the details of a catalog sync or its preview."""
     facts = (
         ("Catalog", report.catalog),

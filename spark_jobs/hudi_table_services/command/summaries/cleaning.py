@@ -7,7 +7,7 @@ from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.text import counted, human_bytes
 
 
-def cleaning_details(report: CleanReport, result: JobResult) -> Details:
+def details(report: CleanReport, result: JobResult) -> Details:
     """Return the details of a clean or its preview."""
     verb = "would be deleted" if result.is_preview else "deleted"
     freed = f"{counted(report.file_count, 'file', ',')} {verb}, {human_bytes(report.size_bytes)}"

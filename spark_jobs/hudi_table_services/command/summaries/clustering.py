@@ -9,7 +9,7 @@ from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.text import counted, human_bytes
 
 
-def clustering_details(report: ClusteringReport, result: JobResult) -> Details:
+def details(report: ClusteringReport, result: JobResult) -> Details:
     """Return the details of a preview, a plan, an execution or a cancellation."""
     groups = by_benefit([group for plan in report.plans for group in plan.groups])
     return Details(facts=_facts(report, groups), grids=(_grid(groups),))

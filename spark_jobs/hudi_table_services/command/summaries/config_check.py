@@ -9,7 +9,7 @@ from hudi_table_services.contract.text import counted
 _TONES = {"clean": Tone.GOOD, Severity.ERROR.value: Tone.BAD}
 
 
-def config_check_details(report: ConfigReport, result: JobResult) -> Details:
+def details(report: ConfigReport, result: JobResult) -> Details:
     """Return the details of a check."""
     checked = f"{counted(report.options_checked, 'option', ',')} against {counted(report.rules_checked, 'rule', ',')}"
     rows = [

@@ -11,7 +11,7 @@ from hudi_table_services.contract.text import counted, human_bytes, human_time
 _TONES = {"healthy": Tone.GOOD, "warning": Tone.WARNING}
 
 
-def health_details(report: HealthReport, result: JobResult) -> Details:
+def details(report: HealthReport, result: JobResult) -> Details:
     """Return the details of a health report."""
     findings = [
         (each.level, f"{each.measure} = {each.value:g}", f"{each.limit:g}", each.advice)

@@ -7,7 +7,7 @@ from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.text import human_bytes
 
 
-def metadata_table_details(report: MetadataTableReport, result: JobResult) -> Details:
+def details(report: MetadataTableReport, result: JobResult) -> Details:
     """Return the details of a rebuild or its preview, in which numbers are estimates."""
     about = "about " if result.is_preview else ""
     facts = (("Before", ", ".join(report.partitions_before)), ("Dropped", ", ".join(report.dropped)))

@@ -6,7 +6,7 @@ from hudi_table_services.contract.result import FileGroupChange, JobResult, Part
 from hudi_table_services.contract.text import human_bytes
 
 
-def write_details(result: JobResult) -> Details:
+def details(_: None, result: JobResult) -> Details:
     """Return the details of a completed, planned or unnecessary write."""
     if result.is_preview:
         return Details(facts=(("Rows", _rows(result)),), grids=(_plan(result),))

@@ -19,7 +19,7 @@ from hudi_table_services.commits.metadata_table.partitioned_key_logs import (
     PartitionedKeyChanges,
     partitioned_key_staging,
 )
-from hudi_table_services.commits.metadata_table.records import changes_of_clean, changes_of_write
+from hudi_table_services.commits.metadata_table.records_of_changes import changes_of_clean, changes_of_write
 from hudi_table_services.commits.metadata_table.secondary_logs import (
     SecondaryKeyChanges,
     secondary_key_changes,

@@ -108,7 +108,7 @@ def secondary_key_changes(
     """Changes of each secondary index by its name. A clustering changes none, because it changes no value and no key.
 
     Raises:
-        CommitConflictError: an index was built or defined anew after the write began.
+        CommitConflictError: an index was built, or its definition was replaced, after the write began.
         CorruptTableError, UnsupportedTableError: this release cannot update an index.
     """
     if metadata.operation_type is WriteOperation.CLUSTER:

@@ -1,1 +1,4 @@
-"""Build and drop partitions of a metadata table. The caller has the table lock."""
+"""Build and drop partitions of a metadata table. The caller has the table lock.
+
+Only `commits.commit_point` and the jobs in `jobs.metadata_table` call this package.
+"""

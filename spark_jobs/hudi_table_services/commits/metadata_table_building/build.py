@@ -8,7 +8,7 @@ from datetime import timedelta
 from hudi_table_services.commits.metadata_table_building.leftovers import remove_leftovers
 from hudi_table_services.commits.metadata_table_building.lost_partitions import forget_lost, remember_dropped
 from hudi_table_services.commits.metadata_table_building.new_partition import NewPartition, write_partition
-from hudi_table_services.commits.metadata_table_building.pending_writes import refuse_pending_writes
+from hudi_table_services.commits.metadata_table_building.pending_check import refuse_pending_writes
 from hudi_table_services.errors import CommitConflictError
 from hudi_table_services.hudi_format.metadata_table import index_definitions
 from hudi_table_services.hudi_format.metadata_table.properties import metadata_table_properties

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from hudi_table_services.commits.metadata_table_building.contents import BuildSettings
-from hudi_table_services.commits.metadata_table_building.new_tables import wanted_partitions
 from hudi_table_services.commits.metadata_table_building.rebuild import build_metadata_table
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFileReader
@@ -14,6 +13,7 @@ from hudi_table_services.options.keys.metadata_table import (
     CREATE_RECORD_INDEX,
 )
 from hudi_table_services.options.option import AnyOption
+from hudi_table_services.planning.metadata_table.new_tables import wanted_partitions
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.stores.storage import Storage

@@ -16,7 +16,7 @@ from hudi_table_services.commits.metadata_table_building.new_record_index import
     new_record_index,
 )
 from hudi_table_services.commits.metadata_table_building.new_secondary_index import new_secondary_index
-from hudi_table_services.commits.metadata_table_building.pending_writes import refuse_pending_writes
+from hudi_table_services.commits.metadata_table_building.pending_check import refuse_pending_writes
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFileReader
 from hudi_table_services.hudi_format.metadata_table.file_groups import PARTITION_STATS, RECORD_INDEX
 from hudi_table_services.model.table_config import TableConfig

@@ -134,7 +134,7 @@ class _Hits:
     watcher: RowWatcher
 
     def report(self, updates: Flags, deletes: Flags, kept: Flags) -> None:
-        """Tell the watcher about the rows that these masks of the incoming rows select."""
+        """Pass the rows that these masks of the incoming rows select to the watcher."""
         if deletes.any():
             self.watcher.deleted(self._stored(deletes))
         if updates.any():

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hudi_table_services.commits.metadata_table_building.contents import BuildSettings, base_files
-from hudi_table_services.commits.metadata_table_building.pending_writes import refuse_pending_writes
+from hudi_table_services.commits.metadata_table_building.pending_check import refuse_pending_writes
 from hudi_table_services.commits.metadata_table_building.rebuild import metadata_table_state
 from hudi_table_services.contract.metadata_table import (
     ALL,

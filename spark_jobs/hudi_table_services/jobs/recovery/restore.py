@@ -9,12 +9,13 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hudi_table_services.commits.commit_point import complete, is_in_base_files
-from hudi_table_services.commits.instants import begin_restore, remove_without_plan, request_instant
-from hudi_table_services.commits.metadata_table_building.restored import (
-    build_after_restore,
-    drop_before_restore,
+from hudi_table_services.commits.commit_point import (
+    build_metadata_table_after_restore,
+    complete,
+    drop_metadata_table_before_restore,
+    is_in_base_files,
 )
+from hudi_table_services.commits.instants import begin_restore, remove_without_plan, request_instant
 from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.table_change import NoFiles
 from hudi_table_services.commits.undo import finish_pending_rollbacks, undo_in_place
@@ -156,7 +157,7 @@ def carry_out_restore(table: TableAccess, pending: PendingRestore, lock: TableLo
     present = {r.requested_time: _writes_at(timeline, r.requested_time) for r in references}
     require_dead(table, (i for each in present.values() for i in each))
     if is_in_base_files(table, [i for each in present.values() for i in each]):
-        drop_before_restore(table, lock)
+        drop_metadata_table_before_restore(table, lock)
     if instant.state is InstantState.REQUESTED:
         instant = begin_restore(table, instant)
     rollbacks: dict[str, tuple[RollbackMetadata, ...]] = {}
@@ -288,7 +289,7 @@ class _RestoreJob:
     def _build_again(self, dropped: Sequence[str], lock: TableLock) -> None:
         if not dropped:
             return
-        warnings = build_after_restore(self._table, dropped, lock)
+        warnings = build_metadata_table_after_restore(self._table, dropped, lock)
         for sentence in warnings:
             self._report.warn(sentence)
         if not warnings:

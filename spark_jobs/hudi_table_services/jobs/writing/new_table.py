@@ -1,6 +1,5 @@
 """Derive the properties of the table that a first write creates."""
 
-from hudi_table_services.commits.metadata_table_building.new_tables import require_creatable
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.hudi_format.avro_schema import to_avro_json
@@ -9,6 +8,7 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.writing_values import WriteOptions
+from hudi_table_services.planning.metadata_table.new_tables import require_creatable
 from hudi_table_services.planning.table.table_creation import NewTable, new_table_properties
 from hudi_table_services.storage.stores.storage import Storage
 

@@ -345,8 +345,8 @@ class _UpsertJob:
                 wanted = facts_to_collect(table, extra[SCHEMA_KEY], folder)
                 job = write_job(self._storage, attempt.instant_time, table.config, settings, wanted)
                 written = write_batch(self._spark, job, placed, plan, table.config.table_name)
-                gone = replaced_slices(placed.snapshot, replaced)
-                facts = collected_facts(self._spark, self._storage, wanted, settings, written, gone)
+                replaced_files = replaced_slices(placed.snapshot, replaced)
+                facts = collected_facts(self._spark, self._storage, wanted, settings, written, replaced_files)
             metadata = commit_metadata([w.stat for w in written], settings.operation, extra, replaced)
             with self._watch.phase("commit"):
                 instant = attempt.complete(metadata, check, facts)
@@ -377,8 +377,8 @@ class _UpsertJob:
         with self._staging_area(table) as staging, attempt_on as attempt:
             attempt.start(metadata)
             wanted = facts_to_collect(table, extra[SCHEMA_KEY], staging.folder)
-            gone = replaced_slices(snapshot, replaced)
-            facts = collected_facts(self._spark, self._storage, wanted, settings, [], gone)
+            replaced_files = replaced_slices(snapshot, replaced)
+            facts = collected_facts(self._spark, self._storage, wanted, settings, [], replaced_files)
             instant = attempt.complete(metadata, facts=facts)
             self._report.warn(*attempt.warnings)
         return self._report.partitions_deleted(snapshot, replaced, instant)

@@ -217,7 +217,7 @@ def _changes(
         *_changed_names(existing.serde_properties, table.serde_properties),
     }
     known = {each.values: each.location for each in current}
-    gone = set(known) - {each.values for each in wanted}
+    unwanted = set(known) - {each.values for each in wanted}
     plan = CatalogPlan(
         table=table,
         cascades=columns.are_types_changed and bool(table.partition_columns),
@@ -230,8 +230,8 @@ def _changes(
             for each in wanted
             if each.values in known and not are_equal_locations(each.location, known[each.values])
         ),
-        dropped_partitions=_gone(current, gone, table, is_inside=True),
-        foreign_partitions=_gone(current, gone, table, is_inside=False),
+        dropped_partitions=_partitions_with(current, unwanted, table, is_inside=True),
+        foreign_partitions=_partitions_with(current, unwanted, table, is_inside=False),
     )
     is_changed = columns.are_types_changed or columns.are_comments_changed or _formats_differ(existing, table)
     if settings.only_if_changed and properties <= _TIMES and not (is_changed or plan.changes_partitions):
@@ -246,13 +246,17 @@ def _formats_differ(existing: CatalogTable, table: CatalogTable) -> bool:
     return one != other
 
 
-def _gone(
-    current: tuple[CatalogPartition, ...], gone: set[tuple[str, ...]], table: CatalogTable, *, is_inside: bool
+def _partitions_with(
+    current: tuple[CatalogPartition, ...],
+    unwanted: set[tuple[str, ...]],
+    table: CatalogTable,
+    *,
+    is_inside: bool,
 ) -> tuple[CatalogPartition, ...]:
     return tuple(
         each
         for each in current
-        if each.values in gone and is_below(each.location, table.location) is is_inside
+        if each.values in unwanted and is_below(each.location, table.location) is is_inside
     )
 
 

@@ -169,8 +169,8 @@ class GlueCatalog:
     def drop_partitions(self, table: CatalogTable, partitions: Sequence[CatalogPartition]) -> None:
         with _translated(f"drop partitions of {table.full_name}"):
             for batch in _batches(partitions, _DELETED_AT_ONCE):
-                gone = [{"Values": list(each.values)} for each in batch]
-                answer = self._client.batch_delete_partition(**self._names(table), PartitionsToDelete=gone)
+                dropped = [{"Values": list(each.values)} for each in batch]
+                answer = self._client.batch_delete_partition(**self._names(table), PartitionsToDelete=dropped)
                 _check(answer, table, ignored=_MISSING)
 
     def _names(self, table: CatalogTable) -> dict[str, str]:

@@ -15,7 +15,7 @@ from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import METADATA_TABLE
 from support.fixed_clock import FixedClock
 from support.metadata_table.built_tables import build, drop, opened, records_in
-from support.whole_metadata_golden import NAMES, VERSIONS, WholeTable, whole_table
+from support.metadata_table.whole_metadata_golden import NAMES, VERSIONS, WholeTable, whole_table
 
 EACH = pytest.mark.parametrize("name", NAMES)
 EACH_VERSION = pytest.mark.parametrize("version", VERSIONS, ids=lambda version: f"v{version.value}")

@@ -18,8 +18,8 @@ from hudi_table_services.model.metadata_table import ColumnStats, FileBloomFilte
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE, read_table_config
-from support.metadata_golden import RELEASES
 from support.metadata_table.built_tables import build, drop, opened, records_in, table_with_statistics
+from support.metadata_table.metadata_golden import RELEASES
 from support.statistics_golden import StatisticsTable, statistics_table
 
 EACH = pytest.mark.parametrize("version", list(RELEASES), ids=lambda version: f"v{version}")
@@ -176,7 +176,7 @@ def test_version_6_refuses_a_list_of_columns() -> None:
 
 
 @WITH_PARTITION_STATS
-def test_dropped_statistics_are_gone_and_the_list_of_files_stays(version: TableVersion) -> None:
+def test_a_drop_removes_the_statistics_and_keeps_the_list_of_files(version: TableVersion) -> None:
     storage = table_with_statistics(version)
     build(storage)
     assert drop(storage, COLUMN_STATS) == (COLUMN_STATS, PARTITION_STATS)

@@ -8,7 +8,6 @@ import pytest
 from hudi_table_services.commits.metadata_table_building.creation import (
     create_before_first_write,
 )
-from hudi_table_services.commits.metadata_table_building.new_tables import require_creatable
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
 from hudi_table_services.hudi_format.metadata_table.file_groups import (
     BLOOM_FILTERS,
@@ -19,6 +18,7 @@ from hudi_table_services.hudi_format.metadata_table.file_groups import (
 )
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.planning.metadata_table.new_tables import require_creatable
 from hudi_table_services.storage.locks.lock import FileSystemLock
 from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
 from hudi_table_services.storage.metadata_table.opened_table import open_metadata_table

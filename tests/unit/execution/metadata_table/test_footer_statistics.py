@@ -20,7 +20,7 @@ from hudi_table_services.execution.metadata_table.row_statistics import (
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.model.metadata_table import FileColumnRange, FileStatistics
 from hudi_table_services.model.table_version import TableVersion
-from support.metadata_golden import RELEASES
+from support.metadata_table.metadata_golden import RELEASES
 from support.statistics_golden import statistics_table
 
 NAN = float("nan")

@@ -20,7 +20,7 @@ from hudi_table_services.planning.metadata_table.column_stats import column_stat
 from hudi_table_services.planning.metadata_table.file_records import write_changes
 from hudi_table_services.planning.metadata_table.indexed_columns import IndexedColumn, indexed_columns
 from hudi_table_services.planning.metadata_table.partition_stats import PartitionFiles, partition_stat_records
-from support.metadata_golden import RELEASES
+from support.metadata_table.metadata_golden import RELEASES
 from support.statistics_golden import StatisticsTable, statistics_table
 
 ZERO, INFINITE = StatValue(StatKind.DOUBLE, 0.0), StatValue(StatKind.DOUBLE, math.inf)

@@ -36,7 +36,7 @@ from hudi_table_services.model.metadata_table import (
     ValueType,
 )
 from hudi_table_services.model.table_version import TableVersion
-from support.metadata_golden import GoldenTable, golden_table
+from support.metadata_table.metadata_golden import GoldenTable, golden_table
 
 VERSIONS = (TableVersion.V6, TableVersion.V8, TableVersion.V9)
 EACH = pytest.mark.parametrize("table", [golden_table(v) for v in VERSIONS], ids=[f"v{v}" for v in VERSIONS])

@@ -15,7 +15,7 @@ from hudi_table_services.hudi_format.metadata_table.properties import encode_met
 from hudi_table_services.hudi_format.table_properties import checksum_is_valid, decode_properties
 from hudi_table_services.model.metadata_table import IndexDefinition
 from hudi_table_services.model.table_version import TableVersion
-from support.metadata_golden import golden_table
+from support.metadata_table.metadata_golden import golden_table
 
 TEXT = st.text(max_size=10)
 DEFINITIONS = st.dictionaries(

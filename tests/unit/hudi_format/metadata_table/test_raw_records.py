@@ -16,7 +16,7 @@ from hudi_table_services.hudi_format.metadata_table.raw_records import (
 from hudi_table_services.hudi_format.metadata_table.record_schema import META_FIELDS, record_schema
 from hudi_table_services.hudi_format.metadata_table.records import RecordFormat
 from hudi_table_services.model.table_version import TableVersion
-from support.small_metadata_tables import location
+from support.metadata_table.small_metadata_tables import location
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)

@@ -16,7 +16,7 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 from support.fixed_clock import FixedClock
 from support.listing.counting_storage import CountingStorage
 from support.listing.listed_tables import ListedTable, listed_table
-from support.small_metadata_tables import all_partitions, files, moment
+from support.metadata_table.small_metadata_tables import all_partitions, files, moment
 
 OFF = {"hoodie.metadata.enable": "false"}
 LATER = FixedClock(datetime(2026, 1, 2, tzinfo=timezone.utc))

@@ -23,7 +23,7 @@ from hudi_table_services.storage.table_store import METADATA_TABLE, PROPERTIES
 from support.depth import by_depth
 from support.fixed_clock import FixedClock
 from support.metadata_table.maintained_tables import A, C, Write, access, copied, maintained, ticking
-from support.whole_metadata_golden import NAMES, VERSIONS, WholeTable, whole_table
+from support.metadata_table.whole_metadata_golden import NAMES, VERSIONS, WholeTable, whole_table
 
 EACH = pytest.mark.parametrize(("version", "name"), [(v, n) for v in VERSIONS for n in NAMES], ids=str)
 EACH_VERSION = pytest.mark.parametrize("version", VERSIONS, ids=str)

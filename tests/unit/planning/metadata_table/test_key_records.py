@@ -33,7 +33,7 @@ from hudi_table_services.planning.metadata_table.record_locations import (
     record_locations,
     replaced_locations,
 )
-from support.metadata_golden import RELEASES, golden_table
+from support.metadata_table.metadata_golden import RELEASES, golden_table
 
 UTC = timezone.utc
 GROUP = FileGroupId("south", "c9e8e769-e182-4f8e-8c0f-c5235b98bf98-0")

@@ -10,7 +10,7 @@ from hudi_table_services.storage.metadata_table.counted_instants import (
     is_first_instant,
     is_own_instant,
 )
-from support.small_metadata_tables import FIRST, moment
+from support.metadata_table.small_metadata_tables import FIRST, moment
 
 T1, T2, T3 = (moment(number) for number in (1, 2, 3))
 NONE = Timeline()

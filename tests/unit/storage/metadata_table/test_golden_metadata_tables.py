@@ -28,7 +28,7 @@ from hudi_table_services.storage.metadata_table.partition_reader import Metadata
 from hudi_table_services.storage.metadata_table.table_listing import ListedTable, list_from_metadata_table
 from hudi_table_services.storage.stores.local import LocalStorage
 from support.fixed_clock import FixedClock
-from support.whole_metadata_golden import NAMES, VERSIONS, WholeTable, whole_table
+from support.metadata_table.whole_metadata_golden import NAMES, VERSIONS, WholeTable, whole_table
 
 EACH = pytest.mark.parametrize("name", NAMES)
 EACH_VERSION = pytest.mark.parametrize("version", VERSIONS, ids=lambda version: f"v{version.value}")

@@ -20,8 +20,8 @@ from hudi_table_services.storage.metadata_table.key_ranges import key_ranges, us
 from hudi_table_services.storage.metadata_table.unusable import Reason, UnusableMetadataTable
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from support.fixed_clock import FixedClock
-from support.small_metadata_tables import SmallMetadataTable
-from support.whole_metadata_golden import VERSIONS, whole_table
+from support.metadata_table.small_metadata_tables import SmallMetadataTable
+from support.metadata_table.whole_metadata_golden import VERSIONS, whole_table
 
 KEY = "_hoodie_record_key"
 GROUPS = st.lists(st.lists(st.text(min_size=1), min_size=1), min_size=1, max_size=3)

@@ -23,7 +23,7 @@ from hudi_table_services.storage.metadata_table.unusable import Reason, Unusable
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE
 from support.fixed_clock import FixedClock
-from support.whole_metadata_golden import NAMES, VERSIONS, WholeTable, whole_table
+from support.metadata_table.whole_metadata_golden import NAMES, VERSIONS, WholeTable, whole_table
 
 EACH = pytest.mark.parametrize(("version", "name"), [(v, n) for v in VERSIONS for n in NAMES], ids=str)
 FLIPS = 40

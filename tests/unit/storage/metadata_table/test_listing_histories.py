@@ -13,7 +13,13 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.metadata_table.table_listing import ListedTable, list_from_metadata_table
 from hudi_table_services.storage.table_store import METADATA_TABLE
 from support.fixed_clock import FixedClock
-from support.small_metadata_tables import FIRST, SmallMetadataTable, all_partitions, files, moment
+from support.metadata_table.small_metadata_tables import (
+    FIRST,
+    SmallMetadataTable,
+    all_partitions,
+    files,
+    moment,
+)
 from support.small_tables import base_file_name
 
 PARTITIONS = ("", "a", "b/c")

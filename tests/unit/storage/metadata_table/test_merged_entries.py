@@ -13,8 +13,15 @@ from hudi_table_services.storage.metadata_table.group_files import named
 from hudi_table_services.storage.metadata_table.merged_entries import merged_entries
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
 from hudi_table_services.storage.table_store import METADATA_TABLE
-from support.small_metadata_tables import FIRST, SmallMetadataTable, all_partitions, files, location, moment
-from support.whole_metadata_golden import NAMES, VERSIONS, whole_table
+from support.metadata_table.small_metadata_tables import (
+    FIRST,
+    SmallMetadataTable,
+    all_partitions,
+    files,
+    location,
+    moment,
+)
+from support.metadata_table.whole_metadata_golden import NAMES, VERSIONS, whole_table
 
 BY_VERSION = pytest.mark.parametrize("version", VERSIONS, ids=lambda v: v.name)
 NAME = "record-index-0000-0_0-1-0_20260101000000999.hfile"
@@ -76,7 +83,7 @@ def test_entries_of_a_secondary_index_are_copied_without_marks_of_deletions(vers
     assert merged(table, name, codec.schema) == expected
 
 
-def test_entries_with_another_schema_are_encoded_anew() -> None:
+def test_entries_with_another_schema_are_encoded_again() -> None:
     table, schema = a_table(TableVersion.V8), record_schema(TableVersion.V9)
     assert record_schema(TableVersion.V8) != schema
     codec = RecordFormat(schema)

@@ -14,7 +14,7 @@ from hudi_table_services.storage.metadata_table import base_files, log_changes
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.table_store import METADATA_TABLE
-from support.small_metadata_tables import FIRST, SmallMetadataTable, files, location, moment
+from support.metadata_table.small_metadata_tables import FIRST, SmallMetadataTable, files, location, moment
 
 V6, V8, V9 = TableVersion.V6, TableVersion.V8, TableVersion.V9
 T1, T2, T3, T4 = (moment(number) for number in (10, 20, 30, 40))

@@ -16,7 +16,7 @@ from hudi_table_services.storage.table_store import (
     PROPERTIES,
 )
 from support.fixed_clock import FixedClock
-from support.small_metadata_tables import FIRST, SmallMetadataTable, moment
+from support.metadata_table.small_metadata_tables import FIRST, SmallMetadataTable, moment
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V8, TableVersion.V9], ids=str)
 

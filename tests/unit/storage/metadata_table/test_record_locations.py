@@ -23,8 +23,8 @@ from hudi_table_services.storage.metadata_table.unusable import Reason, Unusable
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import METADATA_TABLE
 from support.fixed_clock import FixedClock
-from support.small_metadata_tables import FIRST, SmallMetadataTable, location, moment
-from support.whole_metadata_golden import VERSIONS, WholeTable, whole_table
+from support.metadata_table.small_metadata_tables import FIRST, SmallMetadataTable, location, moment
+from support.metadata_table.whole_metadata_golden import VERSIONS, WholeTable, whole_table
 
 EACH_VERSION = pytest.mark.parametrize("version", VERSIONS, ids=lambda version: f"v{version.value}")
 T1, T2, T3, T4 = (moment(number) for number in (10, 20, 30, 40))

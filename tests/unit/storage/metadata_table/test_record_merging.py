@@ -19,7 +19,7 @@ from hudi_table_services.model.metadata_table import (
     ValueTypeId,
 )
 from hudi_table_services.storage.metadata_table.record_merging import merge_records, without_deletions
-from support.small_metadata_tables import all_partitions, files, location, stats
+from support.metadata_table.small_metadata_tables import all_partitions, files, location, stats
 
 
 def merged_files(*sizes: dict[str, int | None]) -> dict[str, int]:

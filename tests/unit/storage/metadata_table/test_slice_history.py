@@ -7,8 +7,8 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
 from hudi_table_services.storage.metadata_table.slice_history import slice_history
-from support.small_metadata_tables import FIRST, SmallMetadataTable, all_partitions, moment
-from support.whole_metadata_golden import NAMES, VERSIONS, whole_table
+from support.metadata_table.small_metadata_tables import FIRST, SmallMetadataTable, all_partitions, moment
+from support.metadata_table.whole_metadata_golden import NAMES, VERSIONS, whole_table
 
 BY_VERSION = pytest.mark.parametrize("version", VERSIONS, ids=lambda v: v.name)
 GROUP = FileGroupId(FILES, file_group_id(FILES, 0))

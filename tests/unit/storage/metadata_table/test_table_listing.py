@@ -20,7 +20,7 @@ from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import StoredObject
 from hudi_table_services.storage.table_store import METADATA_TABLE
 from support.fixed_clock import FixedClock
-from support.small_metadata_tables import (
+from support.metadata_table.small_metadata_tables import (
     FIRST,
     SmallMetadataTable,
     all_partitions,

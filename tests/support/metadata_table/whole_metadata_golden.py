@@ -16,7 +16,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE, read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from support.fixed_clock import FixedClock
-from support.metadata_golden import GOLDEN, RELEASES, archive_contents
+from support.metadata_table.metadata_golden import GOLDEN, RELEASES, archive_contents
 
 VERSIONS = (TableVersion.V6, TableVersion.V8, TableVersion.V9)
 NAMES = ("copy_on_write", "merge_on_read", "restored")

@@ -30,7 +30,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.table import TableAccess
 from support.fixed_clock import FixedClock
-from support.small_metadata_tables import FIRST, SmallMetadataTable
+from support.metadata_table.small_metadata_tables import FIRST, SmallMetadataTable
 
 GROUPS = {file_groups.FILES: 1, file_groups.COLUMN_STATS: 2, file_groups.RECORD_INDEX: 2}
 """Number of file groups by partition of the metadata table."""

@@ -12,7 +12,7 @@ from hudi_table_services.hudi_format.hfile.reader import HFileReader, open_hfile
 from hudi_table_services.hudi_format.metadata_table.log_file import RecordsBlock, decode_log_file
 from hudi_table_services.model.table_version import TableVersion
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 RELEASES = {TableVersion.V6: "0.15.0", TableVersion.V8: "1.0.2", TableVersion.V9: "1.2.0"}
 
 
