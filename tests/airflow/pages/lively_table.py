@@ -107,9 +107,9 @@ class LivelyTable:
         ]
         changed = [FileGroupId(first, f"f{day:02d}-{n}") for n in range(self.random.randint(2, 4))]
         changed += [self.random.choice(self._groups(path)) for path in late if self._groups(path)]
-        columns = (*self.life.columns, *([_NEW_COLUMN] if day >= PARTITIONS - 12 else []))
+        self.columns = [*self.life.columns, *([_NEW_COLUMN] if day >= PARTITIONS - 12 else [])]
         dag_id = f"load_{self.life.name}"
-        self._commit(changed, WriteOperation.UPSERT, dag_id, "load_day", _schema(*columns), {})
+        self._commit(changed, WriteOperation.UPSERT, dag_id, "load_day", _schema(*self.columns), {})
 
     def cluster(self) -> None:
         """Merge the small files of the partitions with the most small files."""
@@ -124,7 +124,7 @@ class LivelyTable:
         for group, path in zip(new, merged, strict=True):
             self.sizes[group] = sum(self.sizes.pop(each) for each in merged[path])
         replaced = {path: tuple(g.file_id for g in found) for path, found in merged.items()}
-        dag_id, schema = f"upkeep_{self.life.name}", _schema(*self.life.columns)
+        dag_id, schema = f"upkeep_{self.life.name}", _schema(*self.columns)
         self._commit(new, WriteOperation.CLUSTER, dag_id, "cluster", schema, replaced, plan=extra)
 
     def clean(self) -> None:

@@ -94,10 +94,6 @@ def test_a_table_is_shown_in_both_themes(page: "Page", server: Server, theme: st
     page.wait_for_selector("th[aria-sort=descending]")
     if theme == "light":
         keep(page, "hudi-partitions")
-    page.get_by_role("link", name="Schema", exact=True).click()
-    page.wait_for_selector("text=History")
-    if theme == "light":
-        keep(page, "hudi-schema")
 
 
 def test_the_frame_follows_the_theme_of_airflow(page: "Page", server: Server) -> None:
