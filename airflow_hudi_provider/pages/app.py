@@ -101,7 +101,12 @@ def table(table_id: str, view: str, user: User, wanted: Annotated[Wanted, Depend
     found = next((each for each in registered_tables() if each.table_id == table_id), None)
     if found is None or not may_see(user, found):
         raise HTTPException(404, "There is no such table.")
-    shown = {**VIEWS[view](found, wanted), "name": found.name, "base_path": found.base_path}
+    shown = {
+        **VIEWS[view](found, wanted),
+        "name": found.name,
+        "base_path": found.base_path,
+        "asset_id": found.asset_id,
+    }
     may_see_tasks = _may_see_tasks(user)
     if view in ("overview", "summary"):
         users = users_of_tables().get(table_id, TableUsers()).shown(may_see_tasks)

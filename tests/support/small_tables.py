@@ -41,13 +41,18 @@ class SmallTable:
     storage: Storage
     version: TableVersion = TableVersion.V6
     clock: FixedClock = field(default_factory=FixedClock)
+    more_properties: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        create_table(self.storage, table_properties(self.version), self.clock)
+        create_table(self.storage, self.properties, self.clock)
+
+    @property
+    def properties(self) -> dict[str, str]:
+        return {**table_properties(self.version), **self.more_properties}
 
     @property
     def config(self) -> TableConfig:
-        return TableConfig(table_properties(self.version))
+        return TableConfig(self.properties)
 
     @property
     def timeline_store(self) -> TimelineStore:

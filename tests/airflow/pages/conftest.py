@@ -9,15 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from page_server import (
+    HEALTHY,
     NASTY,
     PICTURES,
     REPOSITORY,
+    SIZED,
+    STUCK,
     Server,
     aged_table,
     healthy_table,
     indexed_table,
     register,
     run_dags,
+    run_dags_of_pictures,
+    run_failing_dag,
+    secret_table,
     stuck_table,
 )
 
@@ -36,19 +42,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = Path("/tmp/lake") if PICTURES else tmp_path_factory.mktemp("pages")
     (folder / "dags").mkdir(parents=True)
     healthy_table(folder / "orders")
-    stuck_table(folder / "stuck")
-    stuck_table(folder / "secret")
-    aged_table(folder / "aged")
-    indexed_table(folder / "indexed")
-    configured = {
-        "stuck": {"base_path": str(folder / "stuck")},
-        "missing": {"base_path": str(folder / "nowhere")},
-        **(
-            {}
-            if PICTURES
-            else {name: {"base_path": f"{folder}/{name}"} for name in (NASTY, "aged", "indexed")}
-        ),
-    }
+    stuck_table(folder / STUCK)
+    secret_table(folder / HEALTHY)
+    configured = {}
+    if not PICTURES:
+        aged_table(folder / "aged")
+        indexed_table(folder / "indexed")
+        configured = {name: {"base_path": f"{folder}/{name}"} for name in (STUCK, NASTY, "aged", "indexed")}
+        configured[SIZED] = {"base_path": f"{folder}/{SIZED}"}
+        configured["missing"] = {"base_path": f"{folder}/nowhere"}
     variables = {
         "AIRFLOW__CORE__AUTH_MANAGER": "strict_auth_manager.StrictAuthManager",
         "AIRFLOW__HUDI__TABLES": json.dumps(configured),
@@ -59,9 +61,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     }
     stack = AirflowStack(folder / "airflow", folder / "dags", variables, components=["api-server"])
     with stack:
-        register(stack, {name: f"hudi://file{folder}/{name}" for name in ("orders", "secret")})
-        if not PICTURES:
-            run_dags(stack, folder / "dags", folder / "orders", folder / "secret")
+        dags = folder / "dags"
+        if PICTURES:
+            run_dags_of_pictures(stack, dags, folder)
+        else:
+            register(stack, {name: f"hudi://file{folder}/{name}" for name in ("orders", HEALTHY)})
+            run_dags(stack, dags, folder / "orders", folder / HEALTHY)
+        run_failing_dag(stack, dags, folder)
         yield Server(stack)
 
 

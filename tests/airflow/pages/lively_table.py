@@ -1,6 +1,7 @@
-"""A table with a life of thirty days: daily loads into forty partitions, late rows, clusterings and cleans.
+"""Tables with a life of thirty days: daily loads into forty partitions, late rows, clusterings and cleans.
 
-The data files are empty files of a believable size, because the pages read no rows.
+All times and partitions are relative to now. The data files are empty files of a believable size, because the pages
+read no rows.
 """
 
 import os
@@ -11,10 +12,12 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
 from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.jobs.metadata_table.rebuild import rebuild_metadata_table
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import ClusteringGroup, ClusteringPlan, ClusteringSlice
@@ -28,15 +31,53 @@ from support.small_tables import SmallTable, base_file_name
 DAYS, PARTITIONS = 30, 40
 _MIB = 1 << 20
 _ROW_BYTES = 58
-_COLUMNS = [("order_id", "string"), ("day", "string"), ("customer", "string"), ("amount", "double")]
 _NEW_COLUMN = ("channel", "string")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Life:
+    """What a table contains, and how it is written.
+
+    Attributes:
+        name: name of the table, and the end of the names of its DAGs.
+        key: column of the record key.
+        file_mib: smallest and largest size of a new file.
+        late_share: share of the earlier days that get late rows in each load.
+        seed: seed of the random numbers.
+    """
+
+    name: str
+    key: str
+    file_mib: tuple[int, int] = (18, 64)
+    late_share: float = 0.6
+    seed: int = 7
+
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        return [
+            (self.key, "string"),
+            ("day", "string"),
+            ("customer", "string"),
+            ("amount", "double"),
+            ("updated_at", "long"),
+        ]
+
+    @property
+    def properties(self) -> dict[str, str]:
+        return {
+            "hoodie.table.name": self.name,
+            "hoodie.table.recordkey.fields": self.key,
+            "hoodie.table.partition.fields": "day",
+            "hoodie.table.precombine.field": "updated_at",
+            "hoodie.datasource.write.hive_style_partitioning": "true",
+        }
 
 
 def _schema(*columns: tuple[str, str]) -> str:
     fields = ",".join(
         f'{{"name":"{name}","type":["null","{kind}"],"default":null}}' for name, kind in columns
     )
-    return f'{{"type":"record","name":"orders","fields":[{fields}]}}'
+    return f'{{"type":"record","name":"record","fields":[{fields}]}}'
 
 
 @dataclass
@@ -44,23 +85,31 @@ class LivelyTable:
     """The table, and the steps of its life."""
 
     folder: Path
+    life: Life
     clock: FixedClock = field(default_factory=FixedClock)
     sizes: dict[FileGroupId, int] = field(default_factory=dict)
     written: dict[FileGroupId, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.table = SmallTable(LocalStorage(str(self.folder)), TableVersion.V9, self.clock)
-        self.random = random.Random(7)
+        storage = LocalStorage(str(self.folder))
+        self.table = SmallTable(storage, TableVersion.V6, self.clock, self.life.properties)
+        self.random = random.Random(self.life.seed)
+        self.today = datetime.now(timezone.utc) - timedelta(hours=5)
         self.limits = resolve_options(UpsertRequest(base_path="/t")).extra_metadata
 
     def load(self, day: int) -> None:
         """Load the rows of a day, and late rows of some days before."""
         first = f"day={self._date(day)}"
-        late = [f"day={self._date(day - age)}" for age in (1, 2, 5, 9) if self.random.random() < 0.6]
+        late = [
+            f"day={self._date(day - age)}"
+            for age in (1, 2, 5, 9)
+            if self.random.random() < self.life.late_share
+        ]
         changed = [FileGroupId(first, f"f{day:02d}-{n}") for n in range(self.random.randint(2, 4))]
         changed += [self.random.choice(self._groups(path)) for path in late if self._groups(path)]
-        columns = (*_COLUMNS, *([_NEW_COLUMN] if day >= PARTITIONS - 12 else []))
-        self._commit(changed, WriteOperation.UPSERT, "load_orders", "load_day", _schema(*columns), {})
+        self.columns = [*self.life.columns, *([_NEW_COLUMN] if day >= PARTITIONS - 12 else [])]
+        dag_id = f"load_{self.life.name}"
+        self._commit(changed, WriteOperation.UPSERT, dag_id, "load_day", _schema(*self.columns), {})
 
     def cluster(self) -> None:
         """Merge the small files of the partitions with the most small files."""
@@ -75,18 +124,16 @@ class LivelyTable:
         for group, path in zip(new, merged, strict=True):
             self.sizes[group] = sum(self.sizes.pop(each) for each in merged[path])
         replaced = {path: tuple(g.file_id for g in found) for path, found in merged.items()}
-        self._commit(
-            new, WriteOperation.CLUSTER, "upkeep_orders", "cluster", _schema(*_COLUMNS), replaced, plan=extra
-        )
+        dag_id, schema = f"upkeep_{self.life.name}", _schema(*self.columns)
+        self._commit(new, WriteOperation.CLUSTER, dag_id, "cluster", schema, replaced, plan=extra)
 
     def clean(self) -> None:
-        request = CleanRequest(
-            base_path=str(self.folder), commits_retained=4, request_id="upkeep_orders/night/clean"
-        )
+        request_id = f"upkeep_{self.life.name}/scheduled__{self.clock.moment:%Y-%m-%d}/clean"
+        request = CleanRequest(base_path=str(self.folder), commits_retained=4, request_id=request_id)
         clean(request, storage=self.table.storage, clock=self.clock)
 
     def _date(self, day: int) -> str:
-        return f"{datetime(2026, 1, 1, tzinfo=timezone.utc) + timedelta(days=day):%Y-%m-%d}"
+        return f"{self.today - timedelta(days=PARTITIONS - day):%Y-%m-%d}"
 
     def _groups(self, path: str) -> list[FileGroupId]:
         return [group for group in self.sizes if group.partition_path == path]
@@ -108,7 +155,7 @@ class LivelyTable:
         replaced: dict[str, tuple[str, ...]],
         plan: bytes = b"",
     ) -> None:
-        action = Action.CLUSTERING if plan else Action.COMMIT
+        action = Action.REPLACE_COMMIT if plan else Action.COMMIT
         pending = self.table.begin(action, plan)
         self.clock.moment += timedelta(minutes=self.random.randint(2, 9))
         stats: dict[str, tuple[WriteStat, ...]] = {}
@@ -125,11 +172,15 @@ class LivelyTable:
             partition_to_replace_file_ids=replaced or None,
         )
         self.table.timeline_store.complete(pending, encode_commit_metadata(metadata, self.table.version))
+        # In tables of version 6, the time of the file is the time of the completion.
+        seconds = self.clock.moment.timestamp()
+        for path in (self.folder / ".hoodie").glob(f"{pending.requested_time}.*"):
+            os.utime(path, (seconds, seconds))
 
     def _stats(self, groups: Iterable[FileGroupId], time: str, *, is_new: bool) -> Iterator[WriteStat]:
         for group in groups:
             before = 0 if is_new else self.sizes.get(group, 0)
-            added = 0 if is_new else self.random.randint(18, 64) * _MIB // (3 if before else 1)
+            added = 0 if is_new else self.random.randint(*self.life.file_mib) * _MIB // (3 if before else 1)
             self.sizes[group] = size = self.sizes.get(group, 0) + added
             path = self.table.add_file(group.partition_path, base_file_name(group.file_id, time))
             os.truncate(self.folder / path, size)
@@ -147,19 +198,26 @@ class LivelyTable:
             )
 
 
-def lively_table(folder: Path) -> SmallTable:
-    """Create the table; its last load was five hours ago. Return the table for further steps."""
-    table = LivelyTable(folder)
-    begin = datetime.now(timezone.utc).replace(microsecond=678000) - timedelta(days=DAYS, hours=5)
-    loads_per_day = PARTITIONS / DAYS
+def lively_table(folder: Path, life: Life) -> SmallTable:
+    """Create the table; its last load was five hours ago. Return the table for further steps.
+
+    The first loads are a backfill of the days before the table was created. Then each day has one load.
+    """
+    table = LivelyTable(folder, life)
+    table.clock.moment = table.today.replace(microsecond=678000)
+    end = table.clock.moment
     for day in range(PARTITIONS):
-        table.clock.moment = begin + timedelta(days=(day + 1) / loads_per_day)
-        if day and day % 9 == 0:
-            table.clock.moment -= timedelta(hours=6)
+        age = PARTITIONS - 1 - day
+        backfilled = max(0, age - DAYS + 1)
+        table.clock.moment = end - timedelta(days=min(age, DAYS - 1)) - timedelta(minutes=25 * backfilled)
+        table.load(day)
+        if age and age % 7 == 3 and not backfilled:
+            table.clock.moment += timedelta(hours=6)
             table.cluster()
             table.clock.moment += timedelta(hours=1)
             table.clean()
-            table.clock.moment = begin + timedelta(days=(day + 1) / loads_per_day)
-        table.load(day)
+    rebuild_metadata_table(
+        RebuildMetadataTableRequest(base_path=str(folder)), storage=table.table.storage, clock=table.clock
+    )
     table.clock.moment += timedelta(minutes=20)
     return table.table

@@ -17,7 +17,7 @@ sys.path.insert(0, str(REPOSITORY / "scripts"))
 
 from airflow_stack.api import AirflowApi  # noqa: E402
 from airflow_stack.stack import AirflowStack  # noqa: E402
-from lively_table import lively_table  # noqa: E402
+from lively_table import Life, lively_table  # noqa: E402
 
 from hudi_table_services.model.file_group import FileGroupId  # noqa: E402
 from hudi_table_services.model.table_version import TableVersion  # noqa: E402
@@ -30,6 +30,16 @@ from support.undone_tables import updated  # noqa: E402
 
 PICTURES = bool(os.environ.get("PICTURES"))
 """Whether the tests take the pictures for the docs; for the pictures, the tables have only plain names."""
+
+ORDERS = Life(name="orders", key="order_id")
+PAYMENTS = Life(name="payments", key="payment_id", seed=11)
+CUSTOMERS = Life(name="customers", key="customer_id", file_mib=(118, 170), late_share=0.2, seed=3)
+STUCK, HEALTHY = (PAYMENTS.name, CUSTOMERS.name) if PICTURES else ("stuck", "secret")
+UNBORN = "refunds"
+"""The table of a writer that always fails."""
+
+SIZED = "sized"
+"""A configured table that does not exist before a test creates it."""
 
 NASTY = "<img src=x onerror=window.harmed=1>"
 # A program that registers assets as Airflow does when it parses a DAG with these outlets.
@@ -91,6 +101,44 @@ if __name__ == "__main__":
 """
 
 
+# The DAGs of the pictures. `EmptyOperator` declares the tables of the tasks, but does nothing.
+_DAGS_OF_PICTURES = """
+from datetime import datetime, timezone
+from airflow.providers.standard.operators.empty import EmptyOperator
+from airflow.sdk import DAG
+from airflow_hudi_provider.assets import HudiAsset
+
+start = datetime(2026, 1, 1, tzinfo=timezone.utc)
+dags = []
+for name in {names!r}:
+    table = HudiAsset(f"{folder}/{{name}}", name=name)
+    with DAG(f"load_{{name}}", schedule=None, start_date=start) as load:
+        EmptyOperator(task_id="load_day", outlets=[table])
+    with DAG(f"upkeep_{{name}}", schedule=None, start_date=start) as upkeep:
+        EmptyOperator(task_id="cluster", outlets=[table]) >> EmptyOperator(task_id="clean", outlets=[table])
+    dags += [load, upkeep]
+    globals().update({{dag.dag_id: dag for dag in (load, upkeep)}})
+with DAG("report_sales", schedule=[HudiAsset("{folder}/orders", name="orders")], start_date=start) as report:
+    EmptyOperator(task_id="sum_up", inlets=[HudiAsset("{folder}/orders", name="orders")])
+if __name__ == "__main__":
+    for dag in (*dags, report):
+        assert dag.test().state == "success", dag
+"""
+
+# A DAG whose only task fails, because its table does not exist.
+_FAILING_DAG = """
+from datetime import datetime, timezone
+from airflow.sdk import DAG
+from airflow_hudi_provider.assets import HudiAsset
+from airflow_hudi_provider.operators.health import HudiTableHealthOperator
+
+with DAG("load_refunds", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)) as dag:
+    HudiTableHealthOperator(task_id="load_day", base_path={path!r}, outlets=[HudiAsset({path!r}, name="refunds")])
+if __name__ == "__main__":
+    assert dag.test().state == "failed"
+"""
+
+
 class Server:
     """The API server; tests send requests to it as different users."""
 
@@ -146,11 +194,26 @@ def register(stack: AirflowStack, assets: Mapping[str, str]) -> None:
 
 def run_dags(stack: AirflowStack, dags_folder: Path, table: Path, elsewhere: Path) -> None:
     """Write DAGs that check the health of both tables, with an asset for ``table``, and run each DAG once."""
-    program = dags_folder / "health_dags.py"
     imports = [str(Path(__file__).parents[2])]
-    program.write_text(
-        _DAGS.format(path=str(table), name=table.name, elsewhere=str(elsewhere), imports=imports)
+    text = _DAGS.format(path=str(table), name=table.name, elsewhere=str(elsewhere), imports=imports)
+    _run_program(stack, dags_folder / "health_dags.py", text)
+
+
+def run_failing_dag(stack: AirflowStack, dags_folder: Path, folder: Path) -> None:
+    """Run a DAG whose only task names a missing table as an outlet, and fails."""
+    _run_program(stack, dags_folder / "failing_dag.py", _FAILING_DAG.format(path=str(folder / UNBORN)))
+
+
+def run_dags_of_pictures(stack: AirflowStack, dags_folder: Path, folder: Path) -> None:
+    """Run DAGs with the tables of the pictures as outlets and inlets."""
+    names = [life.name for life in (ORDERS, PAYMENTS, CUSTOMERS)]
+    _run_program(
+        stack, dags_folder / "dags_of_pictures.py", _DAGS_OF_PICTURES.format(names=names, folder=str(folder))
     )
+
+
+def _run_program(stack: AirflowStack, program: Path, text: str) -> None:
+    program.write_text(text)
     done = subprocess.run(
         [sys.executable, str(program)],
         cwd=stack.home,
@@ -165,7 +228,7 @@ def run_dags(stack: AirflowStack, dags_folder: Path, table: Path, elsewhere: Pat
 def healthy_table(folder: Path) -> None:
     """A table of twenty commits into four file groups, two of them in a partition with a hostile name."""
     if PICTURES:
-        lively_table(folder)
+        lively_table(folder, ORDERS)
         return
     start = datetime.now(timezone.utc) - timedelta(hours=3)
     table = SmallTable(LocalStorage(str(folder)), TableVersion.V9, FixedClock(start, timedelta(minutes=1)))
@@ -198,12 +261,21 @@ def indexed_table(folder: Path) -> None:
     table.storage.write(f"{path}/copy-{max(sizes)}", b"rows")
 
 
+def secret_table(folder: Path) -> None:
+    """A table that only administrators may see; in the pictures, a healthy table."""
+    if PICTURES:
+        lively_table(folder, CUSTOMERS)
+    else:
+        stuck_table(folder)
+
+
 def stuck_table(folder: Path) -> None:
     """A table with a dead write that left a data file."""
     if PICTURES:
-        table = lively_table(folder)
+        table = lively_table(folder, PAYMENTS)
         dead = table.begin()
-        table.add_file("day=2026-02-09", base_file_name("dead", dead.requested_time))
+        day = f"{datetime.now(timezone.utc) - timedelta(hours=29):%Y-%m-%d}"
+        table.add_file(f"day={day}", base_file_name("dead", dead.requested_time))
         return
     start = datetime.now(timezone.utc) - timedelta(hours=30)
     table = SmallTable(LocalStorage(str(folder)), TableVersion.V6, FixedClock(start, timedelta(minutes=1)))

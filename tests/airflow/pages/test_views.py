@@ -17,7 +17,7 @@ def get_view(server: Server, name: str, view: str, query: str = ""):
 
 def test_the_list_has_the_tables_of_assets_and_of_the_configuration(server: Server) -> None:
     names = [table["name"] for table in server.request("/hudi/api/tables", "admin")[1]]
-    assert names == [NASTY, "aged", "indexed", "missing", "orders", "secret", "stuck"]
+    assert names == [NASTY, "aged", "indexed", "missing", "orders", "refunds", "secret", "sized", "stuck"]
 
 
 def test_the_health_view_describes_the_table(server: Server) -> None:

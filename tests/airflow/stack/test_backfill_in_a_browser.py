@@ -1,9 +1,8 @@
 """A user starts a backfill in the dialog of Airflow's page, clears runs, and starts the backfill again.
 
-``BACKFILLED_DAYS`` is the number of days (default 2). ``PICTURES=1`` saves the pictures for the docs.
+``BACKFILLED_DAYS`` is the number of days (default 2).
 """
 
-import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -41,10 +40,6 @@ def page(stack: AirflowStack, folder: Path) -> "Iterator[Page]":
         yield page
 
 
-def keep(page: "Page", name: str) -> None:
-    browser.keep(page, name, is_wanted=bool(os.environ.get("PICTURES")))
-
-
 def start_backfill(page: "Page", stack: AirflowStack, reprocess: str) -> None:
     page.goto(f"{stack.url}/dags/turns")
     page.get_by_role("button", name="Trigger").first.click()
@@ -60,7 +55,6 @@ def start_backfill(page: "Page", stack: AirflowStack, reprocess: str) -> None:
         date.wait_for(state="hidden")  # the input fades out; the next input has the same placeholder
     dialog.get_by_text(reprocess, exact=True).click()
     dialog.locator("input[name=max_active_runs]").fill("3")
-    keep(page, "backfill-dialog")
     click_run(page)
 
 
@@ -130,7 +124,6 @@ def test_a_cleared_or_reprocessed_day_is_not_written_again(
     wait_until(lambda: len(starts_of_loads(stack.api)) == DAYS, LONG, lambda: str(stack.api.runs("turns")))
     first = stored(folder)
     assert set(first) == ROWS
-    keep(page, "backfill-done")
 
     starts = starts_of_loads(stack.api)
     cleared = list(starts)[:2]
@@ -167,4 +160,3 @@ def test_the_page_of_a_run_shows_its_result(page: "Page", stack: AirflowStack) -
     panel = page.frame_locator("iframe")
     panel.get_by_text("this attempt wrote nothing").wait_for()
     assert panel.get_by_text("upsert on turns").is_visible()
-    keep(page, "run-panel")

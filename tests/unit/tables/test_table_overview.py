@@ -56,6 +56,7 @@ def test_partitions_are_summed_up(version: TableVersion) -> None:
     )
     assert (found.totals.file_count, found.totals.row_count, found.totals.uncounted_files) == (3, 31, 0)
     assert found.totals.small_file_count == 2  # the small file in the other partition cannot be merged
+    assert [file.is_small for files in found.files.values() for file in files].count(True) == 2
     assert found.last_write is not None
     assert (found.last_write[0], found.last_write[1].extra_metadata["airflow.request_id"]) == (
         newest,

@@ -1,6 +1,6 @@
 // The live files of one partition of a table.
 import { html } from "../vendor/htm-preact.module.js";
-import { ago, bytes, moment, number } from "./format.js";
+import { ago, bytes, counted, moment, number } from "./format.js";
 import { Paging, Read, Search, Table, useRead } from "./parts.js";
 import { useLast, usePart } from "./partitions.js";
 
@@ -37,8 +37,8 @@ function Files({ path, partition, version }) {
 
 const Row = ({ each, limit }) => html`
   <tr>
-    <td><code>${each.name}</code>${each.log_files > 0 && html` <span class="muted">and ${each.log_files} log files</span>`}</td>
-    <td class="number" title=${each.is_small ? `Below ${bytes(limit)}` : ""}>${each.is_small && html`<span class="muted">small </span>`}${bytes(each.size_bytes)}</td>
+    <td><code>${each.name}</code>${each.log_files > 0 && html` <span class="muted">and ${counted(each.log_files, "log file")}</span>`}</td>
+    <td class="number" title=${each.is_small ? `Below ${bytes(limit)}, as another file of the partition, so the files can be merged` : ""}>${each.is_small && html`<span class="muted">small </span>`}${bytes(each.size_bytes)}</td>
     <td class="number">${each.rows === null ? "not counted" : number(each.rows)}</td>
     <td class="number" title=${`${each.written_by}, ${moment(each.written_ms)}`}>${ago(each.written_ms)}</td>
   </tr>

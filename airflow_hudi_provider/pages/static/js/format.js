@@ -15,16 +15,19 @@ export const number = (value) => new Intl.NumberFormat("en").format(value);
 
 export const percent = (share) => `${Math.round(100 * share)} %`;
 
+// Rounds before it chooses the unit, so that 59.9 minutes are 1 h and not 60 min.
 export function duration(seconds) {
-  const steps = [
-    [86400, "d"],
-    [3600, "h"],
-    [60, "min"],
+  const units = [
+    ["s", 1, 60],
+    ["min", 60, 60],
+    ["h", 3600, 24],
+    ["d", 86400, Infinity],
   ];
-  for (const [length, name] of steps) {
-    if (seconds >= length) return `${(seconds / length).toFixed(seconds < 10 * length ? 1 : 0)} ${name}`;
+  for (const [name, length, end] of units) {
+    const value = Math.max(0, seconds) / length;
+    const rounded = value < 9.95 ? Math.round(10 * value) / 10 : Math.round(value);
+    if (rounded < end) return `${rounded} ${name}`;
   }
-  return `${Math.max(0, seconds < 10 ? Math.round(10 * seconds) / 10 : Math.round(seconds))} s`;
 }
 
 export function ago(ms) {
@@ -71,6 +74,12 @@ export const counted = (count, noun) => `${number(count)} ${noun}${count === 1 ?
 export function rows({ rows: known, files, uncounted_files: uncounted }) {
   if (!uncounted) return number(known);
   return uncounted === files ? "not counted" : `≥ ${number(known)}`;
+}
+
+// The same with its noun: 1 row, ≥ 20 rows.
+export function countedRows(totals) {
+  const text = rows(totals);
+  return text === "not counted" ? "rows not counted" : `${text} ${text === "1" ? "row" : "rows"}`;
 }
 
 export const rowsHint = ({ uncounted_files: uncounted }) =>

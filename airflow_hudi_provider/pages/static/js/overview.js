@@ -1,7 +1,7 @@
 // The first tab of a table: totals, facts, findings with advice, pending instants, and what a clustering would gain.
 import { html } from "../vendor/htm-preact.module.js";
 import { ago, bytes, counted, duration, moment, number, percent, rows, rowsHint } from "./format.js";
-import { DagLink, Listed, Read, Section, Table, TaskLink, useRead } from "./parts.js";
+import { AssetLink, DagLink, Listed, Read, Section, Table, TaskLink, useRead } from "./parts.js";
 
 export function OverviewTab({ path, table, health, version }) {
   const plan = useRead(`${path}/plan`, {}, version);
@@ -61,7 +61,7 @@ function Findings({ report }) {
 // A finding in words. Shares are shown in percent.
 function sentence({ measure, value, limit }, { measures, small_file_limit_bytes: small }) {
   if (measure === "small_file_ratio") {
-    return `${number(measures.small_files)} files (${percent(value)}) are smaller than ${bytes(small)}; the limit is ${percent(limit)}`;
+    return `${counted(measures.small_files, "small file")} (${percent(value)} of all files, each below ${bytes(small)}) could be merged; the limit is ${percent(limit)}`;
   }
   const shown = (each) => (measure.endsWith("_bytes") ? bytes(each) : measure.startsWith("hours") || measure.endsWith("_hours") ? duration(3600 * each) : number(each));
   const name = measure.replaceAll("_", " ");
@@ -83,7 +83,7 @@ function Pending({ instants }) {
             </p>
             ${each.blocks.length > 0 && html`<p>This instant blocks: ${each.blocks.join("; ")}.</p>`}
             ${each.next_step && html`<p><strong>Do:</strong> ${each.next_step}.</p>`}
-            ${each.avoid && html`<p><strong>Do not:</strong> ${each.avoid}.</p>`}
+            ${each.avoid && html`<p><strong>Avoid:</strong> ${each.avoid}.</p>`}
           </div>
         `,
       )}
@@ -98,10 +98,11 @@ function Facts({ table, report }) {
     ["Partition fields", table.partition_fields.join(", ") || "none"],
     ["Ordering fields", table.ordering_fields.join(", ") || "none: the version of the later commit wins"],
     ["Type and version", `${table.table_type.toLowerCase().replaceAll("_", " ")}, table version ${table.table_version}`],
-    ["Small files", `below ${bytes(limits.small_file_limit_bytes)}, ${limits.recorded_by ? "the limit that the newest write used" : "Hudi's default, because no write recorded its limit"}`],
+    ["Small files", `below ${bytes(limits.small_file_limit_bytes)}, and not alone in their partition; ${limits.recorded_by ? "the limit that the newest write used" : "Hudi's default, because no write recorded its limit"}`],
     ["Metadata table", table.metadata_table.length ? `on: ${table.metadata_table.join(", ")}` : "off"],
     ...(report && report.times_ms ? services(report) : []),
     ["Lock", html`<${Lock} lock=${table.lock} />`],
+    ["Asset", table.asset_id ? html`<${AssetLink} id=${table.asset_id} name=${table.name} />` : "none: the configuration names the table"],
     ["Written by", html`<${Tasks} tasks=${writers(table)} />`],
     ["Also used by", html`<${Tasks} tasks=${table.others} />`],
     ["Starts", table.triggered.length ? html`<${Listed} items=${table.triggered.map((each) => html`<${DagLink} dagId=${each} />`)} />` : "no DAG"],

@@ -148,6 +148,11 @@ export const DagLink = ({ dagId }) => html`
   <a href=${new URL(`../dags/${encodeURIComponent(dagId)}`, window.location.href).href} onClick=${leave}>${dagId}</a>
 `;
 
+// A link to the page of an asset in Airflow.
+export const AssetLink = ({ id, name }) => html`
+  <a href=${new URL(`../assets/${encodeURIComponent(id)}`, window.location.href).href} onClick=${leave}>${name}</a>
+`;
+
 // A link to the page of a table, in Airflow's own page if this page is in a frame.
 export const TableLink = ({ id, name }) => html`<a href="?table=${encodeURIComponent(id)}">${name}</a>`;
 

@@ -2,7 +2,7 @@
 // table does not delay the others.
 import { html, useEffect, useState } from "../vendor/htm-preact.module.js";
 import { read } from "./api.js";
-import { ago, bytes, counted, moment, number, rows, rowsHint } from "./format.js";
+import { ago, bytes, counted, countedRows, moment, number, rows, rowsHint } from "./format.js";
 import { AsOf, DagLink, Listed, Read, Search, Status, Table, TableLink, TaskLink, useOrder, useRead } from "./parts.js";
 
 const AT_ONCE = 4;
@@ -56,12 +56,21 @@ const stateOf = ({ value, error }) => {
   return value.exists ? value.status : "absent";
 };
 
+// The worst state has the smallest list. Tables in the same state are compared by the numbers of failures, of dead
+// instants and of findings. A table that does not exist yet needs attention if its last run failed.
+function severity(state) {
+  const { findings = [], measures = {}, last_failure: failure } = state.value || {};
+  const rank = SEVERITY.indexOf(failure ? "warning" : stateOf(state));
+  const failing = findings.filter((each) => each.level === "fail").length;
+  return [rank, -failing, -(measures.dead_instants || 0), -findings.length];
+}
+
 const sortable = (table, state) => {
   const value = (state.value && state.value.exists && state.value) || {};
   const commit = value.last_commit;
   return {
     name: table.name.toLowerCase(),
-    state: SEVERITY.indexOf(stateOf(state)),
+    state: severity(state),
     size: value.size_bytes ?? -1,
     rows: value.rows ?? -1,
     files: value.files ?? -1,
@@ -70,7 +79,11 @@ const sortable = (table, state) => {
   };
 };
 
-const compare = (one, other) => (one < other ? -1 : one > other ? 1 : 0);
+function compare(one, other) {
+  if (!Array.isArray(one)) return one < other ? -1 : one > other ? 1 : 0;
+  const index = one.findIndex((each, place) => each !== other[place]);
+  return index < 0 ? 0 : compare(one[index], other[index]);
+}
 
 // The DAGs whose tasks have the table as an outlet, or else the DAG of the last commit.
 function owners(table, value) {
@@ -124,7 +137,7 @@ function Totals({ states }) {
     counted(states.length, "table"),
     bytes(sum("size_bytes")),
     counted(sum("files"), "file"),
-    `${rows({ rows: sum("rows"), files: sum("files") || -1, uncounted_files: sum("uncounted_files") })} rows`,
+    countedRows({ rows: sum("rows"), files: sum("files") || -1, uncounted_files: sum("uncounted_files") }),
   ];
   const reading = count("reading");
   return html`

@@ -68,7 +68,7 @@ function Sizes({ history }) {
   return html`
     <${Chart} tall build=${() => sizesOptions(history)} label="Files by size after each write" depends=${points} />
     <p class="muted">
-      ${points.length > 1 && `The chart begins at ${moment(points[0].at_ms)}. `}${end} Files below ${bytes(history.limits.small_file_limit_bytes)} are small${history.limits.recorded_by ? ", by the limit that the writers use" : ", by Hudi's default limit"}.
+      ${points.length > 1 && `The chart begins at ${moment(points[0].at_ms)}. `}${end} A file below ${bytes(history.limits.small_file_limit_bytes)} (${history.limits.recorded_by ? "the limit that the writers use" : "Hudi's default limit"}) counts as small if its partition contains another such file.
     </p>
   `;
 }

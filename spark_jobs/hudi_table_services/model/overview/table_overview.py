@@ -1,6 +1,5 @@
 """What people ask first about a table: files, rows, partitions, schemas, limits of file sizes, and the table lock."""
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -15,7 +14,8 @@ class LiveFile:
         row_count: exact number of rows; None if it is not known.
         log_files: number of log files. Only merge-on-read tables have them.
         written_by: requested time of the instant that wrote the base file.
-        is_small: whether the file is smaller than the limit of the table's writers.
+        is_small: whether this file and another file of its partition are smaller than the limit of the table's writers.
+            A single small file cannot be merged, so it does not count as small.
     """
 
     partition_path: str
@@ -33,8 +33,7 @@ class FileTotals:
     """Sums over live files.
 
     Attributes:
-        small_file_count: number of small files whose partition contains another small file. A single small file cannot
-            be merged, so it does not count.
+        small_file_count: number of files with `is_small`.
         row_count: rows of the files whose number of rows is known. If `uncounted_files` is 0, this is the exact number
             of rows. Otherwise the exact number is this number or more.
         uncounted_files: number of files whose number of rows is not known.
@@ -51,10 +50,9 @@ class FileTotals:
     @classmethod
     def of(cls, files: Iterable[LiveFile]) -> "FileTotals":
         every = list(files)
-        small = Counter(file.partition_path for file in every if file.is_small)
         return cls(
             file_count=len(every),
-            small_file_count=sum(count for count in small.values() if count > 1),
+            small_file_count=sum(file.is_small for file in every),
             size_bytes=sum(file.size_bytes for file in every),
             row_count=sum(file.row_count or 0 for file in every),
             uncounted_files=sum(file.row_count is None for file in every),

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from hudi_table_services.model.file_group import FileSlice
@@ -77,12 +77,19 @@ def read_contents(storage: Storage, *, footer_limit: int = FOOTER_LIMIT) -> Tabl
         files[each.file_group_id.partition_path].append(_live_file(each, rows, limits))
     return TableContents(
         snapshot=snapshot,
-        files={path: tuple(sorted(found, key=lambda file: file.path)) for path, found in files.items()},
+        files={path: _ordered(found) for path, found in files.items()},
         limits=limits,
         last_write=max(
             writes, key=lambda write: (write[0].visible_from, write[0].requested_time), default=None
         ),
     )
+
+
+def _ordered(files: list[LiveFile]) -> tuple[LiveFile, ...]:
+    """Return the files of one partition, ordered by path. A single small file does not count as small."""
+    has_several = sum(file.is_small for file in files) > 1
+    every = (file if has_several else replace(file, is_small=False) for file in files)
+    return tuple(sorted(every, key=lambda file: file.path))
 
 
 def _live_file(slice_: FileSlice, rows: Mapping[str, int], limits: FileSizeLimits) -> LiveFile:

@@ -1,0 +1,116 @@
+"""The list of tables in a browser: the tests share one loaded page."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from page_server import NASTY, PICTURES, SIZED, UNBORN, Server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.skipif(PICTURES, reason="the tables of the pictures differ")
+FORMAT = "/hudi/static/js/format.js"
+DURATIONS = {59.7: "1 min", 3594: "1 h", 86040: "1 d", 863_500: "10 d", 5.04: "5 s", 5400: "1.5 h", 0: "0 s"}
+"""Maps seconds to the shown text."""
+
+
+@pytest.fixture(scope="module")
+def listed(browser_context: Any, server: Server) -> "Iterator[Page]":
+    page = browser_context.new_page()
+    page.goto(f"{server.url}/hudi/")
+    wait_until_read(page)
+    yield page
+    page.close()
+
+
+def wait_until_read(page: "Page") -> None:
+    page.locator("tbody tr").first.wait_for()
+    page.locator("text=/Reading …|reading …/").first.wait_for(state="detached")
+
+
+def names(page: "Page") -> list[str]:
+    return page.locator("tbody tr td:first-child a").all_inner_texts()
+
+
+def states(page: "Page") -> list[str]:
+    return page.locator("tbody .badge").all_inner_texts()
+
+
+def test_the_worst_table_comes_first(listed: "Page") -> None:
+    found = names(listed)
+    attention = [
+        name for name, state in zip(found, states(listed), strict=True) if state == "needs attention"
+    ]
+    assert set(attention) >= {"secret", "stuck"}
+    assert found.index(UNBORN) < found.index("missing")  # its last run failed
+    assert found.index("missing") > max(map(found.index, attention))
+    assert found.index("secret") < found.index("stuck")  # equal states are ordered by name
+
+
+def test_a_missing_table_shows_the_last_failure_of_its_writer(listed: "Page", server: Server) -> None:
+    row = listed.locator("tr", has=listed.get_by_role("link", name=UNBORN, exact=True))
+    assert "The last run failed" in row.inner_text()
+    assert row.get_by_role("link", name="load_refunds / load_day").is_visible()
+    table_id = server.table_id(UNBORN)
+    _, body, _ = server.request(f"/hudi/api/tables/{table_id}/overview", "vera")
+    assert (body["exists"], body["last_failure"]["dag_id"], body["last_failure"]["task_id"]) == (
+        False,
+        "load_refunds",
+        "load_day",
+    )
+
+
+def test_names_and_paths_can_be_searched(listed: "Page") -> None:
+    search = listed.get_by_role("searchbox")
+    search.fill("ORDER")
+    listed.locator("tbody tr").nth(1).wait_for(state="detached")
+    assert names(listed) == ["orders"]
+    search.fill("no such table")
+    listed.get_by_text("No table matches.").wait_for()
+    search.fill("")
+    listed.locator("tbody tr").nth(8).wait_for()
+
+
+def test_states_can_be_filtered(listed: "Page") -> None:
+    choice = listed.get_by_label("State", exact=True)
+    choice.select_option("absent")
+    listed.locator("tbody tr").nth(4).wait_for(state="detached")
+    assert set(states(listed)) == {"not created yet"}
+    assert set(names(listed)) == {"missing", NASTY, SIZED, UNBORN}
+    choice.select_option("")
+    listed.locator("tbody tr").nth(8).wait_for()
+
+
+def test_a_column_is_sorted_in_both_directions(listed: "Page") -> None:
+    header = listed.get_by_role("button", name="Table")
+    header.click()
+    listed.wait_for_selector("th[aria-sort=ascending]:has-text('Table')")
+    ascending = names(listed)
+    assert ascending == sorted(ascending, key=str.lower)
+    header.click()
+    listed.wait_for_selector("th[aria-sort=descending]:has-text('Table')")
+    assert names(listed) == ascending[::-1]
+    listed.get_by_role("button", name="State").click()
+
+
+def test_the_totals_count_every_table(listed: "Page") -> None:
+    text = listed.locator(".totals").inner_text()
+    assert text.startswith("9 tables · ")
+    assert "need attention" in text
+
+
+def test_a_refresh_reads_every_table_again(listed: "Page") -> None:
+    answered: set[str] = set()
+    listed.on("response", lambda answer: answered.add(answer.url))
+    listed.get_by_role("button", name="Read again").click()
+    listed.locator(".as-of", has_text="reading …").wait_for(state="detached")
+    wait_until_read(listed)
+    assert len([url for url in answered if "summary?fresh=true" in url]) == 9
+
+
+def test_durations_are_rounded_before_the_unit_is_chosen(listed: "Page") -> None:
+    script = f"async (all) => all.map((await import({FORMAT!r})).duration)"
+    assert listed.evaluate(script, list(DURATIONS)) == list(DURATIONS.values())
+    one_row = f"async (totals) => (await import({FORMAT!r})).countedRows(totals)"
+    assert listed.evaluate(one_row, {"rows": 1, "files": 1, "uncounted_files": 0}) == "1 row"
