@@ -22,7 +22,7 @@ from hudi_table_services.storage.metadata_table.checked_partition import (
 from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
-from hudi_table_services.storage.metadata_table.unusable import UnusableError
+from hudi_table_services.storage.metadata_table.unusable import Reason, UnusableError, some
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE
 
@@ -132,6 +132,10 @@ def require_intact(table: MetadataTable) -> Mapping[str, CheckedPartition]:
     read = cache(table.commit_metadata)
     with refusing_unusable():
         _require_instants(table, ignore=())
+        if later := completeness.later_instants(table):
+            raise UnusableError(
+                Reason.AHEAD, f"{some(later)} of the metadata table are later than the table."
+            )
         found = {}
         for name in table.partitions:
             present = table.storage.list_folder(name).files

@@ -78,6 +78,9 @@ def finish_compaction(services: OpenedServices, pending: Instant) -> Instant | N
         operations = decode_compaction_plan(content).operations
     planned = {FileGroupId(each.partition_path, each.file_id) for each in operations}
     checked = require_intact(services.metadata)
+    if not services.metadata.has_own_log_instants:
+        # Log files of writes after the plan can belong to the slice that the compaction begins.
+        checked = {name: replace(each, log_instants={}) for name, each in checked.items()}
     _remove_written(services, pending.requested_time, planned)
     if pending.state is InstantState.REQUESTED:
         store.start(pending)

@@ -59,7 +59,8 @@ class CheckedPartition:
         if unread := expected - changes.instants:
             raise UnusableError(
                 Reason.DAMAGED,
-                f"{some(unread)} wrote log files of `{self.name}`, but these have no block of them.",
+                f"{some(unread)} wrote log files of `{self.name}`, but those of the file group "
+                f"{file_slice.file_group_id.file_id} have no block of them.",
                 f"{METADATA_TABLE}/{self.name}",
             )
         return changes
