@@ -5,7 +5,10 @@ from contextlib import contextmanager
 
 from hudi_table_services.errors import CorruptTableError
 
+_METADATA_TABLE = ".hoodie/metadata/"
 _HINT = "Restore the file from a backup. No file was deleted because of the damage."
+REBUILD_HINT = "Build the metadata table again with rebuild_metadata_table.py. No row of the table is lost."
+"""Cure of damage in a metadata table: its content can be computed from the files of the table."""
 
 
 @contextmanager
@@ -20,5 +23,6 @@ def naming(path: str) -> Iterator[None]:
     except CorruptTableError as error:
         if error.path:
             raise
-        named = type(error)(f"{path}: {error.message}", hint=error.hint or _HINT, path=path)
+        hint = REBUILD_HINT if path.startswith(_METADATA_TABLE) else error.hint or _HINT
+        named = type(error)(f"{path}: {error.message}", hint=hint, path=path)
         raise named from error

@@ -1,6 +1,8 @@
 """Checks of a metadata table before a job changes the table."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
 
 from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
 from hudi_table_services.hudi_format.metadata_table import file_groups
@@ -10,9 +12,17 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.options.keys.writing import METADATA_ENABLE
 from hudi_table_services.planning.metadata_table.grouping import is_maintained
+from hudi_table_services.storage.damage import REBUILD_HINT
 from hudi_table_services.storage.metadata_table import completeness
+from hudi_table_services.storage.metadata_table.checked_partition import (
+    CheckedPartition,
+    check_files,
+    check_instants,
+)
 from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
+from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
+from hudi_table_services.storage.metadata_table.unusable import Reason, UnusableError, some
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE
 
@@ -95,9 +105,64 @@ def require_current(table: MetadataTable, *, ignore: Collection[str]) -> None:
     Args:
         ignore: requested times of instants that the caller is going to complete.
 
+    This reads names only, unless the names of the files of `files` do not show that all of them exist.
+
     Raises:
-        CorruptTableError: the metadata table lacks a completed instant of the table, because a writer ignored it.
+        CorruptTableError: the metadata table lacks a completed instant of the table, because a writer ignored it; or
+            has an instant that the table does not have; or lost a file of `files`.
     """
+    with refusing_unusable():
+        _require_instants(table, ignore)
+        present = table.storage.list_folder(file_groups.FILES).files
+        check_instants(table, partition_slices(table, file_groups.FILES, present))
+        if not completeness.names_show_completeness(table, present):
+            check_files(table, file_groups.FILES, present)
+
+
+def require_intact(table: MetadataTable) -> Mapping[str, CheckedPartition]:
+    """Check every partition before a compaction. A compaction of a damaged partition would hide the damage for good.
+
+    Returns:
+        The partitions that readers may use, by name.
+
+    Raises:
+        CorruptTableError: as in `require_current`; or a file of any partition was lost or cut.
+        UnsupportedTableError: see `partition_slices`.
+    """
+    read = cache(table.commit_metadata)
+    with refusing_unusable():
+        _require_instants(table, ignore=())
+        if later := completeness.later_instants(table):
+            raise UnusableError(
+                Reason.AHEAD, f"{some(later)} of the metadata table are later than the table."
+            )
+        found = {}
+        for name in table.partitions:
+            present = table.storage.list_folder(name).files
+            if name == file_groups.FILES:
+                check_instants(table, partition_slices(table, name, present))
+            found[name] = check_files(table, name, present, read)
+        return found
+
+
+@contextmanager
+def refusing_unusable() -> Iterator[None]:
+    """Turn the answer that a metadata table cannot be used into an error that names the file and the cure.
+
+    Raises:
+        CorruptTableError: instead of UnusableError.
+    """
+    try:
+        yield
+    except UnusableError as error:
+        raise CorruptTableError(
+            f"The metadata table cannot be updated: {error}",
+            path=error.path or METADATA_TABLE,
+            hint=f"{REBUILD_HINT} Or switch it off with {METADATA_ENABLE}=false.",
+        ) from error
+
+
+def _require_instants(table: MetadataTable, ignore: Collection[str]) -> None:
     missing = [time for time in completeness.missing_instants(table) if time not in ignore]
     if not missing:
         return

@@ -6,7 +6,7 @@ version 6, finish it before the next delta commit, which would append to slices 
 
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -20,12 +20,13 @@ from hudi_table_services.model.table_service_plans import CompactionOperation, C
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.file_slices import Visibility
+from hudi_table_services.storage.metadata_table.checked_partition import CheckedPartition
 from hudi_table_services.storage.metadata_table.file_format import FileFormat, read_file_format
 from hudi_table_services.storage.metadata_table.group_files import new_base_file, write_base_entries
 from hudi_table_services.storage.metadata_table.merged_entries import merged_entries
-from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
-from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
 from hudi_table_services.storage.stores.paths import join_path
+from hudi_table_services.storage.table_store import METADATA_TABLE
+from hudi_table_services.tables.metadata_table import refusing_unusable, require_intact
 
 _LOG = logging.getLogger(__name__)
 _SCHEMA_KEY = "schema"
@@ -36,9 +37,11 @@ def compact(services: OpenedServices, instant_time: str) -> Instant | None:
     """Plan a compaction and carry it out. Returns None if no file slice has log files.
 
     Raises:
+        CorruptTableError: the metadata table is damaged; nothing was changed.
         HudiTableServiceError: the compaction may be pending; `finish_compaction` finishes it.
     """
-    slices = slices_to_compact(services, instant_time)
+    checked = require_intact(services.metadata)
+    slices = slices_to_compact(services, checked, instant_time)
     if not slices:
         return None
     plan = CompactionPlan(
@@ -46,7 +49,7 @@ def compact(services: OpenedServices, instant_time: str) -> Instant | None:
     )
     pending = services.request(Action.COMPACTION, encode_compaction_plan(plan), instant_time)
     services.metadata.timeline_store.start(pending)
-    return _carry_out(services, pending, slices)
+    return _carry_out(services, pending, checked, slices)
 
 
 def finish_compaction(services: OpenedServices, pending: Instant) -> Instant | None:
@@ -59,6 +62,7 @@ def finish_compaction(services: OpenedServices, pending: Instant) -> Instant | N
         The completed compaction; None if its writer died before it wrote the plan. Then the instant is removed.
 
     Raises:
+        CorruptTableError: the metadata table is damaged; nothing was changed.
         HudiTableServiceError: the compaction is still pending.
     """
     store = services.metadata.timeline_store
@@ -70,17 +74,23 @@ def finish_compaction(services: OpenedServices, pending: Instant) -> Instant | N
             "Removed compaction %s of the metadata table, which has no plan.", pending.requested_time
         )
         return None
-    with naming(store.requested_path_of(pending)):
+    with naming(join_path(METADATA_TABLE, store.requested_path_of(pending))):
         operations = decode_compaction_plan(content).operations
     planned = {FileGroupId(each.partition_path, each.file_id) for each in operations}
+    checked = require_intact(services.metadata)
+    if not services.metadata.has_own_log_instants:
+        # Log files of writes after the plan can belong to the slice that the compaction begins.
+        checked = {name: replace(each, log_instants={}) for name, each in checked.items()}
     _remove_written(services, pending.requested_time, planned)
     if pending.state is InstantState.REQUESTED:
         store.start(pending)
-    found = slices_to_compact(services, pending.requested_time)
-    return _carry_out(services, pending, [each for each in found if each.file_group_id in planned])
+    found = slices_to_compact(services, checked, pending.requested_time)
+    return _carry_out(services, pending, checked, [each for each in found if each.file_group_id in planned])
 
 
-def slices_to_compact(services: OpenedServices, instant_time: str) -> list[FileSlice]:
+def slices_to_compact(
+    services: OpenedServices, checked: Mapping[str, CheckedPartition], instant_time: str
+) -> list[FileSlice]:
     """The newest slice before an instant of each file group that has log files, with these log files.
 
     Partitions that a writer is building are left out, as in Hudi.
@@ -88,8 +98,8 @@ def slices_to_compact(services: OpenedServices, instant_time: str) -> list[FileS
     metadata = services.metadata
     visibility = Visibility.of(metadata.timeline, has_own_log_instants=metadata.has_own_log_instants)
     found = []
-    for partition in metadata.partitions:
-        for file_slice in partition_slices(metadata, partition):
+    for partition in checked.values():
+        for file_slice in partition.slices:
             logs = tuple(
                 log
                 for log in file_slice.log_files
@@ -100,11 +110,17 @@ def slices_to_compact(services: OpenedServices, instant_time: str) -> list[FileS
     return found
 
 
-def _carry_out(services: OpenedServices, pending: Instant, slices: Collection[FileSlice]) -> Instant:
+def _carry_out(
+    services: OpenedServices,
+    pending: Instant,
+    checked: Mapping[str, CheckedPartition],
+    slices: Collection[FileSlice],
+) -> Instant:
     form = read_file_format(services.metadata)
     stats: dict[str, list[WriteStat]] = defaultdict(list)
-    for stat in _written(services, slices, pending.requested_time, form):
-        stats[stat.partition_path].append(stat)
+    with refusing_unusable():
+        for stat in _written(services, checked, slices, pending.requested_time, form):
+            stats[stat.partition_path].append(stat)
     metadata = CommitMetadata(
         operation_type=WriteOperation.COMPACT,
         partition_to_write_stats={path: tuple(found) for path, found in stats.items()},
@@ -117,29 +133,26 @@ def _carry_out(services: OpenedServices, pending: Instant, slices: Collection[Fi
 
 
 def _written(
-    services: OpenedServices, slices: Iterable[FileSlice], instant_time: str, form: FileFormat
+    services: OpenedServices,
+    checked: Mapping[str, CheckedPartition],
+    slices: Iterable[FileSlice],
+    instant_time: str,
+    form: FileFormat,
 ) -> Iterator[WriteStat]:
-    metadata = services.metadata
-    by_partition: dict[str, list[FileSlice]] = defaultdict(list)
     for file_slice in slices:
-        by_partition[file_slice.file_group_id.partition_path].append(file_slice)
-    for partition, found in by_partition.items():
-        reader = MetadataPartition(metadata, partition, slices=tuple(found))
-        for file_slice in found:
-            base = new_base_file(file_slice.file_group_id, instant_time)
-            entries = merged_entries(metadata, reader, file_slice, form.schema, base.file_name)
-            before = file_slice.base_file
-            stat = write_base_entries(
-                metadata.storage,
-                file_slice.file_group_id,
-                base,
-                entries,
-                form,
-                prev_commit=before.instant_time if before is not None else NEW_FILE_GROUP,
-            )
-            yield replace(
-                stat, prev_base_file=_name_before(services, file_slice), extra=_log_counts(file_slice)
-            )
+        group = file_slice.file_group_id
+        base = new_base_file(group, instant_time)
+        entries = merged_entries(checked[group.partition_path], file_slice, form.schema, base.file_name)
+        before = file_slice.base_file
+        stat = write_base_entries(
+            services.metadata.storage,
+            group,
+            base,
+            entries,
+            form,
+            prev_commit=before.instant_time if before is not None else NEW_FILE_GROUP,
+        )
+        yield replace(stat, prev_base_file=_name_before(services, file_slice), extra=_log_counts(file_slice))
 
 
 def _name_before(services: OpenedServices, file_slice: FileSlice) -> str | None:

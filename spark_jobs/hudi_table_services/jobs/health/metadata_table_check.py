@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from hudi_table_services.contract.metadata_table import MetadataTableHealth
 from hudi_table_services.errors import (
@@ -22,6 +23,7 @@ from hudi_table_services.planning.metadata_table.compaction import (
 )
 from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.metadata_table import completeness
+from hudi_table_services.storage.metadata_table.checked_partition import check_files
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable, open_metadata_table
 from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
 from hudi_table_services.storage.metadata_table.table_listing import ListingOutcome, list_from_metadata_table
@@ -29,6 +31,7 @@ from hudi_table_services.storage.metadata_table.unusable import Reason, Unusable
 from hudi_table_services.storage.stores.storage import StoredObject
 from hudi_table_services.storage.table_store import METADATA_TABLE
 from hudi_table_services.tables.metadata_table import (
+    refusing_unusable,
     require_definitions,
     require_maintainable,
     used_definitions,
@@ -138,9 +141,30 @@ def _with_timeline(
         ),
     )
     try:
-        return _with_slices(found, table, metadata)
+        found = _with_slices(found, table, metadata)
+        _check_index_files(table, metadata)
     except _DAMAGE as error:
         return _with_problem(found, error)
+    return found
+
+
+def _check_index_files(table: TableAccess, metadata: MetadataTable) -> None:
+    """Raise CorruptTableError if a file of an index was lost or cut. A writer can disturb the first check."""
+    try:
+        _check_files(metadata)
+    except _DAMAGE:
+        _check_files(open_metadata_table(table.storage, table.config, table.clock))
+
+
+def _check_files(metadata: MetadataTable) -> None:
+    read = cache(metadata.commit_metadata)
+    with refusing_unusable():
+        for name in metadata.partitions:
+            if name != FILES:
+                found = check_files(metadata, name, metadata.storage.list_folder(name).files, read)
+                # In table version 6, the next log file can have the name of a lost one; its blocks show the loss.
+                for file_slice in () if metadata.has_own_log_instants else found.slices:
+                    found.changes_of(file_slice, lambda _: False)
 
 
 def _with_slices(

@@ -1,12 +1,14 @@
 """A partition of a metadata table that was checked: it has what the timeline of the table says, and nothing else."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.metadata_table import MetadataRecord
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.metadata_table import completeness
 from hudi_table_services.storage.metadata_table.completeness import ExpectedFile
@@ -16,7 +18,8 @@ from hudi_table_services.storage.metadata_table.opened_table import MetadataTabl
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
 from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
 from hudi_table_services.storage.metadata_table.unusable import Reason, UnusableError, some
-from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.stores.storage import Storage, StoredObject
+from hudi_table_services.storage.table_store import METADATA_TABLE
 
 _NO_INSTANTS = Timeline()
 
@@ -51,10 +54,14 @@ class CheckedPartition:
         """
         changes = self.reader.changes_of(file_slice, wants)
         expected = self.log_instants.get(file_slice.file_group_id.file_id, frozenset())
+        if self.table.has_own_log_instants:
+            expected &= {log.instant_time for log in file_slice.log_files}
         if unread := expected - changes.instants:
             raise UnusableError(
                 Reason.DAMAGED,
-                f"{some(unread)} wrote log files of `{self.name}`, but these have no block of them.",
+                f"{some(unread)} wrote log files of `{self.name}`, but those of the file group "
+                f"{file_slice.file_group_id.file_id} have no block of them.",
+                f"{METADATA_TABLE}/{self.name}",
             )
         return changes
 
@@ -95,17 +102,36 @@ def open_checked_partition(
     missing = completeness.missing_instants(table)
     if missing:
         raise UnusableError(Reason.BEHIND, f"{some(missing)} of the table are not in the metadata table.")
-    return _checked(table, name)
-
-
-def _checked(table: MetadataTable, name: str) -> CheckedPartition:
     present = table.storage.list_folder(name).files
+    check_instants(table, partition_slices(table, name, present))
+    return check_files(table, name, present)
+
+
+def check_files(
+    table: MetadataTable,
+    name: str,
+    present: Collection[StoredObject],
+    read: Callable[[Instant], CommitMetadata] | None = None,
+) -> CheckedPartition:
+    """Compare the files of a partition with those that the timeline of the metadata table names.
+
+    Args:
+        present: files of the partition's folder.
+        read: as in `expected_files`.
+
+    Raises:
+        UnusableError: a file was lost or cut.
+        CorruptTableError, UnsupportedTableError: see `partition_slices` and `expected_files`.
+    """
     slices = partition_slices(table, name, present)
-    _check_instants(table, slices)
-    expected = _since_last_build(table, completeness.expected_files(table, name, present))
+    expected = _since_last_build(table, completeness.expected_files(table, name, present, read))
     lost = completeness.lost_files(expected, present)
     if lost:
-        raise UnusableError(Reason.DAMAGED, f"Files of `{name}` do not exist or are too short: {some(lost)}.")
+        raise UnusableError(
+            Reason.DAMAGED,
+            f"Files of `{name}` do not exist or are too short: {some(lost)}.",
+            f"{METADATA_TABLE}/{name}/{min(lost)}",
+        )
     counted = counted_instants(
         table.data_timeline, table.timeline, has_own_log_instants=table.has_own_log_instants
     ) - completeness.later_instants(table)
@@ -118,7 +144,8 @@ def _checked(table: MetadataTable, name: str) -> CheckedPartition:
     )
 
 
-def _check_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> None:
+def check_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> None:
+    """Raise UnusableError if a delta commit behind the slices is not on the timeline of the table."""
     for file_slice in {s.base_instant_time: s for s in slices}.values():
         unexplained = completeness.unexplained_instants(table, file_slice)
         if unexplained:

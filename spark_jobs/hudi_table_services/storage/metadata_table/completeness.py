@@ -5,18 +5,21 @@ deleted by hand, or if a file of it was lost. Readers of Hudi do not notice that
 does not check it either: callers for which a missing record would be an error call the functions of this module.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
-from hudi_table_services.model.data_file import instant_in_file_name
+from hudi_table_services.errors import MalformedFileNameError
+from hudi_table_services.model.data_file import LogFile, instant_in_file_name
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import WriteStat
+from hudi_table_services.model.write_stat import CommitMetadata, WriteStat
 from hudi_table_services.storage.file_slices import first_write_time
 from hudi_table_services.storage.metadata_table.counted_instants import (
     delta_commits_of_table,
     is_first_instant,
+    is_own_instant,
 )
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.parallel import map_in_parallel
@@ -119,7 +122,10 @@ class ExpectedFile:
 
 
 def expected_files(
-    table: MetadataTable, partition: str, present: Collection[StoredObject]
+    table: MetadataTable,
+    partition: str,
+    present: Collection[StoredObject],
+    read: Callable[[Instant], CommitMetadata] | None = None,
 ) -> list[ExpectedFile]:
     """Files of a partition that its newest compaction and the delta commits after it wrote.
 
@@ -128,11 +134,13 @@ def expected_files(
 
     Args:
         present: files of the partition's folder.
+        read: reads the commit metadata of an instant; None means `MetadataTable.commit_metadata`.
 
     Raises:
         MalformedMetadataError: commit metadata cannot be read.
     """
-    compaction, base = _newest_compaction(table, partition, present)
+    read = read or table.commit_metadata
+    compaction, base = _newest_compaction(table, partition, present, read)
     writes = [
         i
         for i in table.timeline.completed_writes
@@ -142,7 +150,7 @@ def expected_files(
             or _is_behind_base(i, compaction.requested_time, is_new_format=table.has_own_log_instants)
         )
     ]
-    metadata = map_in_parallel(table.commit_metadata, writes)
+    metadata = map_in_parallel(read, writes)
     found = [*base]
     for instant, content in zip(writes, metadata, strict=True):
         found += _expected(instant, content.partition_to_write_stats.get(partition, ()))
@@ -155,15 +163,52 @@ def lost_files(expected: Iterable[ExpectedFile], present: Iterable[StoredObject]
     return [file.name for file in expected if sizes.get(file.name, -1) < file.size_bytes]
 
 
+def names_show_completeness(table: MetadataTable, present: Iterable[StoredObject]) -> bool:
+    """Whether the names of the files of `files` show that no file since the newest compaction is lost. Nothing is read.
+
+    False means that the names do not show it, so that only `expected_files` can answer. Each delta commit writes one
+    log file of `files`, because this partition has one file group.
+
+    Args:
+        present: files of the folder of `files`.
+    """
+    compactions = [i.requested_time for i in table.timeline.completed_writes if i.action is Action.COMMIT]
+    names = [stored.name for stored in present]
+    bases = [instant_in_file_name(n) or "" for n in names if n.endswith(".hfile") and n[:1] != "."]
+    base = max((time for time in bases if time in compactions or is_own_instant(time)), default="")
+    if not base or (compactions and base != max(compactions)):
+        return False
+    logs = []
+    for name in names:
+        with suppress(MalformedFileNameError):
+            logs.append(LogFile.from_file_name(name))
+    behind = [
+        i.requested_time
+        for i in delta_commits_of_table(table.timeline)
+        if not compactions or _is_behind_base(i, base, is_new_format=table.has_own_log_instants)
+    ]
+    if table.has_own_log_instants:
+        return {log.instant_time for log in logs}.issuperset(behind)
+    # Table version 6 numbers the log files of a slice. A rollback adds a number and removes a delta commit.
+    if any(i.action in (Action.ROLLBACK, Action.RESTORE) for i in table.timeline.completed):
+        return False
+    numbers = sorted(log.version for log in logs if log.instant_time == base)
+    first_log_files = 0 if compactions else 1
+    return numbers == list(range(1, len(behind) + first_log_files + 1))
+
+
 def _newest_compaction(
-    table: MetadataTable, partition: str, present: Collection[StoredObject]
+    table: MetadataTable,
+    partition: str,
+    present: Collection[StoredObject],
+    read: Callable[[Instant], CommitMetadata],
 ) -> tuple[Instant | None, list[ExpectedFile]]:
     bases = _bases_of_one_group(present)
     for instant in reversed(table.timeline.completed_writes):
         if instant.action is Action.COMMIT:
             if found := bases.get(instant.requested_time):
                 return instant, [ExpectedFile(found.name, found.size_bytes, instant.requested_time)]
-            metadata = table.commit_metadata(instant)
+            metadata = read(instant)
             files = list(_expected(instant, metadata.partition_to_write_stats.get(partition, ())))
             if files:
                 return instant, files

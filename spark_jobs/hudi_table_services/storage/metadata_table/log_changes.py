@@ -92,7 +92,7 @@ def read_log_changes(
         raise UnsupportedTableError(
             f"The log files of {file_slice.file_group_id} in the metadata table have {size} bytes; the limit is "
             f"{MAX_LOG_BYTES} bytes.",
-            hint="Let a write of Hudi compact the metadata table.",
+            hint="Build the metadata table again with rebuild_metadata_table.py, or let a write of Hudi compact it.",
         )
     partition = file_slice.file_group_id.partition_path
     paths = [join_path(partition, log.file_name) for log in file_slice.log_files]

@@ -16,15 +16,15 @@ from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.metadata_table import MetadataRecord
 from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.metadata_table.base_files import open_base_file
+from hudi_table_services.storage.metadata_table.checked_partition import CheckedPartition
 from hudi_table_services.storage.metadata_table.group_files import named
 from hudi_table_services.storage.metadata_table.log_changes import LogChanges
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
-from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
 from hudi_table_services.storage.metadata_table.record_merging import without_deletions
 
 
 def merged_entries(
-    table: MetadataTable, reader: MetadataPartition, file_slice: FileSlice, schema: str, file_name: str
+    partition: CheckedPartition, file_slice: FileSlice, schema: str, file_name: str
 ) -> Iterator[Entry]:
     """Yield the merged entries of a slice in the order of their keys.
 
@@ -32,24 +32,25 @@ def merged_entries(
     files they contain no mark of a deletion, and the newest record of a key replaces all earlier ones.
 
     Args:
-        reader: reader of the partition of the slice.
+        partition: the partition of the slice.
         schema: Avro schema of the new file.
         file_name: name of the new file, which each record contains.
 
     Raises:
+        UnusableError: a log file does not contain the changes of the instant that wrote it.
         CorruptTableError: a file of the slice is damaged.
         UnsupportedTableError: the log files of the slice are too large.
     """
-    changes = reader.changes_of(file_slice)
+    changes = partition.changes_of(file_slice)
     codec = RecordFormat(schema)
-    partition = file_slice.file_group_id.partition_path
-    has_whole_records = partition == RECORD_INDEX or partition.startswith(SECONDARY_INDEX_PREFIX)
+    name = partition.name
+    has_whole_records = name == RECORD_INDEX or name.startswith(SECONDARY_INDEX_PREFIX)
     if has_whole_records and begins_with_meta_fields(schema):
-        with _base_entries(table, file_slice, schema) as entries:
+        with _base_entries(partition.table, file_slice, schema) as entries:
             if entries is not None:
                 yield from _copied(entries, changes, codec, file_name)
                 return
-    yield from _encoded(reader.records_of(file_slice, changes), codec, file_name)
+    yield from _encoded(partition.reader.records_of(file_slice, changes), codec, file_name)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.clock import Clock, ClockNotBefore, instant_moment
+from hudi_table_services.storage.damage import REBUILD_HINT
 from hudi_table_services.storage.metadata_table.folder_storage import FolderStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE, PROPERTIES, read_table_config
@@ -103,13 +104,13 @@ def _not_behind(clock: Clock, data_timeline: Timeline, config: TableConfig) -> C
 
 @contextmanager
 def _naming_folder() -> Iterator[None]:
-    """Make the path in an error about damage relative to the base path of the table."""
+    """Make the path in an error about damage relative to the base path of the table, and name the cure."""
     try:
         yield
     except CorruptTableError as error:
         path = f"{METADATA_TABLE}/{error.path}" if error.path else ""
         message = f"In the metadata table: {error.message}"
-        raise type(error)(message, hint=error.hint, path=path) from error
+        raise type(error)(message, hint=REBUILD_HINT, path=path) from error
 
 
 def _in_time_zone_of(config: TableConfig, own: TableConfig) -> TableConfig:

@@ -46,9 +46,10 @@ class UnusableMetadataTable:
 class UnusableError(Exception):
     """Ends the reading of a metadata table. `usable_or_reason` turns it into a value."""
 
-    def __init__(self, reason: Reason, message: str) -> None:
+    def __init__(self, reason: Reason, message: str, path: str = "") -> None:
         super().__init__(message)
         self.reason = reason
+        self.path = path
 
 
 def usable_or_reason(read: Callable[[], _Result]) -> _Result | UnusableMetadataTable:
@@ -60,7 +61,7 @@ def usable_or_reason(read: Callable[[], _Result]) -> _Result | UnusableMetadataT
     try:
         return read()
     except UnusableError as error:
-        return UnusableMetadataTable(error.reason, str(error))
+        return UnusableMetadataTable(error.reason, str(error), error.path)
     except TableNotFoundError as error:
         return UnusableMetadataTable(Reason.ABSENT, error.message)
     except UnsupportedTableError as error:

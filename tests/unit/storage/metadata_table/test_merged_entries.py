@@ -8,9 +8,12 @@ from hudi_table_services.hudi_format.metadata_table.record_schema import record_
 from hudi_table_services.hudi_format.metadata_table.records import RecordFormat
 from hudi_table_services.model.metadata_table import MetadataRecord, RecordType, SecondaryIndexEntry
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.metadata_table.checked_partition import CheckedPartition
+from hudi_table_services.storage.metadata_table.counted_instants import counted_instants
 from hudi_table_services.storage.metadata_table.file_format import read_file_format
 from hudi_table_services.storage.metadata_table.group_files import named
 from hudi_table_services.storage.metadata_table.merged_entries import merged_entries
+from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
 from hudi_table_services.storage.table_store import METADATA_TABLE
 from support.metadata_table.small_metadata_tables import (
@@ -45,9 +48,15 @@ def a_table(version: TableVersion) -> SmallMetadataTable:
 
 def merged(table: SmallMetadataTable, partition: str, schema: str) -> list[tuple[bytes, bytes]]:
     metadata = table.open()
-    reader = MetadataPartition(metadata, partition)
-    [file_slice] = reader.slices
-    return list(merged_entries(metadata, reader, file_slice, schema, NAME))
+    [file_slice] = MetadataPartition(metadata, partition).slices
+    return list(merged_entries(unchecked(metadata, partition), file_slice, schema, NAME))
+
+
+def unchecked(metadata: MetadataTable, partition: str) -> CheckedPartition:
+    counted = counted_instants(
+        metadata.data_timeline, metadata.timeline, has_own_log_instants=metadata.has_own_log_instants
+    )
+    return CheckedPartition(table=metadata, name=partition, slices=(), counted=counted, log_instants={})
 
 
 @BY_VERSION
@@ -115,7 +124,7 @@ def test_record_indexes_of_hudi_are_copied_without_a_difference(version: TableVe
             for each in reader.slices:
                 records = reader.records_of(each, reader.changes_of(each))
                 expected = [codec.encode(named(record, NAME)) for record in records]
-                assert list(merged_entries(metadata, reader, each, schema, NAME)) == expected
+                assert list(merged_entries(unchecked(metadata, partition), each, schema, NAME)) == expected
 
 
 def test_an_error_names_the_damaged_file() -> None:

@@ -1,0 +1,108 @@
+"""A job on a table whose metadata table lost a file: no compaction hides the loss, and a rebuild cures it."""
+
+import pytest
+
+from hudi_table_services.contract.health import HealthReport, HealthRequest
+from hudi_table_services.errors import CorruptTableError
+from hudi_table_services.jobs.health.table_health import table_health
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.metadata_table.table_listing import ListedTable
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import METADATA_TABLE
+from support.metadata_table.built_tables import build
+from support.metadata_table.checked_tables import check_end
+from support.metadata_table.maintained_tables import (
+    A,
+    C,
+    Write,
+    access,
+    compacting,
+    copied,
+    indexes,
+    listing,
+    maintained,
+    ticking,
+)
+
+VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
+WRITE = Write((A, C), "w3", 3, metadata=compacting())
+
+
+def newest_file(storage: Storage, partition: str, *, is_log: bool) -> str:
+    files = [
+        f
+        for f in storage.list_files(f"{METADATA_TABLE}/{partition}")
+        if f.name != ".hoodie_partition_metadata"
+    ]
+    return max(f.path for f in files if f.name.startswith(".") is is_log)
+
+
+def contents(storage: Storage) -> dict[str, bytes]:
+    return {f.path: storage.read(f.path) for f in storage.list_files() if f.path != ".hoodie/lock"}
+
+
+def problem_of(storage: Storage) -> str:
+    result = table_health(HealthRequest(base_path="/t"), storage=storage, clock=ticking(3))
+    report = result.report_as(HealthReport)
+    assert report is not None
+    assert bool(report.measures["metadata_unusable"]) is bool(report.metadata_table_state.problem)
+    return report.metadata_table_state.path
+
+
+def cured(storage: Storage, version: TableVersion) -> None:
+    for pending in access(storage, ticking(4)).load_timeline().pending:
+        access(storage, ticking(4)).timeline_store.remove(pending)
+    storage.delete(".hoodie/lock")
+    build(storage, *indexes(version), clock=ticking(4))
+    assert not problem_of(storage)
+    Write((A, C), "w4", 4, metadata=compacting())(storage, ticking(5))
+    check_end(storage, "after the cure")
+
+
+@VERSIONS
+@pytest.mark.parametrize("is_log", [True, False], ids=["log file", "base file"])
+def test_a_write_is_refused_if_the_list_of_files_lost_a_file(version: TableVersion, is_log: bool) -> None:
+    storage = copied(maintained(version))
+    lost = newest_file(storage, "files", is_log=is_log)
+    storage.delete(lost)
+    before = contents(storage)
+    with pytest.raises(CorruptTableError, match=r"rebuild_metadata_table\.py"):
+        WRITE(storage, ticking(2))
+    assert contents(storage) == before
+    assert not isinstance(listing(storage), ListedTable)
+    cured(storage, version)
+
+
+@VERSIONS
+def test_no_compaction_hides_a_lost_file_of_an_index(
+    version: TableVersion, caplog: pytest.LogCaptureFixture
+) -> None:
+    storage = copied(maintained(version))
+    lost = newest_file(storage, "column_stats", is_log=True)
+    storage.delete(lost)
+    WRITE(storage, ticking(2))
+    [warning] = [
+        r.getMessage() for r in caplog.records if "services of the metadata table failed" in r.getMessage()
+    ]
+    assert lost.rpartition("/")[2].removeprefix(".").partition("_")[0] in warning
+    assert "rebuild_metadata_table.py" in warning
+    assert lost.startswith(problem_of(storage))
+    assert problem_of(storage)
+    cured(storage, version)
+
+
+@VERSIONS
+def test_a_write_is_refused_if_an_instant_of_the_table_is_lost(version: TableVersion) -> None:
+    storage = copied(maintained(version))
+    Write((A,), "w3", 3)(storage, ticking(2))
+    Write((A,), "w4", 4)(storage, ticking(2.1))
+    table = access(storage, ticking(3))
+    orphan = table.load_timeline().completed_writes[-2]
+    table.timeline_store.remove_completed(orphan)
+    for name in [f.path for f in storage.list_files(".hoodie") if f.name.startswith(orphan.requested_time)]:
+        if not name.startswith(METADATA_TABLE):
+            storage.delete(name)
+    before = contents(storage)
+    with pytest.raises(CorruptTableError, match=r"rebuild_metadata_table\.py"):
+        Write((A, C), "w5", 5, metadata=compacting())(storage, ticking(3))
+    assert contents(storage) == before
