@@ -105,6 +105,7 @@ def test_a_mapped_load_of_bad_rows_fails_and_the_load_of_good_rows_writes(loaded
     assert first == f"with_spark/{run.run_id}/load/0"
 
 
+@pytest.mark.thorough
 def test_small_files_are_planned_in_the_worker_and_rewritten_by_spark(
     loaded: tuple[Any, Path], run_dag: Callable[..., Any]
 ) -> None:

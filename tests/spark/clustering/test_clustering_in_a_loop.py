@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_table_services.errors import CommitConflictError, InvalidRequestError
-from support.depth import number_from
+from support.depth import cases, number_from
 from support.spark.writing import Row, TableUnderTest
 
 SECONDS = number_from("CLUSTERING_LOOP_SECONDS", 8, 30)
@@ -57,7 +57,7 @@ class Writer:
                 return
 
 
-@pytest.mark.parametrize("version", ["6", "9"])
+@pytest.mark.parametrize("version", cases(["6", "9"], ["9"]))
 def test_no_rows_are_lost_or_duplicated_if_clusterings_and_writers_run_concurrently(
     spark: SparkSession, tmp_path: Path, version: str
 ) -> None:

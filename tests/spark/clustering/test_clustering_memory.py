@@ -119,6 +119,7 @@ def test_the_memory_of_an_exchange_does_not_grow_with_the_group(tmp_path: Path) 
     assert max(double, eightfold) < 1.3 * TASK_MEMORY_MIB + 170 + MARGIN_MIB, (double, eightfold)
 
 
+@pytest.mark.thorough
 def test_the_memory_of_a_group_that_is_sorted_in_memory_is_limited(tmp_path: Path) -> None:
     (peak,) = measured(tmp_path, 1, rewrite=in_memory)
     assert peak < 2.5 * TASK_MEMORY_MIB + 170 + MARGIN_MIB, peak

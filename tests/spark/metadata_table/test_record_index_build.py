@@ -27,6 +27,7 @@ from hudi_table_services.storage.metadata_table.partition_reader import Metadata
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.table_store import METADATA_TABLE, read_table_config
+from support.depth import cases
 from support.metadata_table.built_tables import opened, records_in
 from support.spark.writing import TableUnderTest
 
@@ -36,7 +37,7 @@ FEW_GROUPS = {
 }
 
 
-@pytest.fixture(params=["6", "9"])
+@pytest.fixture(params=cases(["6", "9"], ["9"]))
 def table(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> TableUnderTest:
     """Three partitions, rows that were updated, and a file group for each partition."""
     table = TableUnderTest(spark, tmp_path / "t", hoodie__write__table__version=request.param)

@@ -40,5 +40,5 @@ def new_table_config(
         database_name=options.database_name,
     )
     config = TableConfig(new_table_properties(table))
-    require_creatable(config, options.metadata)
+    require_creatable(config, settings.writer_schema, options.metadata)
     return config

@@ -1,6 +1,5 @@
 """Which partitions the metadata table of a new table gets. The functions need no pyarrow."""
 
-from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS
 from hudi_table_services.model.schema import StructType, without_meta_columns
 from hudi_table_services.model.table_config import TableConfig
@@ -12,11 +11,12 @@ from hudi_table_services.planning.metadata_table.index_choice import (
 from hudi_table_services.planning.metadata_table.new_indexes import new_partitions
 
 
-def require_creatable(config: TableConfig, metadata: MetadataTableSettings) -> None:
+def require_creatable(config: TableConfig, schema: StructType, metadata: MetadataTableSettings) -> None:
     """Refuse settings with which the metadata table of a new table cannot be created, before the table is created.
 
     Args:
         config: properties of the new table.
+        schema: columns of the new table, with or without meta columns.
 
     Raises:
         InvalidRequestError: the table does not have a column of the list of columns with statistics, or its version
@@ -25,9 +25,8 @@ def require_creatable(config: TableConfig, metadata: MetadataTableSettings) -> N
     indexes = metadata.new_indexes
     if metadata.enable is False or COLUMN_STATS not in wanted_partitions(config, indexes):
         return
-    schema = config.create_schema_json
     column_stats_definition(
-        without_meta_columns(from_avro_json(schema)) if schema else StructType(()),
+        without_meta_columns(schema),
         config.table_version,
         columns=indexes.settings.columns,
         max_columns=indexes.settings.max_columns or DEFAULT_MAX_COLUMNS,

@@ -9,6 +9,7 @@ from hudi_table_services.commits.metadata_table_building.creation import (
     create_before_first_write,
 )
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
+from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.metadata_table.file_groups import (
     BLOOM_FILTERS,
     COLUMN_STATS,
@@ -225,10 +226,11 @@ def test_settings_that_no_metadata_table_can_have_are_refused_before_the_table_i
     version: TableVersion, keys: dict[str, str], message: str
 ) -> None:
     config = read_table_config(new_table(version).storage)
+    schema = from_avro_json(config.create_schema_json or "")
     with pytest.raises(InvalidRequestError, match=message):
-        require_creatable(config, settings(keys))
-    require_creatable(config, settings({**keys, "enable": "false"}))
-    require_creatable(config, settings({**keys, "index.column.stats.enable": "false"}))
+        require_creatable(config, schema, settings(keys))
+    require_creatable(config, schema, settings({**keys, "enable": "false"}))
+    require_creatable(config, schema, settings({**keys, "index.column.stats.enable": "false"}))
 
 
 def test_a_contradiction_between_bounds_is_refused() -> None:
