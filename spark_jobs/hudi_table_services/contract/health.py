@@ -130,7 +130,8 @@ MEASURES = {
     "metadata_missing_files": "files that the metadata table lists and that do not exist or have another size",
     "metadata_pending_instants": "pending instants of the metadata table",
     "metadata_unlisted_files": "data files of completed writes that the metadata table does not list",
-    "metadata_unusable": "1 if the metadata table cannot be read, or contradicts the table; else 0",
+    "metadata_unusable": "1 if the metadata table cannot be read, lost a file of any index, or contradicts "
+    "the table; else 0",
     "missing_files": "files of the latest file slices that are missing or empty, or whose size differs from the "
     "size in their commit",
     "oldest_pending_hours": "hours since the oldest pending instant was requested",

@@ -60,7 +60,7 @@ def _rebuild(
 
 
 def _check_table(request: RebuildMetadataTableRequest, _: bool) -> None:
-    from hudi_table_services.jobs.metadata_table.check import check_table
+    from hudi_table_services.jobs.metadata_table.rebuild_check import check_table
 
     check_table(request)
 

@@ -8,10 +8,10 @@ folders. In the first test, Hudi has column statistics in all table versions, an
 from pathlib import Path
 
 import pytest
+from default_walk import DefaultWalk
 
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.jobs.cleaning.clean import clean
-from judges.default_walk import DefaultWalk
 from judges.engine import Engine
 from judges.metadata_check import assert_describes_the_table
 from judges.metadata_readers import assert_read, hudi_options
