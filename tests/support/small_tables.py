@@ -46,6 +46,13 @@ class SmallTable:
     def __post_init__(self) -> None:
         create_table(self.storage, self.properties, self.clock)
 
+    @classmethod
+    def existing(cls, storage: Storage, version: TableVersion, clock: FixedClock) -> "SmallTable":
+        """Open a table that exists already. The constructor would create a table."""
+        table = cls.__new__(cls)
+        table.storage, table.version, table.clock, table.more_properties = storage, version, clock, {}
+        return table
+
     @property
     def properties(self) -> dict[str, str]:
         return {**table_properties(self.version), **self.more_properties}

@@ -21,11 +21,9 @@ from support.small_tables import SmallTable
 
 def open_table(base_path: str) -> SmallTable:
     """Open an existing table for further writes at the current time."""
-    table = SmallTable.__new__(SmallTable)
-    table.storage = LocalStorage(base_path)
-    table.version = read_table_config(table.storage).table_version
-    table.clock = FixedClock(datetime.now(timezone.utc))
-    return table
+    storage = LocalStorage(base_path)
+    version = read_table_config(storage).table_version
+    return SmallTable.existing(storage, version, FixedClock(datetime.now(timezone.utc)))
 
 
 def schedule(

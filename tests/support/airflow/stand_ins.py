@@ -18,9 +18,8 @@ def commit(**more):
     from hudi_table_services.model.write_stat import REQUEST_ID_KEY
     from hudi_table_services.model.file_group import FileGroupId
     from support.small_tables import SmallTable
-    table = SmallTable.__new__(SmallTable)
     exists = os.path.exists(base_path + "/.hoodie/hoodie.properties")
-    opened(table) if exists else table.__init__(LocalStorage(base_path))
+    table = opened() if exists else SmallTable(LocalStorage(base_path))
     return table.commit(FileGroupId("city=a", "a-0"), extra={{REQUEST_ID_KEY: request["request_id"]}}, **more)
 
 def begin():
@@ -33,14 +32,15 @@ def begin():
     pending = SmallTable(storage, clock=FixedClock(datetime.now(timezone.utc))).begin()
     Heartbeat(storage, pending.requested_time, owner=request["request_id"]).start()
 
-def opened(table):
+def opened():
     from support.fixed_clock import FixedClock
     from hudi_table_services.storage.stores.local import LocalStorage
     from hudi_table_services.storage.table_store import read_table_config
+    from support.small_tables import SmallTable
     from datetime import datetime, timezone
-    table.storage = LocalStorage(base_path)
-    table.version = read_table_config(table.storage).table_version
-    table.clock = FixedClock(datetime.now(timezone.utc))
+    storage = LocalStorage(base_path)
+    version = read_table_config(storage).table_version
+    return SmallTable.existing(storage, version, FixedClock(datetime.now(timezone.utc)))
 
 def result(**fields):
     from hudi_table_services.contract.result import JobResult, Outcome

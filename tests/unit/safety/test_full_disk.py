@@ -49,10 +49,7 @@ def table_at(place: Path, like: SmallTable) -> SmallTable:
     """Copy a table to another folder."""
     assert isinstance(like.storage, LocalStorage)
     shutil.copytree(like.storage.root, place)
-    copied = object.__new__(SmallTable)
-    copied.storage, copied.version, copied.clock = LocalStorage(str(place)), like.version, like.clock
-    copied.more_properties = like.more_properties
-    return copied
+    return SmallTable.existing(LocalStorage(str(place)), like.version, like.clock)
 
 
 @dataclass
