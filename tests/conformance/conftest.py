@@ -3,7 +3,7 @@
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ JudgeOf = Callable[[str], HudiJudge]
 
 
 @pytest.fixture(scope="session")
-def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, HudiJudge]]:
+def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, HudiJudge]]:
     """A judge for every release of Hudi; the judges start in parallel while the first tests run."""
     started: dict[str, HudiJudge] = {}
     try:
@@ -40,10 +40,15 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Hu
 
 
 @pytest.fixture
-def hudi(judges: Mapping[str, HudiJudge]) -> JudgeOf:
-    """``hudi("1.2.0")`` waits until the judge of that release is running, and returns the judge."""
+def hudi(judges: dict[str, HudiJudge], tmp_path_factory: pytest.TempPathFactory) -> JudgeOf:
+    """``hudi("1.2.0")`` waits until the judge of that release is running, and returns the judge.
+
+    If the judge ended during an earlier test, a new judge replaces it, so that only the earlier test fails.
+    """
 
     def running(release: str) -> HudiJudge:
+        if judges[release].has_ended():
+            judges[release] = HudiJudge(release, tmp_path_factory.mktemp(f"hudi-{release}"))
         try:
             judges[release].ping()
         except JudgeUnavailableError as error:

@@ -53,6 +53,12 @@ def test_a_judge_answers_requests_after_an_exception_of_hudi(hudi, tmp_path: Pat
     assert judge.sql("select 1 as one") == [{"one": 1}]
 
 
+@pytest.mark.thorough
+def test_a_new_judge_replaces_a_judge_that_ended(hudi) -> None:
+    hudi("0.15.0").stop()
+    assert hudi("0.15.0").sql("select 1 as one") == [{"one": 1}]
+
+
 def test_the_error_about_a_dead_judge_contains_the_end_of_its_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
