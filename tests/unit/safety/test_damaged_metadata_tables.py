@@ -12,6 +12,7 @@ from hudi_table_services.errors import CorruptTableError
 from hudi_table_services.jobs.health.table_health import table_health
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.metadata_table.checked_partition import check_files
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable, open_metadata_table
 from hudi_table_services.storage.metadata_table.table_listing import ListedTable
 from hudi_table_services.storage.stores.storage import Storage
@@ -107,6 +108,7 @@ def test_no_compaction_hides_a_lost_file_of_an_index(
         ]
         assert lost.rpartition("/")[2].removeprefix(".").partition("_")[0] in warning
         assert "rebuild_metadata_table.py" in warning
+        assert "cannot be updated" not in warning  # the change has updated it
         assert lost.startswith(problem_of(storage))
         assert problem_of(storage)
         assert own_pending(storage) == ()
@@ -126,6 +128,21 @@ def test_no_compaction_is_planned_for_a_log_that_is_damaged_inside(
     assert "services of the metadata table failed" in caplog.text
     assert own_pending(storage) == ()
     cured(storage, version)
+
+
+@VERSIONS
+def test_an_index_that_is_built_again_without_records_is_not_damaged(version: TableVersion) -> None:
+    storage = copied(maintained(version))
+    Write((), "w3", 3, replaces={g.partition_path: (g.file_id,) for g in (A, B)})(storage, ticking(2))
+    for stored in storage.list_files():  # as a clean does
+        if stored.name.endswith(".parquet"):
+            storage.delete(stored.path)
+    build(storage, *indexes(version)[1:], clock=ticking(3))
+    metadata = opened(storage)
+    for name in indexes(version)[1:]:
+        present = metadata.storage.list_folder(name).files
+        assert not [f.name for f in present if f.name.endswith(".hfile")]
+        check_files(metadata, name, present)
 
 
 def with_pending_compaction(version: TableVersion) -> Storage:
@@ -177,6 +194,16 @@ def test_in_version_6_a_pending_compaction_stays_pending_if_blocks_are_lost(
     with pytest.raises(CorruptTableError, match=r"rebuild_metadata_table\.py"):
         finish_services(access(storage, ticking(3)), None)
     assert own_pending(storage)
+
+
+@VERSIONS
+def test_an_error_about_a_pending_clean_names_the_file_and_the_cure(version: TableVersion) -> None:
+    storage = copied(maintained(version))
+    store = opened(storage).timeline_store
+    clean = store.request(Action.CLEAN, b"damaged")
+    with pytest.raises(CorruptTableError, match=r"rebuild_metadata_table\.py") as caught:
+        finish_services(access(storage, ticking(3)), None)
+    assert caught.value.path == f"{METADATA_TABLE}/{store.requested_path_of(clean)}"
 
 
 def test_in_version_6_a_write_finishes_a_pending_compaction() -> None:
