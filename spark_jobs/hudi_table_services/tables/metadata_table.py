@@ -111,7 +111,7 @@ def require_current(table: MetadataTable, *, ignore: Collection[str]) -> None:
         CorruptTableError: the metadata table lacks a completed instant of the table, because a writer ignored it; or
             has an instant that the table does not have; or lost a file of `files`.
     """
-    with refusing_unusable():
+    with refusing_unusable("The metadata table cannot be updated"):
         _require_instants(table, ignore)
         present = table.storage.list_folder(file_groups.FILES).files
         check_instants(table, partition_slices(table, file_groups.FILES, present))
@@ -146,8 +146,11 @@ def require_intact(table: MetadataTable) -> Mapping[str, CheckedPartition]:
 
 
 @contextmanager
-def refusing_unusable() -> Iterator[None]:
+def refusing_unusable(problem: str = "The metadata table is damaged") -> Iterator[None]:
     """Turn the answer that a metadata table cannot be used into an error that names the file and the cure.
+
+    Args:
+        problem: beginning of the message.
 
     Raises:
         CorruptTableError: instead of UnusableError.
@@ -156,7 +159,7 @@ def refusing_unusable() -> Iterator[None]:
         yield
     except UnusableError as error:
         raise CorruptTableError(
-            f"The metadata table cannot be updated: {error}",
+            f"{problem}: {error}",
             path=error.path or METADATA_TABLE,
             hint=f"{REBUILD_HINT} Or switch it off with {METADATA_ENABLE}=false.",
         ) from error

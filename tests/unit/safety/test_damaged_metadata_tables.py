@@ -1,18 +1,27 @@
 """A job on a table whose metadata table lost a file: no compaction hides the loss, and a rebuild cures it."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 
+from hudi_table_services.commits.commit_point import prepare_deletion
+from hudi_table_services.commits.metadata_table_services.run import finish_services
 from hudi_table_services.contract.health import HealthReport, HealthRequest
 from hudi_table_services.errors import CorruptTableError
 from hudi_table_services.jobs.health.table_health import table_health
+from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.metadata_table.checked_partition import check_files
+from hudi_table_services.storage.metadata_table.opened_table import MetadataTable, open_metadata_table
 from hudi_table_services.storage.metadata_table.table_listing import ListedTable
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.storage.table_store import METADATA_TABLE
+from hudi_table_services.storage.table_store import METADATA_TABLE, read_table_config
 from support.metadata_table.built_tables import build
 from support.metadata_table.checked_tables import check_end
 from support.metadata_table.maintained_tables import (
     A,
+    B,
     C,
     Write,
     access,
@@ -39,6 +48,14 @@ def newest_file(storage: Storage, partition: str, *, is_log: bool) -> str:
 
 def contents(storage: Storage) -> dict[str, bytes]:
     return {f.path: storage.read(f.path) for f in storage.list_files() if f.path != ".hoodie/lock"}
+
+
+def opened(storage: Storage) -> MetadataTable:
+    return open_metadata_table(storage, read_table_config(storage), ticking(9))
+
+
+def own_pending(storage: Storage) -> tuple[Instant, ...]:
+    return opened(storage).timeline.pending
 
 
 def problem_of(storage: Storage) -> str:
@@ -80,15 +97,120 @@ def test_no_compaction_hides_a_lost_file_of_an_index(
     storage = copied(maintained(version))
     lost = newest_file(storage, "column_stats", is_log=True)
     storage.delete(lost)
-    WRITE(storage, ticking(2))
-    [warning] = [
-        r.getMessage() for r in caplog.records if "services of the metadata table failed" in r.getMessage()
-    ]
-    assert lost.rpartition("/")[2].removeprefix(".").partition("_")[0] in warning
-    assert "rebuild_metadata_table.py" in warning
-    assert lost.startswith(problem_of(storage))
-    assert problem_of(storage)
+    for number in (2, 3):
+        caplog.clear()
+        # In version 6, the log file of this write has the name of the lost one. It is larger.
+        replace(WRITE, groups=(A, B, C), request_id=f"after the loss {number}")(storage, ticking(number))
+        [warning] = [
+            r.getMessage()
+            for r in caplog.records
+            if "services of the metadata table failed" in r.getMessage()
+        ]
+        assert lost.rpartition("/")[2].removeprefix(".").partition("_")[0] in warning
+        assert "rebuild_metadata_table.py" in warning
+        assert "cannot be updated" not in warning  # the change has updated it
+        assert lost.startswith(problem_of(storage))
+        assert problem_of(storage)
+        assert own_pending(storage) == ()
     cured(storage, version)
+
+
+@VERSIONS
+def test_no_compaction_is_planned_for_a_log_that_is_damaged_inside(
+    version: TableVersion, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The next writer finishes a planned compaction; a writer of Hudi would not notice the damage."""
+    storage = copied(maintained(version))
+    damaged = newest_file(storage, "column_stats", is_log=True)
+    content = storage.read(damaged)
+    storage.write(damaged, bytes(len(content)))
+    WRITE(storage, ticking(2))
+    assert "services of the metadata table failed" in caplog.text
+    assert own_pending(storage) == ()
+    cured(storage, version)
+
+
+@VERSIONS
+def test_an_index_that_is_built_again_without_records_is_not_damaged(version: TableVersion) -> None:
+    storage = copied(maintained(version))
+    Write((), "w3", 3, replaces={g.partition_path: (g.file_id,) for g in (A, B)})(storage, ticking(2))
+    for stored in storage.list_files():  # as a clean does
+        if stored.name.endswith(".parquet"):
+            storage.delete(stored.path)
+    build(storage, *indexes(version)[1:], clock=ticking(3))
+    metadata = opened(storage)
+    for name in indexes(version)[1:]:
+        present = metadata.storage.list_folder(name).files
+        assert not [f.name for f in present if f.name.endswith(".hfile")]
+        check_files(metadata, name, present)
+
+
+def with_pending_compaction(version: TableVersion) -> Storage:
+    storage = copied(maintained(version))
+    WRITE(storage, ticking(2))
+    metadata = opened(storage)
+    [compaction] = [i for i in metadata.timeline.completed if i.action is Action.COMMIT]
+    metadata.timeline_store.remove_completed(compaction)
+    assert [i.requested_time for i in own_pending(storage)] == [compaction.requested_time]
+    return storage
+
+
+def lose(storage: Storage) -> None:
+    storage.delete(newest_file(storage, "column_stats", is_log=True))
+
+
+def lose_blocks(storage: Storage) -> None:
+    """Give the newest log file only blocks of an earlier write. Its size does not show the loss."""
+    newest = newest_file(storage, "column_stats", is_log=True)
+    earlier = newest.replace(".log.3_", ".log.2_")
+    assert newest != earlier
+    storage.write(newest, storage.read(earlier) * 2)
+
+
+LOSSES = pytest.mark.parametrize("damage", [lose, lose_blocks])
+
+
+@LOSSES
+def test_in_version_6_a_write_is_refused_first_if_damage_prevents_a_pending_compaction(
+    damage: Callable[[Storage], None],
+) -> None:
+    storage = with_pending_compaction(TableVersion.V6)
+    damage(storage)
+    before = contents(storage)
+    with pytest.raises(CorruptTableError, match=r"rebuild_metadata_table\.py"):
+        replace(WRITE, request_id="w4")(storage, ticking(3))
+    with pytest.raises(CorruptTableError, match=r"rebuild_metadata_table\.py"):
+        prepare_deletion(access(storage, ticking(3)), undoes=None)
+    assert contents(storage) == before
+    cured(storage, TableVersion.V6)
+
+
+@LOSSES
+def test_in_version_6_a_pending_compaction_stays_pending_if_blocks_are_lost(
+    damage: Callable[[Storage], None],
+) -> None:
+    storage = with_pending_compaction(TableVersion.V6)
+    damage(storage)
+    with pytest.raises(CorruptTableError, match=r"rebuild_metadata_table\.py"):
+        finish_services(access(storage, ticking(3)), None)
+    assert own_pending(storage)
+
+
+@VERSIONS
+def test_an_error_about_a_pending_clean_names_the_file_and_the_cure(version: TableVersion) -> None:
+    storage = copied(maintained(version))
+    store = opened(storage).timeline_store
+    clean = store.request(Action.CLEAN, b"damaged")
+    with pytest.raises(CorruptTableError, match=r"rebuild_metadata_table\.py") as caught:
+        finish_services(access(storage, ticking(3)), None)
+    assert caught.value.path == f"{METADATA_TABLE}/{store.requested_path_of(clean)}"
+
+
+def test_in_version_6_a_write_finishes_a_pending_compaction() -> None:
+    storage = with_pending_compaction(TableVersion.V6)
+    replace(WRITE, request_id="w4")(storage, ticking(3))
+    assert own_pending(storage) == ()
+    check_end(storage, "after the write")
 
 
 @VERSIONS

@@ -31,6 +31,7 @@ from hudi_table_services.commits.metadata_table.undo import (
     refuse_contained,
     undo_delta_commit,
 )
+from hudi_table_services.commits.metadata_table_services.compaction import require_finishable
 from hudi_table_services.commits.metadata_table_services.run import finish_services, run_services
 from hudi_table_services.commits.table_change import CleanedFiles, NewFiles, NoFiles, TableChange
 from hudi_table_services.errors import CorruptTableError, HudiTableServiceError, TableNotFoundError
@@ -145,8 +146,7 @@ def require_usable(table: TableAccess) -> None:
     if _has_metadata_table(config) and table.metadata.enable is not False:
         require_maintainable(config)
         metadata = _opened(table, config)
-        require_current(metadata, ignore=())
-        IndexedTable(table=table, metadata=metadata).require_definitions()
+        _require_usable(table, metadata)
 
 
 def prepare_deletion(table: TableAccess, *, undoes: str | None) -> None:
@@ -165,8 +165,7 @@ def prepare_deletion(table: TableAccess, *, undoes: str | None) -> None:
     if undoes is None:
         metadata = _to_be_updated(table)
         if metadata is not None:
-            require_current(metadata, ignore=())
-            IndexedTable(table=table, metadata=metadata).require_definitions()
+            _require_usable(table, metadata)
         return
     config = read_table_config(table.storage)
     if not _has_metadata_table(config):
@@ -198,6 +197,12 @@ def contains_in_base_files(table: TableAccess, undone: Collection[Instant]) -> b
         return False
     metadata = _opened(table, config)
     return any(i.action.writes_data and base_files_contain(metadata, i) for i in undone)
+
+
+def _require_usable(table: TableAccess, metadata: MetadataTable) -> None:
+    require_current(metadata, ignore=())
+    require_finishable(metadata)
+    IndexedTable(table=table, metadata=metadata).require_definitions()
 
 
 def _to_be_updated(table: TableAccess) -> MetadataTable | None:

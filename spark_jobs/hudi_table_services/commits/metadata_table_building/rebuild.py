@@ -17,12 +17,14 @@ from hudi_table_services.commits.metadata_table_building.new_record_index import
 )
 from hudi_table_services.commits.metadata_table_building.new_secondary_index import new_secondary_index
 from hudi_table_services.commits.metadata_table_building.pending_check import refuse_pending_writes
+from hudi_table_services.errors import CorruptTableError
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFileReader
 from hudi_table_services.hudi_format.metadata_table.file_groups import PARTITION_STATS, RECORD_INDEX
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TimelineLayout
 from hudi_table_services.planning.metadata_table.build_plan import BuildPlan, MetadataTableState, plan_build
 from hudi_table_services.planning.metadata_table.secondary_indexes import is_secondary_index
+from hudi_table_services.storage.damage import REBUILD_HINT
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
 from hudi_table_services.storage.metadata_table.opened_table import open_metadata_table
@@ -127,12 +129,17 @@ def metadata_table_state(table: TableAccess, config: TableConfig) -> MetadataTab
 
 
 def _can_grow(table: TableAccess, config: TableConfig) -> bool:
-    """See `MetadataTableState.can_grow`."""
+    """See `MetadataTableState.can_grow`. A metadata table whose damage a rebuild cures cannot grow."""
     if not config.metadata_partitions or not table.storage.exists(f"{METADATA_TABLE}/{PROPERTIES}"):
         return False
     if config.table_version.layout is TimelineLayout.V1:
         return True
-    own = open_metadata_table(table.storage, config, table.clock).timeline
+    try:
+        own = open_metadata_table(table.storage, config, table.clock).timeline
+    except CorruptTableError as error:
+        if error.hint != REBUILD_HINT:
+            raise
+        return False
     return any(creates_partitions(instant) for instant in own.completed)
 
 

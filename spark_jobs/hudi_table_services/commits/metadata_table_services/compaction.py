@@ -24,6 +24,7 @@ from hudi_table_services.storage.metadata_table.checked_partition import Checked
 from hudi_table_services.storage.metadata_table.file_format import FileFormat, read_file_format
 from hudi_table_services.storage.metadata_table.group_files import new_base_file, write_base_entries
 from hudi_table_services.storage.metadata_table.merged_entries import merged_entries
+from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.table_store import METADATA_TABLE
 from hudi_table_services.tables.metadata_table import refusing_unusable, require_intact
@@ -41,9 +42,10 @@ def compact(services: OpenedServices, instant_time: str) -> Instant | None:
         HudiTableServiceError: the compaction may be pending; `finish_compaction` finishes it.
     """
     checked = require_intact(services.metadata)
-    slices = slices_to_compact(services, checked, instant_time)
+    slices = slices_to_compact(services.metadata, checked, instant_time)
     if not slices:
         return None
+    _require_blocks(checked, slices)
     plan = CompactionPlan(
         operations=tuple(map(_operation, slices)), version=2, preserve_hoodie_metadata=False
     )
@@ -66,36 +68,87 @@ def finish_compaction(services: OpenedServices, pending: Instant) -> Instant | N
         HudiTableServiceError: the compaction is still pending.
     """
     store = services.metadata.timeline_store
-    content = store.read_requested(pending)
-    if not content:
+    planned = _planned_groups(services.metadata, pending)
+    if planned is None:
         services.verify_lock()
         store.remove(pending)
         _LOG.warning(
             "Removed compaction %s of the metadata table, which has no plan.", pending.requested_time
         )
         return None
-    with naming(join_path(METADATA_TABLE, store.requested_path_of(pending))):
-        operations = decode_compaction_plan(content).operations
-    planned = {FileGroupId(each.partition_path, each.file_id) for each in operations}
-    checked = require_intact(services.metadata)
-    if not services.metadata.has_own_log_instants:
-        # Log files of writes after the plan can belong to the slice that the compaction begins.
-        checked = {name: replace(each, log_instants={}) for name, each in checked.items()}
+    checked = _checked_before(services.metadata, pending)
     _remove_written(services, pending.requested_time, planned)
     if pending.state is InstantState.REQUESTED:
         store.start(pending)
-    found = slices_to_compact(services, checked, pending.requested_time)
+    found = slices_to_compact(services.metadata, checked, pending.requested_time)
     return _carry_out(services, pending, checked, [each for each in found if each.file_group_id in planned])
 
 
+def require_finishable(metadata: MetadataTable) -> None:
+    """In table version 6, check that no damage prevents `finish_compaction`, which each change calls first.
+
+    Call this before a job writes data. Without a pending compaction, this reads nothing.
+
+    Raises:
+        CorruptTableError: the metadata table is damaged.
+    """
+    if metadata.has_own_log_instants:
+        return
+    for pending in metadata.timeline.pending:
+        if pending.action is not Action.COMPACTION:
+            continue
+        planned = _planned_groups(metadata, pending)
+        if planned is not None:
+            checked = _checked_before(metadata, pending)
+            slices = slices_to_compact(metadata, checked, pending.requested_time)
+            _require_blocks(checked, [each for each in slices if each.file_group_id in planned])
+
+
+def _planned_groups(metadata: MetadataTable, pending: Instant) -> frozenset[FileGroupId] | None:
+    """The file groups in the plan of a compaction; None if its writer died before it wrote the plan."""
+    content = metadata.timeline_store.read_requested(pending)
+    if not content:
+        return None
+    with naming(join_path(METADATA_TABLE, metadata.timeline_store.requested_path_of(pending))):
+        operations = decode_compaction_plan(content).operations
+    return frozenset(FileGroupId(each.partition_path, each.file_id) for each in operations)
+
+
+def _checked_before(metadata: MetadataTable, pending: Instant) -> Mapping[str, CheckedPartition]:
+    """The checked partitions, with the log files that readers assign to the slices before a pending compaction."""
+    checked = require_intact(metadata)
+    if metadata.has_own_log_instants:
+        return checked
+    # Log files of writes after the plan can belong to the slice that the compaction begins. The instant of the plan is
+    # that of the last write before the plan, with three more digits.
+    return {name: _written_before(pending.requested_time, each) for name, each in checked.items()}
+
+
+def _written_before(instant_time: str, partition: CheckedPartition) -> CheckedPartition:
+    instants = {
+        group: frozenset(time for time in times if time < instant_time)
+        for group, times in partition.log_instants.items()
+    }
+    return replace(partition, log_instants=instants)
+
+
+def _require_blocks(checked: Mapping[str, CheckedPartition], slices: Iterable[FileSlice]) -> None:
+    """Raise CorruptTableError if a log file of a slice lacks the block of an instant that wrote the file.
+
+    A compaction calls this before its request: a pending compaction is finished by any later writer, also of Hudi.
+    """
+    with refusing_unusable():
+        for file_slice in slices:
+            checked[file_slice.file_group_id.partition_path].changes_of(file_slice, lambda _: False)
+
+
 def slices_to_compact(
-    services: OpenedServices, checked: Mapping[str, CheckedPartition], instant_time: str
+    metadata: MetadataTable, checked: Mapping[str, CheckedPartition], instant_time: str
 ) -> list[FileSlice]:
     """The newest slice before an instant of each file group that has log files, with these log files.
 
     Partitions that a writer is building are left out, as in Hudi.
     """
-    metadata = services.metadata
     visibility = Visibility.of(metadata.timeline, has_own_log_instants=metadata.has_own_log_instants)
     found = []
     for partition in checked.values():

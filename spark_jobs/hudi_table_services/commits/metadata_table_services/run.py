@@ -24,6 +24,7 @@ from hudi_table_services.planning.metadata_table.upkeep import (
 )
 from hudi_table_services.storage.clock import instant_text
 from hudi_table_services.storage.locks.lock import TableLock
+from hudi_table_services.storage.metadata_table.opened_table import naming_folder
 from hudi_table_services.tables.clean_history import pending_cleans
 from hudi_table_services.tables.table import TableAccess
 
@@ -95,7 +96,8 @@ def _finish(services: OpenedServices) -> tuple[OpenedServices, ServiceReport]:
     timeline = services.metadata.timeline
     if not timeline.pending:
         return services, report
-    cleans = pending_cleans(services.own_table, timeline)
+    with naming_folder():
+        cleans = pending_cleans(services.own_table, timeline)
     for abandoned in cleans.abandoned:
         services.verify_lock()
         services.metadata.timeline_store.remove(abandoned)

@@ -240,5 +240,5 @@ def _refuse_keys_without_zone(
             raise InvalidRequestError(
                 f"Column {name!r} is {stored.type} in the table and {given.type} in the rows, so the time zone of the "
                 "keys is not known.",
-                hint=f"Set {ZONE_OPTION} utc or {ZONE_OPTION} session.",
+                hint=f"Set {ZONE_OPTION}=utc or {ZONE_OPTION}=session.",
             )

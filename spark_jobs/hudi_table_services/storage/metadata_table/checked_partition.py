@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
+from hudi_table_services.model.data_file import instant_in_file_name
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.metadata_table import MetadataRecord
@@ -124,7 +125,7 @@ def check_files(
         CorruptTableError, UnsupportedTableError: see `partition_slices` and `expected_files`.
     """
     slices = partition_slices(table, name, present)
-    expected = _since_last_build(table, completeness.expected_files(table, name, present, read))
+    expected = _since_last_build(table, completeness.expected_files(table, name, present, read), present)
     lost = completeness.lost_files(expected, present)
     if lost:
         raise UnusableError(
@@ -155,13 +156,18 @@ def check_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> None:
             )
 
 
-def _since_last_build(table: MetadataTable, expected: list[ExpectedFile]) -> list[ExpectedFile]:
-    """Without the files that were written before the partition was built again, because a build deletes them."""
+def _since_last_build(
+    table: MetadataTable, expected: list[ExpectedFile], present: Collection[StoredObject]
+) -> list[ExpectedFile]:
+    """Without the files that were written before the partition was built again, because a build deletes them.
+
+    A build writes an empty log file for each file group, also if the partition has no record and so no base file. The
+    name of this log file contains the own instant of the build.
+    """
     visible = {i.requested_time: i.visible_from for i in table.timeline.completed}
-    built = max(
-        (visible[f.instant_time] for f in expected if not f.is_log and is_own_instant(f.instant_time)),
-        default="",
-    )
+    own = {f.instant_time for f in expected if not f.is_log}
+    own |= {instant_in_file_name(stored.name) or "" for stored in present}
+    built = max((visible[time] for time in own if time in visible and is_own_instant(time)), default="")
     return [f for f in expected if visible[f.instant_time] >= built]
 
 

@@ -51,7 +51,7 @@ class MetadataTable:
 
     def commit_metadata(self, instant: Instant) -> CommitMetadata:
         """As `TimelineStore.commit_metadata`; the path in an error is relative to the base path of the table."""
-        with _naming_folder():
+        with naming_folder():
             return self.timeline_store.commit_metadata(instant)
 
 
@@ -74,7 +74,7 @@ def open_metadata_table(
     if data_timeline is None:
         data_timeline = TimelineStore(storage, config, clock).load()
     folder = FolderStorage(storage, METADATA_TABLE)
-    with _naming_folder():
+    with naming_folder():
         own_config = read_table_config(folder)
         own_clock = _not_behind(clock, data_timeline, config)
         store = TimelineStore(folder, _in_time_zone_of(config, own_config), own_clock)
@@ -103,7 +103,7 @@ def _not_behind(clock: Clock, data_timeline: Timeline, config: TableConfig) -> C
 
 
 @contextmanager
-def _naming_folder() -> Iterator[None]:
+def naming_folder() -> Iterator[None]:
     """Make the path in an error about damage relative to the base path of the table, and name the cure."""
     try:
         yield

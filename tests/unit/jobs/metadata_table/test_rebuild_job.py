@@ -25,7 +25,13 @@ from hudi_table_services.storage.metadata_table.partition_slices import partitio
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.storage.table_store import METADATA_TABLE, read_table_config, update_properties
+from hudi_table_services.storage.table_store import (
+    BACKUP,
+    METADATA_TABLE,
+    PROPERTIES,
+    read_table_config,
+    update_properties,
+)
 from support.fixed_clock import FixedClock
 from support.metadata_table.built_tables import access, records_in, table_with_statistics
 from support.small_tables import SmallTable
@@ -101,6 +107,27 @@ def test_a_preview_writes_nothing_and_names_what_the_job_builds(version: TableVe
         assert built.records <= estimate.records <= built.records * 2
         assert built.size_bytes / 2 < estimate.size_bytes < built.size_bytes * 3
     assert (expected.data_files, expected.data_partitions) == (done.data_files, done.data_partitions)
+
+
+@pytest.mark.parametrize(
+    ("version", "wanted"),
+    [(TableVersion.V6, ()), (TableVersion.V9, ()), (TableVersion.V9, (COLUMN_STATS,))],
+    ids=["V6", "V9", "V9, one partition"],
+)
+def test_damaged_properties_of_the_metadata_table_are_replaced(
+    version: TableVersion, wanted: tuple[str, ...]
+) -> None:
+    storage = table_with_statistics(version)
+    run(storage)
+    for name in (PROPERTIES, BACKUP):
+        storage.write(f"{METADATA_TABLE}/{name}", b"hoodie.table.version=9")
+    previewed = report(run(storage, partitions=wanted, preview=True))
+    found = report(run(storage, partitions=wanted))
+    assert previewed.is_whole
+    assert found.is_whole
+    assert {FILES, *wanted} <= {built.name for built in found.built}
+    metadata = open_metadata_table(storage, read_table_config(storage), FixedClock())
+    assert FILES in metadata.partitions
 
 
 def test_a_preview_of_a_drop_writes_nothing() -> None:
