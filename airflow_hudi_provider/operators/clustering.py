@@ -326,6 +326,10 @@ class CancelClusteringOperator(HudiClusteringOperator):
             )
         )
 
+    def next_try_of(self, request: JobRequest) -> str:
+        # A preview cancels no plan. A choice by age cancels only plans that are old enough and not being executed.
+        return self.next_try if self._names_plans and not self.preview else "examines"
+
     def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
         is_empty = self._names_plans and not _named(request)
         return result_of_nothing(request, _NONE_NAMED) if is_empty else None

@@ -123,12 +123,16 @@ class HudiClusteringOperator(HudiServiceOperator):
             )
         return result
 
+    def next_try_of(self, request: JobRequest) -> str:
+        """Return what another try of the task does with the pending plans of this request, such as ``executes``."""
+        return self.next_try
+
     def table_after_failure(self, run: TaskRun) -> str:
         try:
             request = self.build_request(run.location, run.request_id, "")
         except InvalidRequestError:
             return "Nothing was done."
-        return state_of_clusterings(run.table, request, next_try=self.next_try)
+        return state_of_clusterings(run.table, request, next_try=self.next_try_of(request))
 
     def log_state_after_kill(self, run: TaskRun) -> None:
         pending = ", ".join(each.instant.requested_time for each in run.table.clusterings().pending)

@@ -115,6 +115,7 @@ class RollbackOperator(UpkeepOperator):
 
     script: ClassVar[str] = "rollback.py"
     action = "rollback"
+    left_behind = "The next run that is not a preview first finishes pending rollbacks."
     template_fields: Sequence[str] = (*UpkeepOperator.template_fields, "instant")
 
     def __init__(
@@ -154,6 +155,7 @@ class RestoreOperator(UpkeepOperator):
 
     script: ClassVar[str] = "restore.py"
     action = "restore"
+    left_behind = "The next run that is not a preview first finishes a pending restore."
     template_fields: Sequence[str] = (*UpkeepOperator.template_fields, "savepoint")
 
     def __init__(self, *, savepoint: str, **kwargs: Any) -> None:

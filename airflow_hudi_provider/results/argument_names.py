@@ -19,24 +19,29 @@ _VALUE = r"(?P<value>[\w./:,-]*\w)"
 _FLAG_IN_TEXT = re.compile(rf"(?<![\w-]){_FLAG}(?:={_VALUE})?(?![\w-])")
 _FLAG_OF_COMMAND = re.compile(rf"{_FLAG}(?:[ =]{_VALUE})?")
 _COMMAND = re.compile(
-    r"(?<![\w./-])(?P<script>\w+\.py)(?![\w/-])(?P<flags>(?: --execute| --[a-z-]+[ =][\w./:,-]*\w)*)"
+    r"(?<![\w./'\"-])(?P<script>\w+\.py)(?![\w/-])(?P<flags>(?: --execute| --[a-z-]+[ =][\w./:,-]*\w)*)"
 )
 _SOURCE_OPTION = re.compile(r"(?:the )?source option (?P<name>\w+)(?:=(?P<value>[^\s.,;]+))?")
-_SAME_TWICE = re.compile(r"\b(\w+) \(\1\)")
+_SAME_TWICE = re.compile(r"\b(\w+) \((`\1`)\)")
+_WITHOUT_EXECUTE = re.compile(r"without --execute(?![\w-])")
 
 
 def with_arguments(text: str, operator: type) -> str:
     """Replace scripts, flags and source options by operators and arguments. Names without a counterpart stay.
+
+    Names of arguments without values are in backticks, because many of them are English words.
 
     Args:
         operator: class of the task to which the flags of the text belong.
     """
     text = _COMMAND.sub(_as_operator, text)
     known = arguments_of(operator)
-    text = _FLAG_IN_TEXT.sub(lambda found: _as_argument(found, known), text)
+    if "preview" in known:
+        text = _WITHOUT_EXECUTE.sub("with preview=True", text)
+    text = _FLAG_IN_TEXT.sub(lambda found: _quoted(_as_argument(found, known)), text)
     if "source_options" in known:
         text = _SOURCE_OPTION.sub(_as_source_option, text)
-    return _SAME_TWICE.sub(r"\1", text)
+    return _SAME_TWICE.sub(r"\2", text)
 
 
 @cache
@@ -86,6 +91,10 @@ def _as_argument(flag: re.Match[str], known: frozenset[str]) -> str:
     if name.partition("=")[0] not in known:
         return flag[0]
     return f'{name}="{flag["value"]}"' if flag["value"] else name
+
+
+def _quoted(argument: str) -> str:
+    return f"`{argument}`" if argument.isidentifier() else argument
 
 
 def _as_source_option(found: re.Match[str]) -> str:

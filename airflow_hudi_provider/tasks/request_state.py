@@ -26,11 +26,11 @@ def state_of_request(hook: HudiHook, request_id: str, *, how: str, otherwise: st
 
 
 def state_of_service(hook: HudiHook, request_id: str, action: str, *, otherwise: str) -> str:
-    """Describe the instants of a table service whose job failed.
+    """Describe the instants of a table service whose job failed: the completed one of its request, or all pending ones.
 
     Args:
         action: action of the service's instants, such as ``clean``.
-        otherwise: what the job leaves behind while its instant is not completed.
+        otherwise: what becomes of pending instants of this action. Other requests may have begun them.
     """
     from hudi_table_services.tables.instant_requests import request_id_of
 
@@ -44,7 +44,7 @@ def state_of_service(hook: HudiHook, request_id: str, action: str, *, otherwise:
             return f"Failed after {action} {instant.requested_time} was completed."
     pending = [i.requested_time for i in timeline.pending if i.action.value == action]
     if pending:
-        return f"Failed while {action} {', '.join(pending)} was pending. {otherwise}"
+        return f"Pending on the timeline: {action} {', '.join(pending)}. {otherwise}"
     return f"No {action} is pending."
 
 

@@ -142,7 +142,7 @@ def test_a_failed_clean_names_its_pending_instant(table: SmallTable, run: Run) -
     now = failed(run, STARTS_A_CLEAN)
     (pending,) = table.timeline_store.load().pending
     assert now.startswith(
-        f"Failed while clean {pending.requested_time} was pending. Files that the clean has"
+        f"Pending on the timeline: clean {pending.requested_time}. Files that the clean has"
     )
 
 

@@ -20,8 +20,11 @@ from airflow_hudi_provider.operators.recovery import (
     SavepointOperator,
 )
 from airflow_hudi_provider.operators.upkeep import UpkeepOperator
+from airflow_hudi_provider.results.failure import FAILURE_KEY
+from hudi_table_services.hudi_format.table_service_plans import encode_rollback_plan
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_service_plans import InstantReference, RollbackPlan
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
@@ -47,7 +50,10 @@ def run(tmp_path: Path, connections: Callable[..., None]) -> Run:
     connections("spark_default", conn_type="spark", host="local[2]")
 
     def execute(
-        operator: type[UpkeepOperator], body: str = "raise SystemExit('submitted')", **arguments: Any
+        operator: type[UpkeepOperator],
+        body: str = "raise SystemExit('submitted')",
+        ti: TaskInstance | None = None,
+        **arguments: Any,
     ) -> dict[str, Any]:
         given = {
             "task_id": "t",
@@ -55,7 +61,7 @@ def run(tmp_path: Path, connections: Callable[..., None]) -> Run:
             "spark_binary": stand_in(tmp_path, body),
             **arguments,
         }
-        answer = operator(**given).execute(context(ti=TaskInstance()))
+        answer = operator(**given).execute(context(ti=ti or TaskInstance()))
         assert json.loads(json.dumps(answer)) == answer
         return answer
 
@@ -218,3 +224,20 @@ def test_a_result_of_spark_that_contradicts_the_timeline_fails(table: SmallTable
     body = "result(outcome='completed', operation='rollback', action='rollback', instant_time='20990101000000000')"
     with pytest.raises(HudiTaskError, match="no completed rollback 20990101000000000"):
         run(RollbackOperator, body, instant="20990101000000000", run_on="spark")
+
+
+def test_a_failed_rollback_names_pending_rollbacks_without_a_claim_about_their_cause(
+    table: SmallTable, run: Run
+) -> None:
+    done = table.commit(A)
+    undone = InstantReference(requested_time=done.requested_time, action="commit")
+    pending = table.timeline_store.request(
+        Action.ROLLBACK, encode_rollback_plan(RollbackPlan(instant_to_rollback=undone))
+    )
+    ti = TaskInstance()
+    with pytest.raises(HudiTaskError):
+        run(RollbackOperator, "sys.exit(3)", ti=ti, all_failed=True, run_on="spark")
+    assert ti.pushed[FAILURE_KEY]["table_now"] == (
+        f"Pending on the timeline: rollback {pending.requested_time}. "
+        "The next run that is not a preview first finishes pending rollbacks."
+    )

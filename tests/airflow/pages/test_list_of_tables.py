@@ -14,6 +14,9 @@ FORMAT = "/hudi/static/js/format.js"
 DURATIONS = {59.7: "1 min", 3594: "1 h", 86040: "1 d", 863_500: "10 d", 5.04: "5 s", 5400: "1.5 h", 0: "0 s"}
 """Maps seconds to the shown text."""
 
+SIZES = {1023: "1023 B", 1024: "1.0 KiB", 1_048_524: "1023.9 KiB", 1_048_575: "1.0 MiB", 1 << 30: "1.0 GiB"}
+"""Maps bytes to the shown text."""
+
 
 @pytest.fixture(scope="module")
 def listed(browser_context: Any, server: Server) -> "Iterator[Page]":
@@ -109,8 +112,9 @@ def test_a_refresh_reads_every_table_again(listed: "Page") -> None:
     assert len([url for url in answered if "summary?fresh=true" in url]) == 9
 
 
-def test_durations_are_rounded_before_the_unit_is_chosen(listed: "Page") -> None:
-    script = f"async (all) => all.map((await import({FORMAT!r})).duration)"
-    assert listed.evaluate(script, list(DURATIONS)) == list(DURATIONS.values())
+def test_numbers_are_rounded_before_the_unit_is_chosen(listed: "Page") -> None:
+    for function, texts in (("duration", DURATIONS), ("bytes", SIZES)):
+        script = f"async (all) => all.map((await import({FORMAT!r})).{function})"
+        assert listed.evaluate(script, list(texts)) == list(texts.values())
     one_row = f"async (totals) => (await import({FORMAT!r})).countedRows(totals)"
     assert listed.evaluate(one_row, {"rows": 1, "files": 1, "uncounted_files": 0}) == "1 row"

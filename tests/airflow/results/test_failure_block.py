@@ -8,7 +8,7 @@ import pytest
 from airflow.sdk import DAG
 
 from airflow_hudi_provider.operators.clustering import CancelClusteringOperator
-from airflow_hudi_provider.operators.recovery import RepairOperator, RollbackOperator
+from airflow_hudi_provider.operators.recovery import RepairOperator, RestoreOperator, RollbackOperator
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
 from airflow_hudi_provider.results.argument_names import operators_by_script, with_arguments
 from airflow_hudi_provider.results.failure import FAILURE_KEY
@@ -86,8 +86,8 @@ def test_other_exceptions_keep_their_traceback(
 def test_the_block_names_arguments_instead_of_flags(failed_run: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "people.parquet").write_text("1,Ada")
     log, failure = failed_run(source_path=str(tmp_path / "people.parquet"), check_source=True, table_name="t")
-    assert failure["hint"] == "Set source_format to the format of the file, such as csv or json."
-    assert "What to do    Set source_format to the format" in log
+    assert failure["hint"] == "Set `source_format` to the format of the file, such as csv or json."
+    assert "What to do    Set `source_format` to the format" in log
     assert "--source-format" not in log
 
 
@@ -102,23 +102,23 @@ def test_the_block_names_arguments_instead_of_flags(failed_run: Callable[..., An
         (
             "Remove skip_unchanged (--skip-unchanged), or --dry-run and --no-source-check.",
             UpsertWithSizingOperator,
-            "Remove skip_unchanged, or dry_run and check_source=False.",
+            "Remove `skip_unchanged`, or `dry_run` and check_source=False.",
         ),
         (
             "Set the source option header=true; a source query (--source-sql) can name the columns.",
             UpsertWithSizingOperator,
-            'Set source_options={"header": "true"}; a source query (source_sql) can name the columns.',
+            'Set source_options={"header": "true"}; a source query (`source_sql`) can name the columns.',
         ),
         (
             "Set the source option nullValue to read this text as null.",
             UpsertWithSizingOperator,
             "Set nullValue in source_options to read this text as null.",
         ),
-        ("Give --instant or --all-failed.", RollbackOperator, "Give instant or all_failed."),
+        ("Give --instant or --all-failed.", RollbackOperator, "Give `instant` or `all_failed`."),
         (
             "Run the job without --execute to list the files; then raise --max-files.",
             RepairOperator,
-            "Run the job without preview=False to list the files; then raise max_files.",
+            "Run the job with preview=True to list the files; then raise `max_files`.",
         ),
         (
             "Delete the savepoint first: delete_savepoint.py --base-path TABLE --instant 20260102030405678.",
@@ -131,6 +131,12 @@ def test_the_block_names_arguments_instead_of_flags(failed_run: Callable[..., An
             'Drop it with RebuildMetadataTableOperator(drop="all"), undo the write, then run '
             "RebuildMetadataTableOperator.",
         ),
+        (
+            "The source 'clean.py' or \"clean.py\" does not exist. Run clean.py.",
+            UpsertWithSizingOperator,
+            "The source 'clean.py' or \"clean.py\" does not exist. Run CleanOperator.",
+        ),
+        ("Give --savepoint.", RestoreOperator, "Give `savepoint`."),
         (
             "Run repair_orphan_files.py --execute first.",
             UpsertWithSizingOperator,

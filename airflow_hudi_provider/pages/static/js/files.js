@@ -38,7 +38,7 @@ function Files({ path, partition, version }) {
 const Row = ({ each, limit }) => html`
   <tr>
     <td><code>${each.name}</code>${each.log_files > 0 && html` <span class="muted">and ${counted(each.log_files, "log file")}</span>`}</td>
-    <td class="number" title=${each.is_small ? `Below ${bytes(limit)}, as another file of the partition, so the files can be merged` : ""}>${each.is_small && html`<span class="muted">small </span>`}${bytes(each.size_bytes)}</td>
+    <td class="number" title=${each.is_small ? `Below ${bytes(limit)}, like at least one other file of this partition: a clustering can merge them` : ""}>${each.is_small && html`<span class="muted">small </span>`}${bytes(each.size_bytes)}</td>
     <td class="number">${each.rows === null ? "not counted" : number(each.rows)}</td>
     <td class="number" title=${`${each.written_by}, ${moment(each.written_ms)}`}>${ago(each.written_ms)}</td>
   </tr>

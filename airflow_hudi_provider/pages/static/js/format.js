@@ -2,13 +2,15 @@
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
+// Rounds before it chooses the unit, so that 1023.99 KiB are 1.0 MiB and not 1024.0 KiB.
 export function bytes(count) {
   let unit = 0;
-  while (count >= 1024 && unit < UNITS.length - 1) {
-    count /= 1024;
+  let shown = String(count);
+  while (Number(shown) >= 1024 && unit < UNITS.length - 1) {
     unit += 1;
+    shown = (count / 1024 ** unit).toFixed(1);
   }
-  return `${unit ? count.toFixed(1) : count} ${UNITS[unit]}`;
+  return `${shown} ${UNITS[unit]}`;
 }
 
 export const number = (value) => new Intl.NumberFormat("en").format(value);

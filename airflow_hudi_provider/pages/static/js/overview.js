@@ -61,7 +61,7 @@ function Findings({ report }) {
 // A finding in words. Shares are shown in percent.
 function sentence({ measure, value, limit }, { measures, small_file_limit_bytes: small }) {
   if (measure === "small_file_ratio") {
-    return `${counted(measures.small_files, "small file")} (${percent(value)} of all files, each below ${bytes(small)}) could be merged; the limit is ${percent(limit)}`;
+    return `${counted(measures.small_files, "file")} below ${bytes(small)} (${percent(value)} of all files) could be merged; the limit is ${percent(limit)}`;
   }
   const shown = (each) => (measure.endsWith("_bytes") ? bytes(each) : measure.startsWith("hours") || measure.endsWith("_hours") ? duration(3600 * each) : number(each));
   const name = measure.replaceAll("_", " ");
@@ -183,7 +183,7 @@ const NUMBER = (text) => ({ text, number: true });
 
 function benefit({ files_before: before, files_after: after, is_worth_it: isWorthIt }) {
   const gain = `A clustering makes ${counted(after, "file")} of these ${counted(before, "file")}.`;
-  return isWorthIt ? gain : `Not worth a run: so few small files cost readers almost nothing. ${gain}`;
+  return isWorthIt ? gain : `Not worth a run: a clustering would rewrite only ${counted(before, "file")}. ${gain}`;
 }
 
 function MetadataTable({ partitions, state, measures }) {
@@ -194,7 +194,7 @@ function MetadataTable({ partitions, state, measures }) {
     ["Being built", state.being_built.join(", ")],
     ["Size", bytes(measures.metadata_bytes)],
     ["Last compaction", state.last_compaction],
-    [state.last_compaction ? "Commits since then" : "Commits, never compacted", commits !== undefined && counted(commits, "commit")],
+    [state.last_compaction ? "Commits since then" : "Commits", commits !== undefined && `${counted(commits, "commit")}${state.last_compaction ? "" : "; never compacted"}`],
     ["Waiting for compaction", logs !== undefined && `${counted(logs, "log file")}, ${bytes(logBytes)}`],
     ["Cannot be used", state.unusable],
     ["Problem", `${state.problem} ${state.path}`.trim()],

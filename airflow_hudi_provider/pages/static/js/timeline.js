@@ -68,7 +68,7 @@ function Sizes({ history }) {
   return html`
     <${Chart} tall build=${() => sizesOptions(history)} label="Files by size after each write" depends=${points} />
     <p class="muted">
-      ${points.length > 1 && `The chart begins at ${moment(points[0].at_ms)}. `}${end} A file below ${bytes(history.limits.small_file_limit_bytes)} (${history.limits.recorded_by ? "the limit that the writers use" : "Hudi's default limit"}) counts as small if its partition contains another such file.
+      ${points.length > 1 && `The chart begins at ${moment(points[0].at_ms)}. `}${end} A file below ${bytes(history.limits.small_file_limit_bytes)} (${history.limits.recorded_by ? "the limit that the writers use" : "Hudi's default limit"}) counts as small if its partition contains another such file. The chart counts all files by size.
     </p>
   `;
 }

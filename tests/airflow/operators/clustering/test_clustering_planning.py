@@ -12,6 +12,7 @@ from airflow_hudi_provider.operators.clustering import (
     CancelClusteringOperator,
     ScheduleClusteringOperator,
 )
+from airflow_hudi_provider.results.failure import FAILURE_KEY
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from support.airflow.clustered_tables import complete, schedule
@@ -161,3 +162,26 @@ def test_cancelling_by_age_keeps_young_plans(table: SmallTable, run: Run) -> Non
     assert answer["instants"] == [old.requested_time]
     with pytest.raises(AirflowSkipException, match="old enough"):
         run(CancelClusteringOperator, older_than_minutes=60)
+
+
+@pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
+@pytest.mark.parametrize(
+    ("chooses", "next_try"),
+    [
+        ({"instant": True}, "cancels"),
+        ({"instant": True, "preview": True}, "examines"),
+        ({"older_than_minutes": 60}, "examines"),
+    ],
+    ids=["named", "preview", "by age"],
+)
+def test_a_failed_cancellation_promises_only_to_cancel_named_plans(
+    table: SmallTable, run: Run, chooses: dict[str, Any], next_try: str
+) -> None:
+    plan = schedule(table).requested_time
+    named = {"instant": plan} if "instant" in chooses else {}
+    ti = TaskInstance()
+    with pytest.raises(HudiTaskError):
+        run(CancelClusteringOperator, "sys.exit(3)", run_on="spark", ti=ti, **{**chooses, **named})
+    assert ti.pushed[FAILURE_KEY]["table_now"] == (
+        f"Clustering plan {plan} is pending: readers see the table as it was before; the next try {next_try} it."
+    )
