@@ -149,8 +149,9 @@ def test_only_one_run_at_a_time_wrote(stack: AirflowStack, folder: Path) -> None
     assert len(spans) == DAYS
     assert all(later[0] > earlier[1] for earlier, later in pairwise(spans))
     assert files_below(hoodie / ".aux" / "airflow") == []
-    runs = [run["dag_run_id"] for run in stack.api.runs("turns")]
-    assert any("Other tasks write" in stack.api.log("turns", run_id, "load") for run_id in runs)
+    # Airflow's API does not find the logs of earlier tries if Airflow has set the number of tries back.
+    logs = (stack.home / "logs" / "dag_id=turns").rglob("*.log")
+    assert any("Other tasks write" in log.read_text() for log in logs)
 
 
 def test_the_page_of_a_run_shows_its_result(page: "Page", stack: AirflowStack) -> None:
@@ -158,5 +159,5 @@ def test_the_page_of_a_run_shows_its_result(page: "Page", stack: AirflowStack) -
     page.goto(f"{stack.url}/dags/turns/runs/{run_id}")
     page.locator("a[href*='plugin/hudi-run']").click()
     panel = page.frame_locator("iframe")
-    panel.get_by_text("this attempt wrote nothing").wait_for()
+    panel.get_by_text("an earlier attempt of this request completed it").wait_for()
     assert panel.get_by_text("upsert on turns").is_visible()
