@@ -41,10 +41,7 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, HudiJ
 
 @pytest.fixture
 def hudi(judges: dict[str, HudiJudge], tmp_path_factory: pytest.TempPathFactory) -> JudgeOf:
-    """``hudi("1.2.0")`` waits until the judge of that release is running, and returns the judge.
-
-    If the judge ended during an earlier test, a new judge replaces it, so that only the earlier test fails.
-    """
+    """``hudi("1.2.0")`` returns the running judge of a release. A new judge replaces one that ended in another test."""
 
     def running(release: str) -> HudiJudge:
         if judges[release].has_ended():
