@@ -154,9 +154,9 @@ def test_a_task_that_exceeds_its_time_ends_its_job(server: ConnectServer, tmp_pa
         watcher.start()
         with pytest.raises(AirflowTaskTimeout):
             task.execute(context())
-        words = [
-            word for process in psutil.process_iter(["cmdline"]) for word in process.info["cmdline"] or ()
-        ]
+        children = set(psutil.Process().children(recursive=True))
+        found = [each for each in psutil.process_iter(["cmdline"]) if each in children]
+        words = [word for each in found for word in each.info["cmdline"] or ()]
         assert not any("upsert_with_sizing.py" in word for word in words), "the job still runs"
     finally:
         signal.signal(signal.SIGUSR1, earlier)
