@@ -114,8 +114,8 @@ test-conformance42: .venv/.ready .venv-judges/.ready ## Run the sample of test-c
 test-readers: .venv/.ready .venv-judges/.ready .venv-readers/.ready ## Let Hive, Trino, Spark, DuckDB and pandas read tables through a Hive Metastore; needs Maven; only test-all includes this target
 	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/readers
 
-test-platforms: .venv/.ready .venv-judges/.ready ## Run every kind of job on servers that few tables use: HDFS, Azurite; needs Maven and npm; only test-all includes this target
-	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/platforms
+test-platforms: .venv/.ready .venv-judges/.ready ## Run jobs on HDFS, YARN, Azurite, a standalone cluster, and on S3 beside Hudi; needs Maven, npm and Go; only test-all includes this target
+	$(WITH_SPARK) VERSITYGW="$$(scripts/ensure_versitygw.sh)" && export VERSITYGW && .venv/bin/python $(PYTEST) tests/platforms
 
 demo: .venv/.ready ## Backfill and cluster two weeks of real flights in a real Airflow (5 to 8 minutes)
 	@$(WITH_SPARK) $(WITH_POSTGRES) .venv/bin/python scripts/demo_airflow.py

@@ -61,10 +61,19 @@ succeeds when it is repeated."""
 
 
 class HudiWriter:
-    """Lets real Hudi upsert batches until a deadline and repeats refused upserts; `model` has the expected rows."""
+    """Lets real Hudi upsert batches until a deadline and repeats refused upserts; `model` has the expected rows.
+
+    Args:
+        base_path: folder of the table, or the URI of a table elsewhere. Clusterings are noted only in a folder.
+    """
 
     def __init__(
-        self, judge: HudiJudge, base_path: Path, options: Mapping[str, str], model: Model, until: float
+        self,
+        judge: HudiJudge,
+        base_path: Path | str,
+        options: Mapping[str, str],
+        model: Model,
+        until: float,
     ) -> None:
         self._judge, self._base_path, self._options, self._until = judge, base_path, options, until
         self.model = model
@@ -79,12 +88,14 @@ class HudiWriter:
             self._write(as_table(batch, PLAIN))
             self.model = merged(self.model, batch)
             self.upserts += 1
-            self.clusterings_seen |= clusterings_within_writes(self._base_path)
+            if isinstance(self._base_path, Path):
+                self.clusterings_seen |= clusterings_within_writes(self._base_path)
 
     def _continues_after_the_deadline(self) -> bool:
         """Whether the loop must continue after its deadline, for example because no clustering ended during a write."""
         is_patient = time.monotonic() < self._until + EXTRA_SECONDS
-        return is_patient and (self.upserts < 2 or not self.clusterings_seen or self.must_continue())
+        lacks_clusterings = isinstance(self._base_path, Path) and not self.clusterings_seen
+        return is_patient and (self.upserts < 2 or lacks_clusterings or self.must_continue())
 
     @staticmethod
     def _batch(number: int) -> list[Row]:
@@ -114,7 +125,9 @@ class OurWriter:
 
     FIRST_KEY = 1000
 
-    def __init__(self, engine: Engine, base_path: Path, version: int, options: Mapping[str, str]) -> None:
+    def __init__(
+        self, engine: Engine, base_path: Path | str, version: int, options: Mapping[str, str]
+    ) -> None:
         self._engine, self._base_path, self._version, self._options = engine, base_path, version, options
         self._stop = threading.Event()
         self.model: Model = {}

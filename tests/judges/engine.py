@@ -38,10 +38,14 @@ class Engine:
     Args:
         spark: session of the Spark release that the engine runs on.
         folder: scratch folder for the files through which Spark receives the rows.
+        storage_options: settings of the storage of all tables.
     """
 
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
+    def __init__(
+        self, spark: SparkSession, folder: Path, storage_options: Mapping[str, str] | None = None
+    ) -> None:
         self._spark, self._folder = spark, folder
+        self._storage_options = dict(storage_options or {})
 
     def write(
         self,
@@ -76,6 +80,7 @@ class Engine:
             record_key=(KEY,),
             partition_by=(PARTITION,) if is_partitioned else (),
             ordering_field=ORDERING,
+            storage_options=self._storage_options,
             options={
                 "hoodie.write.table.version": str(version),
                 **_layout(is_partitioned),
@@ -98,6 +103,7 @@ class Engine:
             ScheduleClusteringRequest(
                 request_id=_new_request_id(),
                 base_path=str(base_path),
+                storage_options=self._storage_options,
                 sort_columns=tuple(sort_columns),
                 layout=layout,
                 options=options or {},
@@ -115,6 +121,7 @@ class Engine:
         request = ExecuteClusteringRequest(
             request_id=_new_request_id(),
             base_path=str(base_path),
+            storage_options=self._storage_options,
             options={**DEAD_AT_ONCE, **(options or {})},
         )
         return execute_clustering(self._spark, request, storage=storage)
@@ -125,6 +132,7 @@ class Engine:
             CancelClusteringRequest(
                 request_id=_new_request_id(),
                 base_path=str(base_path),
+                storage_options=self._storage_options,
                 older_than_minutes=0,
                 options=DEAD_AT_ONCE,
             )

@@ -63,11 +63,27 @@ class HudiJudge:
     Args:
         release: Hudi release, e.g. ``"1.2.0"``.
         folder: scratch folder for files of rows, the Spark warehouse and the log.
+        class_path: class path with the bundle, to use instead of the bundle that Spark downloads.
+        settings: further Spark settings.
+        variables: further environment variables of the process.
     """
 
-    def __init__(self, release: str, folder: Path) -> None:
+    def __init__(
+        self,
+        release: str,
+        folder: Path,
+        *,
+        class_path: str = "",
+        settings: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         self.release = release
         self._folder = folder
+        self._variables = {
+            **(variables or {}),
+            "HUDI_CLASS_PATH": class_path,
+            "HUDI_SPARK_SETTINGS": json.dumps(dict(settings or {})),
+        }
         self._log_path = folder / "log.txt"
         self._last_id = 0
         self._last_table = 0
@@ -85,6 +101,7 @@ class HudiJudge:
         environment["PYSPARK_PYTHON"] = str(python)
         if jar:
             environment["HUDI_BUNDLE_JAR"] = jar
+        environment |= self._variables
         with self._log_path.open("wb") as log:
             return subprocess.Popen(
                 [str(python), str(SERVER), self.release, str(self._folder)],

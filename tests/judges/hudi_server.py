@@ -8,7 +8,8 @@ Requests contain paths of Parquet files with rows, so that every value keeps its
 Spark goes to standard error; standard output contains only answers.
 
 Usage: ``hudi_server.py RELEASE WORK_FOLDER``. If the environment variable ``HUDI_BUNDLE_JAR`` is set, the
-script uses that local file. Otherwise Spark downloads ``org.apache.hudi:hudi-spark3.5-bundle_2.12:RELEASE``.
+script uses that local file; if ``HUDI_CLASS_PATH`` is set, it contains the bundle. Otherwise Spark downloads
+``org.apache.hudi:hudi-spark3.5-bundle_2.12:RELEASE``. ``HUDI_SPARK_SETTINGS`` contains further Spark settings as JSON.
 """
 
 import glob
@@ -59,17 +60,21 @@ def start_session(release, work_folder):
 
     builder = SparkSession.builder.master("local[2]").appName(f"hudi-{release}")
     flags = {"spark.driver.extraJavaOptions": JVM_FLAGS + JVM_FLAGS_OF.get(release, "")}
-    for key, value in {**SESSION, **flags}.items():
+    more = json.loads(os.environ.get("HUDI_SPARK_SETTINGS") or "{}")
+    for key, value in {**SESSION, **flags, **_bundle(release), **more}.items():
         builder = builder.config(key, value)
-    jar = os.environ.get("HUDI_BUNDLE_JAR")
-    builder = (
-        builder.config("spark.jars", jar)
-        if jar
-        else builder.config("spark.jars.packages", f"{BUNDLE}:{release}")
-    )
     spark = builder.config("spark.sql.warehouse.dir", os.path.join(work_folder, "warehouse")).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
+
+
+def _bundle(release):
+    """Return the Spark setting that adds the bundle of ``release``."""
+    if class_path := os.environ.get("HUDI_CLASS_PATH"):
+        return {"spark.driver.extraClassPath": class_path}
+    if jar := os.environ.get("HUDI_BUNDLE_JAR"):
+        return {"spark.jars": jar}
+    return {"spark.jars.packages": f"{BUNDLE}:{release}"}
 
 
 class Server:
