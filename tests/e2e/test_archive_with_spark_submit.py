@@ -3,8 +3,6 @@
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,17 +10,14 @@ import pytest
 from e2e.job_processes import (
     REPOSITORY,
     SCRIPT,
-    SPARK_CLASS,
     SPARK_SUBMIT,
-    JobProcess,
     run,
     spark_settings,
     without_checkout,
 )
 from e2e.orders import orders, stored, table_flags, write_parquet
+from e2e.standalone import standalone_cluster
 
-MASTER_CLASS = "org.apache.spark.deploy.master.Master"
-WORKER_CLASS = "org.apache.spark.deploy.worker.Worker"
 ROWS = orders(range(2000), regions=8)
 
 
@@ -69,42 +64,16 @@ def test_spark_submit_needs_only_the_script_and_the_archive(
     assert stored(base_path) == ROWS
 
 
-@contextmanager
-def standalone_cluster(variables: dict[str, str], folder: Path) -> Iterator[str]:
-    """Start a master and two workers with one core each on free ports, and yield the master's address."""
-    own = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
-    processes = [JobProcess([SPARK_CLASS, MASTER_CLASS, *own], variables, folder / "master")]
-    try:
-        address = processes[0].wait_for("master", lambda: address_in(processes[0].log))
-        for name in ("worker-1", "worker-2"):
-            size = ["--cores", "1", "--memory", "1g", "--work-dir", folder / name / "work"]
-            command = [SPARK_CLASS, WORKER_CLASS, *own, *size, address]
-            processes.append(JobProcess(command, variables, folder / name))
-        for worker in processes[1:]:
-            worker.wait_for("registered worker", lambda w=worker: "Successfully registered" in w.log or None)
-        yield address
-    finally:
-        for process in reversed(processes):
-            process.kill()
-
-
-def address_in(log: str) -> str | None:
-    """The address of the master in its log, or None until the master accepts workers."""
-    if "I have been elected leader" not in log:
-        return None
-    return next(word for word in log.split() if word.startswith("spark://127.0.0.1:")).rstrip(".")
-
-
 def test_executors_of_a_standalone_cluster_write_files_with_the_archive(
     archive: Path, script: Path, variables: dict[str, str], tmp_path: Path
 ) -> None:
     source, base_path = write_parquet(ROWS, tmp_path / "landing" / "orders.parquet"), tmp_path / "table"
     flags = table_flags(base_path, source_path=str(source))
-    with standalone_cluster(variables, tmp_path) as master:
+    with standalone_cluster(variables, tmp_path) as cluster:
         sizes = ["--conf", "spark.executor.memory=512m", "--conf", "spark.executor.cores=1"]
         # Without this setting, the application could start before both executors are registered.
         sizes += ["--conf", "spark.scheduler.minRegisteredResourcesRatio=1.0"]
-        command = submit(master, archive, script)
+        command = submit(cluster.master, archive, script)
         ended = run([command[0], *sizes, *command[1:], *flags], variables, tmp_path / "run")
     assert ended.exit_code == 0, ended.log
     assert stored(base_path) == ROWS
