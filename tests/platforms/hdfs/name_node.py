@@ -6,7 +6,7 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,12 +37,19 @@ class Hdfs:
 
 
 @contextmanager
-def running_hdfs(folder: Path, java_home: str) -> Iterator[Hdfs]:
-    """Format and start an HDFS below a folder; end its processes at the end."""
-    ports = {name: _free_port() for name in ("rpc", "http", "data", "data_http", "data_ipc")}
+def running_hdfs(
+    folder: Path, java_home: str, *, security: Mapping[str, str] | None = None, java_flags: Sequence[str] = ()
+) -> Iterator[Hdfs]:
+    """Format and start an HDFS below a folder; end its processes at the end.
+
+    Args:
+        security: settings for Kerberos.
+        java_flags: flags of the servers' Java.
+    """
+    ports = {name: free_port() for name in ("rpc", "http", "data", "data_http", "data_ipc")}
     hdfs = Hdfs(f"127.0.0.1:{ports['rpc']}", folder / "conf")
-    _write_configuration(hdfs, folder, ports)
-    java = [f"{java_home}/bin/java", "-Xmx384m", "-cp", _class_path(hdfs.conf_dir)]
+    _write_configuration(hdfs, folder, ports, security or {})
+    java = [f"{java_home}/bin/java", "-Xmx384m", *java_flags, "-cp", class_path(hdfs.conf_dir)]
     environment = {**os.environ, "HADOOP_CONF_DIR": str(hdfs.conf_dir)}
     with (folder / "format.log").open("wb") as log:
         subprocess.run(
@@ -67,7 +74,8 @@ def running_hdfs(folder: Path, java_home: str) -> Iterator[Hdfs]:
             process.wait(30)
 
 
-def _class_path(conf_dir: Path) -> str:
+def class_path(conf_dir: Path) -> str:
+    """Class path of Hadoop's servers, with their settings first."""
     made = subprocess.run(
         [REPOSITORY / "scripts" / "ensure_hadoop.sh"],
         capture_output=True,
@@ -79,10 +87,12 @@ def _class_path(conf_dir: Path) -> str:
     return os.pathsep.join([str(conf_dir), f"{made.stdout.strip()}/*", f"{jars}/*"])
 
 
-def _write_configuration(hdfs: Hdfs, folder: Path, ports: dict[str, int]) -> None:
+def _write_configuration(
+    hdfs: Hdfs, folder: Path, ports: dict[str, int], security: Mapping[str, str]
+) -> None:
     hdfs.conf_dir.mkdir(parents=True)
-    _write_site(hdfs.conf_dir / "core-site.xml", {"fs.defaultFS": f"hdfs://{hdfs.address}"})
-    _write_site(
+    write_site(hdfs.conf_dir / "core-site.xml", {"fs.defaultFS": f"hdfs://{hdfs.address}", **security})
+    write_site(
         hdfs.conf_dir / "hdfs-site.xml",
         {
             "dfs.namenode.name.dir": f"{folder}/names",
@@ -108,7 +118,8 @@ def _write_configuration(hdfs: Hdfs, folder: Path, ports: dict[str, int]) -> Non
     )
 
 
-def _write_site(path: Path, properties: dict[str, str]) -> None:
+def write_site(path: Path, properties: dict[str, str]) -> None:
+    """Write a file of Hadoop's settings."""
     lines = [f"<property><name>{k}</name><value>{v}</value></property>" for k, v in properties.items()]
     path.write_text("<configuration>\n" + "\n".join(lines) + "\n</configuration>\n")
 
@@ -139,7 +150,7 @@ def _logs(folder: Path) -> str:
     return "\n".join(f"{path}:\n{path.read_text()[-3000:]}" for path in sorted(folder.glob("*.log")))
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
