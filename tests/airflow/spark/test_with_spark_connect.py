@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
 from e2e.job_processes import busy_workers
 from judges.hudi_rs import read_snapshot
 from support.airflow.task_context import context
+from support.airflow.waiting import wait_until
 from support.depth import cases
 from support.spark.connect_server import ConnectServer
 
@@ -197,13 +197,6 @@ def test_a_connection_with_a_path_is_refused(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(HudiTaskRefusedError, match="'with_path' gives no address") as raised:
         task.execute(context())
     assert CANARY not in str(raised.value)
-
-
-def wait_until(condition: Callable[[], object], timeout_s: float = 90.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 @pytest.mark.usefixtures("server")
