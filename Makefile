@@ -79,12 +79,12 @@ test-spark: .venv/.ready ## Run the tests of the execution layer and the jobs on
 # The engine of `test-conformance` also runs on Spark 3.5, and proves writes and clusterings there.
 SPARK35      = tests/spark/sources --ignore tests/spark/sources/test_blocks_of_start_page.py $(addprefix tests/spark/writing/test_,schema_and_ordering.py late_tasks.py task_progress.py)
 # `make test-all` runs all tests except those that do not depend on Spark, such as crashes of the driver and refused input.
-SPARK35_ALL  = tests/spark $(addprefix --ignore tests/spark/writing/test_,writes_on_a_full_disk.py bad_input.py fail_at_every_call.py job_crashes.py merge_memory.py table_machine.py two_writers.py) \
+SPARK35_ALL  = tests/spark tests/e2e/connect $(addprefix --ignore tests/spark/writing/test_,writes_on_a_full_disk.py bad_input.py fail_at_every_call.py job_crashes.py merge_memory.py table_machine.py two_writers.py) \
                $(addprefix --ignore tests/spark/clustering/test_,clustering_beside_overwrites.py clustering_beside_writers.py clustering_crashes.py clustering_in_a_loop.py clustering_memory.py dry_runs_beside_plans.py)
 
 # Spark's release and the table version are independent, so tests with one table version are enough.
-test-spark35: .venv-judges/.ready ## Run the tests of test-spark whose outcome may differ on Spark 3.5
-	$(WITH_JAVA) TABLE_VERSION=9 .venv-judges/bin/python $(PYTEST) $(if $(filter all,$(TEST_DEPTH)),$(SPARK35_ALL),$(SPARK35))
+test-spark35: .venv-judges/.ready ## Run the tests of test-spark whose outcome may differ on Spark 3.5; with TEST_DEPTH=all also those of Spark Connect, which needs Maven
+	$(WITH_JAVA) $(if $(filter all,$(TEST_DEPTH)),CONNECT_JAR="$$(scripts/ensure_connect_jar.sh)" && export CONNECT_JAR &&) TABLE_VERSION=9 .venv-judges/bin/python $(PYTEST) $(if $(filter all,$(TEST_DEPTH)),$(SPARK35_ALL),$(SPARK35))
 
 test-airflow: .venv/.ready ## Run the tests of the provider in Airflow, with real Spark
 	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/airflow --ignore tests/airflow/stack

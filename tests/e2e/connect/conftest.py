@@ -1,5 +1,9 @@
-"""A Spark Connect server whose workers lack the engine, as on a cluster that serves many applications."""
+"""A Spark Connect server whose workers lack the engine, as on a cluster that serves many applications.
 
+The variable ``CONNECT_JAR`` contains the path of the server's jar for Spark 3.5 (``scripts/ensure_connect_jar.sh``).
+"""
+
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -11,7 +15,8 @@ from support.spark.connect_server import ConnectServer
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
-    with ConnectServer(tmp_path_factory.mktemp("connect"), without_checkout({})) as server:
+    folder, jar = tmp_path_factory.mktemp("connect"), os.environ.get("CONNECT_JAR", "")
+    with ConnectServer(folder, without_checkout({}), jars=jar) as server:
         yield server
 
 

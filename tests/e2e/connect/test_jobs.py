@@ -122,7 +122,8 @@ def tasks_in_parallel(server: ConnectServer) -> int:
 
 @pytest.mark.thorough
 def test_a_job_fails_if_its_server_dies_and_its_next_run_completes(base_path: Path, tmp_path: Path) -> None:
-    with ConnectServer(tmp_path / "server", environment({}), master="local[3]") as own:
+    jar = os.environ.get("CONNECT_JAR", "")
+    with ConnectServer(tmp_path / "server", environment({}), master="local[3]", jars=jar) as own:
         assert tasks_in_parallel(own) == 3
         variables = environment({}, SPARK_REMOTE=own.address)
         job = slow_job(base_path, variables, tmp_path)
