@@ -98,6 +98,13 @@ public final class S3StorageLockClient implements StorageLockClient {
   }
 
   @Override
+  public boolean writeObject(String uri, String content) {
+    URI place = URI.create(uri);
+    s3.putObject(place.getHost(), place.getPath().substring(1), content);
+    return true;
+  }
+
+  @Override
   public void close() {
     s3.shutdown();
   }

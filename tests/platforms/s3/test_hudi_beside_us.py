@@ -99,7 +99,7 @@ def engine(spark: SparkSession, s3: S3, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(params=[V6, V9], ids=str)
-def table(request: pytest.FixtureRequest, engine: Engine, judge: HudiJudge, s3: S3) -> Shared:
+def table(request: pytest.FixtureRequest, judge: HudiJudge, engine: Engine, s3: S3) -> Shared:
     return Shared(engine, judge, s3, request.param)
 
 
