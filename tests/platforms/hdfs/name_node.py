@@ -106,6 +106,7 @@ def _write_configuration(
             "dfs.datanode.hostname": "127.0.0.1",
             "dfs.namenode.datanode.registration.ip-hostname-check": "false",
             "dfs.namenode.safemode.extension": "0",
+            **security,  # also here, because the defaults of HDFS are loaded after core-site.xml
         },
     )
     (hdfs.conf_dir / "log4j2.properties").write_text(

@@ -20,22 +20,32 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
 
 
 @pytest.fixture(scope="session")
-def judge(s3: S3, class_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HudiJudge]:
+def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
+    """The server that Hudi uses: the AWS client of Hadoop 3.3 waits about a minute for each put to versitygw."""
+    with running_server(tmp_path_factory.mktemp("moto")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def judge(moto: S3, class_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HudiJudge]:
     """Real Hudi, which reaches the server through `s3a`."""
-    options = s3.options
+    options = moto.options
     settings = {
-        "spark.hadoop.fs.s3a.endpoint": s3.endpoint,
+        "spark.hadoop.fs.s3a.endpoint": moto.endpoint,
         "spark.hadoop.fs.s3a.access.key": options["aws_access_key_id"],
         "spark.hadoop.fs.s3a.secret.key": options["aws_secret_access_key"],
         "spark.hadoop.fs.s3a.path.style.access": "true",
         "spark.hadoop.fs.s3a.connection.ssl.enabled": "false",
+        # Hudi keeps streams of its log files open, so the default pool of 96 connections becomes empty.
+        "spark.hadoop.fs.s3a.connection.maximum": "5000",
+        "spark.hadoop.fs.s3a.threads.max": "64",
     }
     started = HudiJudge(
         RELEASE,
         tmp_path_factory.mktemp("judge"),
         class_path=class_path,
         settings=settings,
-        variables={"AWS_ENDPOINT_URL": s3.endpoint},
+        variables={"AWS_ENDPOINT_URL": moto.endpoint},
     )
     yield started
     started.stop()
