@@ -228,9 +228,9 @@ class SupervisedRun:
         lines, self._shown = self.output_from(max(self._shown, _number(shown)))
         if lines:
             with suppress(OSError):  # another process may then show these lines again
-                beside = shown.with_name(f"{shown.name}.new")
-                beside.write_text(str(self._shown))
-                os.replace(beside, shown)
+                new_file = shown.with_name(f"{shown.name}.new")
+                new_file.write_text(str(self._shown))
+                os.replace(new_file, shown)
         return lines
 
     def output_from(self, position: int, most_bytes: int = 256 << 10) -> tuple[list[str], int]:
