@@ -71,8 +71,8 @@ class InstantState(str, Enum):
         return ("requested", "inflight", "completed").index(self.value)
 
 
-# In table version 6, times of the metadata table are longer: a delta commit can add three digits to the time of a write,
-# and a compaction adds three digits to the time of the newest delta commit.
+# In table version 6, the times of a metadata table are longer: a delta commit can add three digits to the time of a
+# write, and a compaction adds three digits to the time of the newest delta commit.
 _NAME = re.compile(
     r"(?P<requested>\d{14,23})(?:_(?P<completed>\d{14,23}))?\.(?P<first>[a-z]+)(?:\.(?P<second>[a-z]+))?",
     re.ASCII,
