@@ -261,7 +261,7 @@ class OrphanReport(Report):
             ("Folders and heartbeats of jobs that have ended", [*self.folders, *self.heartbeats]),
             ("Kept after the last check", list(self.spared)),
             ("Not deleted", list(self.failed_files)),
-            ("Number of foreign files in partitions (the job never changes them)", foreign),
+            ("Foreign files in partitions, never touched", foreign),
         ]
 
 
