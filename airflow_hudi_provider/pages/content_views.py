@@ -27,7 +27,7 @@ class Wanted:
     Attributes:
         partition: partition path whose files are wanted.
         search: show only partitions or files whose path contains this text, in any case.
-        sort: name of the column that determines the order; unknown names mean the path.
+        sort: name of the column that determines the order. With an unknown name, rows are ordered by path.
         descending: whether the largest value comes first.
         offset: number of rows to skip.
         fresh: whether to read the table again.
@@ -42,7 +42,7 @@ class Wanted:
 
 
 def hook_of(table: RegisteredTable) -> HudiHook:
-    """Return the hook of a table, with the connections that its asset or its entry names."""
+    """Return the hook of a table, with the connections that its asset or its entry in ``[hudi] tables`` names."""
     return HudiHook(
         table.base_path or None, hudi_conn_id=table.hudi_conn_id, storage_conn_id=table.storage_conn_id
     )

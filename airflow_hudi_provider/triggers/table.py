@@ -42,7 +42,10 @@ class HudiTableTrigger(BaseTrigger):
         self.state = ""
 
     give_up_at: float | None = None
-    """Time limit of the wait in seconds since 1970, or None. After the time limit, a storage error ends the wait."""
+    """Time limit of the wait in seconds since 1970, or None.
+
+    After the time limit, `poll` must return an answer, and a storage error ends the wait.
+    """
 
     def is_late(self) -> bool:
         """Return whether the time limit of the wait is reached."""

@@ -122,7 +122,7 @@ MEASURES = {
     "leftover_files": "data files of writes that are neither completed nor pending, and data files that were copied "
     "into another folder of the table under the same name",
     "metadata_bytes": "bytes of all files of the metadata table",
-    "metadata_commits_ahead": "delta commits of the metadata table that no instant of the table explains",
+    "metadata_commits_ahead": "delta commits of the metadata table whose instants the table does not have",
     "metadata_commits_behind": "completed instants of the table that the metadata table lacks",
     "metadata_commits_since_compaction": "delta commits of the metadata table since its last compaction",
     "metadata_log_bytes": "bytes of the log files that the next compaction of the metadata table merges",

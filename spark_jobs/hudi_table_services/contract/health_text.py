@@ -72,8 +72,8 @@ def _metadata_table(report: HealthReport) -> Iterator[str]:
         "problem": f"{state.problem} {state.path}".strip(),
         "jobs refuse changes": state.refusal,
         "pending": ", ".join(state.pending),
-        "lacks": ", ".join(state.missing_instants),
-        "unexplained": ", ".join(state.unexplained_instants),
+        "missing instants": ", ".join(state.missing_instants),
+        "instants that the table does not have": ", ".join(state.unexplained_instants),
         "not compared with the folders": state.not_compared,
     }
     yield from (f"  {label}: {text}" for label, text in facts.items() if text)

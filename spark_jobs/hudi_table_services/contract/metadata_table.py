@@ -144,7 +144,7 @@ class MetadataTableHealth:
             timeline of the metadata table.
         pending: pending instants of the metadata table, each as action and requested time.
         missing_instants: requested times of some completed instants of the table that the metadata table lacks.
-        unexplained_instants: requested times of some delta commits that no instant of the table explains.
+        unexplained_instants: requested times of some delta commits whose instants the table does not have.
         difference_examples: some paths of files that the metadata table and the folders describe differently, each
             with the difference.
         not_compared: why the files in the metadata table were not compared with the folders; empty if they were.

@@ -139,7 +139,7 @@ class TimestampKeyGenOptions:
 
     @property
     def unit_us(self) -> int | None:
-        """Return the length, in microseconds, of the unit in which the column's numbers count.
+        """Return the unit of the column's numbers, in microseconds.
 
         Return None for types whose values are text.
         """
@@ -194,7 +194,7 @@ class KeyGeneratorConfig:
         return len(self.record_key_fields) > 1 or self.encodes_single_key_name
 
     def table_properties(self, version: TableVersion) -> dict[str, str]:
-        """Return ``hoodie.properties`` of a new table. Version 6 names the class, later versions name the type."""
+        """Return these settings as properties of a new table. Version 6 names the class, later versions the type."""
         if version >= TableVersion.V8:
             made = {"hoodie.table.keygenerator.type": self.type.value}
         else:

@@ -199,8 +199,8 @@ function MetadataTable({ partitions, state, measures }) {
     ["Cannot be used", state.unusable],
     ["Problem", `${state.problem} ${state.path}`.trim()],
     ["Jobs refuse changes", state.refusal],
-    ["Lacks", state.missing_instants.join(", ")],
-    ["Unexplained", state.unexplained_instants.join(", ")],
+    ["Missing instants", state.missing_instants.join(", ")],
+    ["Instants that the table does not have", state.unexplained_instants.join(", ")],
     ["Not compared with the folders", state.not_compared],
     ...state.difference_examples.map((each) => ["Difference", each]),
   ];

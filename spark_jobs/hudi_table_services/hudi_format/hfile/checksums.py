@@ -12,7 +12,7 @@ _CASTAGNOLI = 0x82F63B78
 
 
 class ChecksumType(IntEnum):
-    """Kind of checksum. The values are the codes in block headers. With NONE the bytes of checksums have no meaning."""
+    """Kind of checksum. The values are the codes in block headers. With NONE, readers ignore the checksum bytes."""
 
     NONE = 0
     CRC32 = 1

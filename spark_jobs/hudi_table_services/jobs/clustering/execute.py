@@ -115,7 +115,7 @@ def execute_plans(
     storage: Storage,
     clock: Clock | None,
 ) -> JobResult:
-    """Execute these plans. Raises as `execute_clustering` does."""
+    """Execute these plans. Raises the errors of `execute_clustering`."""
     return _ExecuteJob(spark, request, storage, clock or SystemClock()).run(instants)
 
 

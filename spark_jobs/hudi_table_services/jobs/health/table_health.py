@@ -64,7 +64,7 @@ def table_health(
     storage = storage or open_storage(request.base_path, request.storage_options)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=read_table_config(storage))
     check_name(table.config, request.table_name)
-    with watch.phase("look"):
+    with watch.phase("read table"):
         inspection = _inspect(table, request)
     measures = inspection.report.measures
     found = findings(measures, _warning_limits(request, measures), request.failure_limits)
@@ -87,7 +87,7 @@ def table_health(
 
 
 def _warning_limits(request: HealthRequest, measures: Mapping[str, float]) -> dict[str, float]:
-    """Limits for warnings. Limits of the request always apply."""
+    """The default limits that are relevant for these measures, and all limits that the request sets."""
     return {**relevant_limits(request.warning_limits, measures), **request.own_warning_limits}
 
 

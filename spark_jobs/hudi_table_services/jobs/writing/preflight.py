@@ -139,7 +139,7 @@ def _refuse_mixed_formats(source: SourceSpec, files: Sequence[SourceFile]) -> No
     (first, found), *others = stated
     wrong = next(((uri, other) for uri, other in others if other), None)
     if found or wrong is None:
-        return  # the columns of the first file are read, and its error is more precise
+        return  # if the first file has the wrong format, reading its columns raises a more precise error
     raise InvalidRequestError(
         f"The source has files of several formats: {first} and {wrong[0]}. Its format is {source.format}.",
         hint=f"Give a pattern that matches only files of one format, such as *.{source.format.lower()}, or set the "
@@ -152,7 +152,7 @@ def _why_unreachable(request: UpsertRequest, source: SourceSpec, source_is_local
     if source.format.lower() not in _FILE_FORMATS or not source.path:
         return f"its format is {source.format}"
     if chooses_files(source):
-        return "its options choose among its files"
+        return "its options select some of its files"
     address = urlsplit(source.path)
     if address.scheme == "file" or (not address.scheme and source_is_local):
         return None

@@ -299,12 +299,14 @@ class _UpsertJob:
         self._replaced_plans.extend(release_file_groups(table, changed, options, self._lock()))
         return changed.isdisjoint(load_snapshot(self._storage, ()).reserved_file_groups)
 
-    def _preview(self, table: TableAccess, now: TableSnapshot, changed: set[FileGroupId]) -> TableSnapshot:
+    def _preview(
+        self, table: TableAccess, snapshot: TableSnapshot, changed: set[FileGroupId]
+    ) -> TableSnapshot:
         """In a dry run, return the table as it would be after `_release`; otherwise return the table itself."""
         if self._request.dry_run:
-            now, messages = preview_release(table, now, changed, self._options.pending_clustering)
+            snapshot, messages = preview_release(table, snapshot, changed, self._options.pending_clustering)
             self._report.warn(*messages)
-        return now
+        return snapshot
 
     def _snapshot(self, table: TableAccess, partitions: tuple[str, ...] | None) -> TableSnapshot:
         if not table.exists:

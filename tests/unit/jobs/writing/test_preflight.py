@@ -195,7 +195,7 @@ def test_a_table_that_cannot_be_written_is_refused_before_its_source(
         (
             SourceSpec(path="/none", options={"pathGlobFilter": "*.x"}),
             {},
-            "its options choose among its files",
+            "its options select some of its files",
         ),
     ],
 )
