@@ -12,7 +12,7 @@ from hudi_table_services.contract.health import HealthRequest
 from hudi_table_services.jobs.health.table_health import table_health
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
-from support.spark.every_job import rows_of_copy
+from support.spark.table_elsewhere import rows_of_copy
 
 MOMENTS = (".commit.requested", ".inflight", ".parquet", ".hoodie/metadata/")
 """Parts of paths: the job is killed as soon as a new file has such a path."""
