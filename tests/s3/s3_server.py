@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -48,6 +48,10 @@ class S3:
             "aws_secret_access_key": self.secret,
             "allow_http": "true",
         }
+
+    def at(self, endpoint: str) -> "S3":
+        """Return the same server behind another address."""
+        return replace(self, endpoint=endpoint)
 
     def new_table(self) -> str:
         """URI of a folder that no other test uses."""

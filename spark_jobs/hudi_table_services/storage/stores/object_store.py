@@ -177,10 +177,11 @@ class ObjectStoreStorage:
         return failures
 
     def delete_folder(self, folder: str) -> None:
-        paths = [stored.path for stored in self.list_files(folder)]
-        with translate_errors("delete folder", folder):
-            for first in range(0, len(paths), _DELETE_BATCH):
-                obstore.delete(self.store, paths[first : first + _DELETE_BATCH])
+        # GCS and Azure answer "no such object" if another process has deleted an object since the listing, or if the
+        # client repeats a deletion whose answer was lost. `delete_files` ignores missing files.
+        failures = self.delete_files([stored.path for stored in self.list_files(folder)])
+        for error in failures.values():
+            raise error
 
     def delete_empty_folders(self, folder: str) -> None:
         checked_path(folder)

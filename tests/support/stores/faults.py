@@ -1,4 +1,4 @@
-"""A proxy in front of an S3 server that disturbs one request."""
+"""A proxy in front of the server of an object store that disturbs one request."""
 
 import http.client
 import threading
@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-from s3_server import S3
+from urllib.parse import urlsplit
 
 SLOW_S = 1.5
 _SLOW_DOWN = (
@@ -111,11 +110,16 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def disturbing(s3: S3, plan: OneFault) -> Iterator[S3]:
-    """Return the address of a proxy that disturbs one request to the server."""
-    with _Server(s3.endpoint.removeprefix("http://"), plan) as server:
+def disturbing(endpoint: str, plan: OneFault) -> Iterator[str]:
+    """Return the endpoint of a proxy that disturbs one request to a server. Both speak plain HTTP.
+
+    Args:
+        endpoint: URL of the server; the proxy keeps its path.
+    """
+    parts = urlsplit(endpoint)
+    with _Server(parts.netloc, plan) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            yield S3(f"http://127.0.0.1:{server.server_address[1]}", s3.secret)
+            yield f"http://127.0.0.1:{server.server_address[1]}{parts.path}"
         finally:
             server.shutdown()
