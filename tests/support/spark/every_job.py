@@ -39,7 +39,6 @@ from support.small_tables import base_file_name
 from support.spark.table_elsewhere import TableElsewhere
 
 NO_FLOOR = {"hoodie.airflow.clean.floor.hours": "0"}
-NEVER_ON_THE_TIMELINE = "20200101000000000"
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,10 @@ def plan_clusterings(table: TableElsewhere) -> None:
 
 
 def repair(table: TableElsewhere) -> None:
-    orphan = f"x/{base_file_name('orphan-0', NEVER_ON_THE_TIMELINE)}"
+    # The file name contains a time after the start of the active timeline, where no instant has this time.
+    newest = load_snapshot(table.storage).timeline.completed[-1].requested_time
+    never = newest[:-1] + ("1" if newest[-1] != "1" else "2")
+    orphan = f"x/{base_file_name('orphan-0', never)}"
     table.storage.write(orphan, b"PAR1")
     report = table.run(REPAIR_ORPHAN_FILES, execute=True, older_than_hours=0).report
     assert isinstance(report, OrphanReport)
