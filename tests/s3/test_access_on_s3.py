@@ -1,4 +1,4 @@
-"""Requests with a wrong key, without a key, or with the right of reading only public objects."""
+"""Requests with a wrong key or without a key."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -53,6 +53,10 @@ def test_a_job_with_a_wrong_key_fails_with_an_error_of_access(versitygw: S3) -> 
     assert not refused.value.retryable
 
 
+# moto checks no signature, but it lets a request read an object only if the request has this header.
+SIGNATURE = {"Authorization": "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request"}
+
+
 class Signed:
     """Counts the requests that have a signature, and all requests."""
 
@@ -60,7 +64,7 @@ class Signed:
         self.signed, self.count = 0, 0
 
     def fault_of(self, request: str, headers: Mapping[str, str]) -> Fault | None:
-        self.signed += "authorization" in (name.lower() for name in headers)
+        self.signed += "Authorization" in headers
         self.count += 1
         return None
 
@@ -68,7 +72,7 @@ class Signed:
 @pytest.mark.parametrize("is_anonymous", [False, True], ids=["with a key", "no key"])
 def test_a_job_without_a_key_sends_no_signatures(moto: S3, is_anonymous: bool) -> None:
     seen = Signed()
-    with disturbing(moto.endpoint, seen) as endpoint:
+    with disturbing(moto.endpoint, seen, SIGNATURE) as endpoint:
         server = moto.at(endpoint)
         table = a_table(TableVersion.V9, storage=open_storage(moto.new_table(), moto.options))
         act = JOBS["clean"](table)

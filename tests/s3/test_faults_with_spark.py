@@ -45,7 +45,7 @@ Act = Callable[[SparkSession, Place, Clock | None], object]
 def write(spark: SparkSession, place: Place, clock: Clock | None, rows: list[Row], **options: str) -> None:
     request = UpsertRequest(
         **place,  # type: ignore[arg-type]
-        request_id=f"write of {len(rows)} rows from {rows[0]}",
+        request_id=f"{len(rows)}-rows-from-{rows[0][0]}-{rows[0][1]}",
         table_name="t",
         record_key=("k",),
         partition_by=("p",),

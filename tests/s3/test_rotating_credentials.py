@@ -170,8 +170,10 @@ def test_the_server_refuses_keys_that_have_expired(
     storage = open_storage(moto.new_table(), fixed)
     storage.create("a", b"x")
     metadata_service.expire_all()
-    with pytest.raises(StorageError, match="ExpiredToken"):
+    with pytest.raises(StorageError, match="the temporary credentials have expired") as refused:
         storage.read("a")
+    assert refused.value.retryable
+    assert "valid for longer than the job runs" in refused.value.hint
     assert expired.refused
 
 

@@ -74,7 +74,8 @@ class _Handler(BaseHTTPRequestHandler):
         upstream = http.client.HTTPConnection(self.server.upstream)
         try:
             upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
-            for name, value in self.headers.items():
+            missing = {name: value for name, value in self.server.added.items() if name not in self.headers}
+            for name, value in (*missing.items(), *self.headers.items()):
                 upstream.putheader(name, value)
             upstream.endheaders(body or None)
             answer = upstream.getresponse()
@@ -119,20 +120,23 @@ _HOP_HEADERS = ("connection", "keep-alive", "transfer-encoding")
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, upstream: str, disturbance: Disturbance) -> None:
+    def __init__(self, upstream: str, disturbance: Disturbance, added: Mapping[str, str]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.upstream, self.disturbance = upstream, disturbance
+        self.upstream, self.disturbance, self.added = upstream, disturbance, added
 
 
 @contextmanager
-def disturbing(endpoint: str, disturbance: Disturbance) -> Iterator[str]:
+def disturbing(
+    endpoint: str, disturbance: Disturbance, added: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """Return the endpoint of a proxy that disturbs requests to a server. Both speak plain HTTP.
 
     Args:
         endpoint: URL of the server; the proxy keeps its path.
+        added: headers of requests that do not contain them.
     """
     parts = urlsplit(endpoint)
-    with _Server(parts.netloc, disturbance) as server:
+    with _Server(parts.netloc, disturbance, added or {}) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_address[1]}{parts.path}"
