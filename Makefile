@@ -114,7 +114,7 @@ test-conformance42: .venv/.ready .venv-judges/.ready ## Run the sample of test-c
 test-readers: .venv/.ready .venv-judges/.ready .venv-readers/.ready ## Let Hive, Trino, Spark, DuckDB and pandas read tables through a Hive Metastore; needs Maven; only test-all includes this target
 	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/readers
 
-test-platforms: .venv/.ready .venv-judges/.ready ## Run every kind of job on servers that few tables use: HDFS, Azurite; needs Maven and npm; only test-all includes this target
+test-platforms: .venv/.ready .venv-judges/.ready ## Run every job on servers that few tables use: HDFS, Azurite, the XML API of GCS; needs Maven and npm; only test-all includes this target
 	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/platforms
 
 demo: .venv/.ready ## Backfill and cluster two weeks of real flights in a real Airflow (5 to 8 minutes)

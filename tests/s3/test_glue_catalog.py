@@ -1,4 +1,4 @@
-"""The sync to AWS Glue, against the Glue of the S3 server (moto)."""
+"""The sync to AWS Glue, against the Glue of moto, which also serves S3."""
 
 import json
 from collections.abc import Iterator
@@ -70,8 +70,8 @@ class Lake:
 
 
 @pytest.fixture
-def lake(s3: S3) -> Iterator[Lake]:
-    made = Lake(s3)
+def lake(moto: S3) -> Iterator[Lake]:
+    made = Lake(moto)
     yield made
     made.glue.close()
 
