@@ -38,8 +38,11 @@ def rows(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def table(tmp_path: Path) -> SmallTable:
-    """A table with one commit, which the request ``done`` made."""
-    made = SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9)
+    return committed(SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9))
+
+
+def committed(made: SmallTable) -> SmallTable:
+    """The table after one commit, which the request ``done`` made."""
     store = made.timeline_store
     extra = {REQUEST_ID_KEY: "done", SCHEMA_KEY: SCHEMA}
     metadata = CommitMetadata(
@@ -110,6 +113,19 @@ def test_types_that_do_not_fit_the_table_are_refused(table: SmallTable, tmp_path
     pq.write_table(pa.table({"id": [1], "city": ["a"], "price": [[1.5]]}), tmp_path / "rows.parquet")
     message = refusal(request(tmp_path, tmp_path / "rows.parquet"))
     assert "Column 'price' is double in the table and array<double> in the rows" in message
+
+
+def test_a_partition_column_of_times_is_compared_with_the_type_in_the_table(tmp_path: Path) -> None:
+    times = {
+        "hoodie.table.keygenerator.type": "TIMESTAMP",
+        "hoodie.keygen.timebased.timestamp.type": "EPOCHMILLISECONDS",
+        "hoodie.keygen.timebased.output.dateformat": "yyyy-MM-dd",
+    }
+    committed(SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9, more_properties=times))
+    pq.write_table(pa.table({"id": [1], "city": [7], "price": [1.5]}), tmp_path / "rows.parquet")
+    message = refusal(request(tmp_path, tmp_path / "rows.parquet", partition_by=()))
+    assert "The table stores the partition column 'city' as string, and the source has it as long." in message
+    assert "Write the rows to a new table, whose column 'city' is long." in message
 
 
 def test_csv_files_without_inferred_types_get_advice(table: SmallTable, tmp_path: Path) -> None:
