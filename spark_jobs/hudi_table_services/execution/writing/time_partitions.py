@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_table_services.errors import InvalidDataError, InvalidRequestError
-from hudi_table_services.model.key_generator import KeyGeneratorConfig, TimestampKeyGenOptions
+from hudi_table_services.model.key_generator import KeyGeneratorConfig
 from hudi_table_services.model.schema import DATE, STRING, TIMESTAMP, Field
 from hudi_table_services.model.time_pattern import PatternPart, input_expression, parse_output_pattern
 from hudi_table_services.options.keys.key_generation import TIMEBASED_TIMESTAMP_TYPE
