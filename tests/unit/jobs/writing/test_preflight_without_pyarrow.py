@@ -85,15 +85,20 @@ def test_a_clustering_with_nothing_to_do_ends_early(tmp_path: Path) -> None:
     assert output.splitlines()[-1] == "early result: nothing_to_do"
 
 
-@pytest.mark.parametrize(
-    "instants", [(), ("20260101000000000",)], ids=["all pending plans", "a missing plan"]
-)
-def test_an_execution_without_plans_ends_early(tmp_path: Path, instants: tuple[str, ...]) -> None:
+def test_an_execution_without_plans_ends_early(tmp_path: Path) -> None:
     table = SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9)
     leftover = tmp_path / "t" / ".hoodie" / ".temp" / "20260101000000001"
     leftover.mkdir(parents=True)  # the search for leftovers of earlier attempts needs no pyarrow either
-    request = ExecuteClusteringRequest(base_path=table.storage.base_path, instants=instants)
+    request = ExecuteClusteringRequest(base_path=table.storage.base_path)
     assert begun("execute_clustering.py", request).splitlines()[-1] == "early result: nothing_to_do"
+
+
+def test_an_execution_of_a_plan_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    table = SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9)
+    request = ExecuteClusteringRequest(base_path=table.storage.base_path, instants=("20260101000000000",))
+    assert begun("execute_clustering.py", request).startswith(
+        "refused: There is no instant 20260101000000000"
+    )
 
 
 def test_an_execution_of_a_table_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
