@@ -75,9 +75,8 @@ def check_write(request: UpsertRequest, *, source_is_local: bool = True) -> Chec
         return _check(storage, request, options, config, source_is_local)
     except HudiTableServiceError:
         if config is not None and _is_completed(storage, config, request):
-            return (
-                CheckedWrite()
-            )  # the job reports the commit, and needs neither the source nor a table that can be written
+            # The job reports the commit, and needs neither the source nor a table that can be written.
+            return CheckedWrite()
         raise
 
 
