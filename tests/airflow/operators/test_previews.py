@@ -42,7 +42,11 @@ PREVIEWS: dict[type[Any], dict[str, Any]] = {
     ClusteringOperator: {},
     CancelClusteringOperator: {"older_than_minutes": 0},
     CleanOperator: {"commits_retained": 1},
-    ArchiveOperator: {"min_commits": 2, "max_commits": 3},
+    ArchiveOperator: {
+        "min_commits": 2,
+        "max_commits": 3,
+        "hudi_options": {"hoodie.clean.commits.retained": "1"},
+    },
     SavepointOperator: {},
     DeleteSavepointOperator: {"instant": TIME},
     RollbackOperator: {"all_failed": True},
@@ -62,6 +66,13 @@ def tree(folder: Path) -> dict[str, tuple[int, int]]:
 def preview(operator: type[Any], base_path: Path, arguments: dict[str, Any]) -> None:
     named = {} if operator is HudiTableHealthOperator else {"preview": True}
     operator(task_id="t", base_path=str(base_path), **named, **arguments).execute(context(ti=TaskInstance()))
+
+
+@pytest.fixture(autouse=True)
+def _spark_connection(connections: Callable[..., None]) -> None:
+    connections(
+        "spark_default", conn_type="spark", host="local[2]"
+    )  # a preview that needs no Spark reads it too
 
 
 @pytest.fixture
@@ -85,6 +96,9 @@ def test_a_preview_changes_no_file_and_no_folder(
     if operator in (DeleteSavepointOperator, RestoreOperator):
         saved = SavepointOperator(task_id="s", base_path=table.storage.base_path)
         arguments[next(iter(arguments))] = saved.execute(context(ti=TaskInstance()))["instant"]
+    if operator is RebuildMetadataTableOperator:  # needs a table without a pending write
+        undo = RollbackOperator(task_id="u", base_path=table.storage.base_path, all_failed=True)
+        undo.execute(context(ti=TaskInstance()))
     before = tree(tmp_path / "table")
     with suppress(AirflowSkipException):  # some of the operators have nothing to do
         preview(operator, tmp_path / "table", arguments)

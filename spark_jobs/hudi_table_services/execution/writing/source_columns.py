@@ -8,6 +8,7 @@ import csv
 import gzip
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -205,14 +206,27 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile) -> SourceColumns 
     names, *rows = (tuple(next(line, [])) for line in read)
     if options.get("header", "false").lower() != "true":
         names, rows = tuple(f"_c{position}" for position in range(len(names))), [names]
-    if not names or not all(names) or len({name.lower() for name in names}) < len(names):
-        return "Spark renames empty and repeated column names"
+    if not names:
+        return "its first line has no column"
+    names = _renamed(["" if name == options.get("nullvalue") else name for name in names])
     times = _columns_of_times(dict(zip(names, rows[0], strict=False)) if rows else {})
     if options.get("inferschema", "false").lower() == "true":
         return SourceColumns(names, types=None, reason="the option inferSchema is set", times=times)
     # Without inferred types, every column of a CSV file is text.
     types = StructType(tuple(Field(name, STRING, nullable=True) for name in names))
     return SourceColumns(names, types, times=times)
+
+
+def _renamed(names: Sequence[str]) -> tuple[str, ...]:
+    """Names that Spark gives to the columns of a CSV file with a header (CSVUtils.makeSafeHeader).
+
+    An empty name becomes ``_c<position>``, and each of several names that differ at most in case gets its position.
+    """
+    count = Counter(name.lower() for name in names)
+    return tuple(
+        f"{name}{position}" if name and count[name.lower()] > 1 else name or f"_c{position}"
+        for position, name in enumerate(names)
+    )
 
 
 def _columns_of_times(row: Mapping[str, object]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from contextlib import nullcontext
 from datetime import timedelta
 
 from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
@@ -61,7 +62,8 @@ def cancel_clustering(
         metadata=options.metadata,
     )
     report = ClusteringReporter(request, options.warnings, Stopwatch())
-    with table_lock(storage, options.lock, clock, request.request_id) as lock:
+    lock = table_lock(storage, options.lock, clock, request.request_id)
+    with nullcontext() if request.preview else lock:  # a preview must not create the lock's file
         if not request.preview:
             finish_pending_rollbacks(table, table.load_timeline())
         lookup = ClusteringLookup.load(table.timeline_store)

@@ -171,6 +171,12 @@ def test_files_of_several_formats_are_refused(tmp_path: Path, rows: Path) -> Non
     assert check_write(request(tmp_path, tmp_path / "in" / "*.parquet")) == CheckedWrite()
 
 
+def test_repeated_and_empty_names_of_a_csv_file_are_those_that_spark_gives(tmp_path: Path) -> None:
+    source = csv(tmp_path / "a.csv", "id,city,City,\n1,a,b,c\n", header="true")
+    assert "Its columns are: id, city1, City2, _c3." in refusal(request(tmp_path, source))
+    assert check_write(request(tmp_path, source, partition_by=("city1",))) == CheckedWrite()
+
+
 def test_names_that_look_like_values_get_advice(tmp_path: Path) -> None:
     source = csv(tmp_path / "a.csv", "1,paris,10.5\n2,rome,7.5\n", header="true")
     assert "If the files have no header, remove" in refusal(request(tmp_path, source))
@@ -254,7 +260,6 @@ def one_line(name: str, text: str, **options: str) -> tuple[str, bytes, dict[str
         (one_line("a.csv", "id,city\n", header="true", escape="x"), "options escape"),
         (one_line("a.csv", "id;;city\n", header="true", sep=";;"), "separator or quote"),
         (one_line("a.csv", "\ufeffid,city\n", header="true"), "byte order mark"),
-        (one_line("a.csv", "id,city,ID\n", header="true"), "renames empty and repeated"),
         (one_line("a.csv.bz2", "id,city\n", header="true"), "another codec than gzip"),
         (one_line("a.json", '{"id": 1}\n', mode="PERMISSIVE"), "without reader options"),
         (one_line("a.json", "{'id': 1}\n"), "no JSON document by the standard"),
