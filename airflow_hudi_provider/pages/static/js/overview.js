@@ -39,6 +39,7 @@ const Figure = ({ name, value, title, children }) => html`
   </div>
 `;
 
+const FLAGS = ["damaged", "metadata_unusable"]; // measures that are 0 or 1
 const LEVELS = { fail: "failing", warn: "warning" };
 
 function Findings({ report }) {
@@ -63,6 +64,7 @@ function sentence({ title, measure, value, limit }, { measures, small_file_limit
   if (measure === "small_file_ratio") {
     return `${counted(measures.small_files, "file")} below ${bytes(small)} (${percent(value)} of all files) could be merged; the limit is ${percent(limit)}`;
   }
+  if (FLAGS.includes(measure)) return title;
   const shown = (each) => (measure.endsWith("_bytes") ? bytes(each) : measure.startsWith("hours") || measure.endsWith("_hours") ? duration(3600 * each) : number(each));
   if (limit === 0 && /^(\S+ )?(files|instants)$/i.test(title)) return counted(value, inSentence(title).slice(0, -1));
   return limit === 0 ? `${title}: ${shown(value)}` : `${title}: ${shown(value)}, above ${shown(limit)}`;
