@@ -32,10 +32,10 @@ from hudi_table_services.execution.clustering.rewrite import GroupOutcome, Group
 from hudi_table_services.execution.clustering.run import rewrite_groups
 from hudi_table_services.execution.metadata_table.collected_facts import FactsToCollect
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
-from hudi_table_services.jobs.clustering.chosen_plans import choose_plans, remove_leftovers, staging_owner
 from hudi_table_services.jobs.clustering.executed import DroppedPlan, ExecutedPlan, FailedPlan, facts_of
 from hudi_table_services.jobs.clustering.group_files import committed_files, group_tasks
 from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
+from hudi_table_services.jobs.clustering.start import choose_plans, remove_leftovers, staging_owner
 from hudi_table_services.jobs.writing.file_settings import bloom_settings, parquet_format
 from hudi_table_services.model.clustering import SettledSlice
 from hudi_table_services.model.file_group import FileGroupId
