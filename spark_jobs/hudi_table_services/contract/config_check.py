@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hudi_table_services.contract.finding_titles import RULE_TITLES
 from hudi_table_services.contract.report import Report, Section
 from hudi_table_services.contract.request import JobRequest
-from hudi_table_services.contract.text import counted
+from hudi_table_services.contract.text import RULE_TITLES, counted
 from hudi_table_services.errors import InvalidRequestError
 
 if TYPE_CHECKING:

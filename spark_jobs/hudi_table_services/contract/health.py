@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hudi_table_services.contract.finding_titles import MEASURE_TITLES
 from hudi_table_services.contract.metadata_table import MetadataTableHealth
 from hudi_table_services.contract.report import Report, Section
 from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.text import MEASURE_TITLES
 from hudi_table_services.errors import InvalidRequestError
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Every finding has a title in words."""
 
 from hudi_table_services.contract.config_check import ConfigFinding
-from hudi_table_services.contract.finding_titles import MEASURE_TITLES, RULE_TITLES
 from hudi_table_services.contract.health import MEASURES, HealthFinding
+from hudi_table_services.contract.text import MEASURE_TITLES, RULE_TITLES
 from hudi_table_services.planning.config_check.check import CONFIG_RULES
 
 
