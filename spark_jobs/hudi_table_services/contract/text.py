@@ -1,4 +1,4 @@
-"""Numbers as text, for logs and terminals."""
+"""Numbers as text, and titles of findings, for logs, terminals and pages."""
 
 BAR_CELLS = 24
 NOT_PARTITIONED = "(not partitioned)"

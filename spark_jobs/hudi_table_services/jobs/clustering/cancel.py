@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 
 from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
@@ -63,7 +63,9 @@ def cancel_clustering(
     )
     report = ClusteringReporter(request, options.warnings, Stopwatch())
     lock = table_lock(storage, options.lock, clock, request.request_id)
-    with nullcontext() if request.preview else lock:  # a preview must not create the lock's file
+    # A preview must not create the lock's file.
+    guard: AbstractContextManager[object, None] = nullcontext() if request.preview else lock
+    with guard:
         if not request.preview:
             finish_pending_rollbacks(table, table.load_timeline())
         lookup = ClusteringLookup.load(table.timeline_store)

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from hudi_table_services.commits.archive_writing import archive_writer
@@ -55,7 +55,9 @@ def create_savepoint(
     """
     table, options = _open(request, storage, clock)
     lock = table_lock(table.storage, options.lock, table.clock, request.request_id)
-    with nullcontext() if request.preview else lock:  # a preview must not create the lock's file
+    # A preview must not create the lock's file.
+    guard: AbstractContextManager[object, None] = nullcontext() if request.preview else lock
+    with guard:
         timeline = table.load_timeline()
         refuse_unfinished_restore(timeline)
         commit = _commit(timeline, request.instant)
@@ -98,7 +100,9 @@ def delete_savepoint(
     """
     table, options = _open(request, storage, clock)
     lock = table_lock(table.storage, options.lock, table.clock, request.request_id)
-    with nullcontext() if request.preview else lock:  # a preview must not create the lock's file
+    # A preview must not create the lock's file.
+    guard: AbstractContextManager[object, None] = nullcontext() if request.preview else lock
+    with guard:
         timeline = table.load_timeline()
         found = [_savepoint(timeline, instant) for instant in request.instants]
         deleted = [savepoint for savepoint in found if savepoint is not None]
