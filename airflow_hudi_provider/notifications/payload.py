@@ -111,7 +111,7 @@ def text_of(payload: Mapping[str, Any]) -> str:
     if health["damage"]:
         lines.append(health["damage"])
     lines += [
-        f"- {each['measure']} is {each['value']:g}, above {each['limit']:g}. {each['advice']}"
+        f"- {each['title']} ({each['measure']}): {each['value']:g}, above {each['limit']:g}. {each['advice']}"
         for each in health["findings"]
     ]
     state = health["metadata_table"]
@@ -148,7 +148,7 @@ def _health(report: HealthReport) -> dict[str, Any]:
     return {
         "status": report.status,
         "damage": report.damage,
-        "findings": [asdict(each) for each in report.findings],
+        "findings": [{**asdict(each), "title": each.title} for each in report.findings],
         "measures": dict(report.measures),
         "pending": [
             {

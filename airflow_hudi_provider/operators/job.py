@@ -12,7 +12,7 @@ from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.links import SPARK_UI_LINK, TABLE_LINK, push_table_link
 from airflow_hudi_provider.results.failure import failures_shown
-from airflow_hudi_provider.results.log import log_result
+from airflow_hudi_provider.results.log import log_result, warnings_of_engine
 from airflow_hudi_provider.results.task_outcome import JobEnd, decide_outcome, event_of, xcom_of
 from airflow_hudi_provider.spark.submission import SparkEnd, Submission
 from airflow_hudi_provider.tables.connection import TableLocation
@@ -120,6 +120,7 @@ class HudiJobOperator(SparkSubmitOperator):
         self.declare_asset = declare_asset
         self._filled_in_later: tuple[str, ...] = ()
         self._waited_for: tuple[str, ...] | None = None
+        self.shown_warnings: set[str] = set()  # warnings of the job that the log of this try contains
         # `execute` sets this attribute, because Airflow copies the operator before a run.
         self._submission: Submission | None = None
         if taken := _OF_THE_JOB & kwargs.keys():
@@ -186,7 +187,7 @@ class HudiJobOperator(SparkSubmitOperator):
         """Store the result of a failed job, and log what the job did or measured before it failed."""
         self.last_result = result
         if result.report is not None:
-            log_result(self.log, result)
+            log_result(self.log, result, self.shown_warnings)
 
     def remember(self, run: TaskRun, result: JobResult) -> None:
         """Store the facts about this try that later tries need. By default, store nothing."""
@@ -235,13 +236,15 @@ class HudiJobOperator(SparkSubmitOperator):
 
     def execute(self, context: "Context") -> dict[str, Any]:  # type: ignore[override]  # Airflow's returns None
         """Return the result of the request. If an earlier try completed the request, do not run the job again."""
-        with measured(self), failures_shown(self, context):
+        with measured(self), failures_shown(self, context), warnings_of_engine() as self.shown_warnings:
             return self._execute(context, None)
 
     def execute_when_over(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
         """Conclude the Spark run for which this task was deferred. Airflow passes the trigger's event."""
         event = event or {}
-        with measured(self, earlier_s=float(event.get("seconds") or 0)), failures_shown(self, context):
+        earlier_s = float(event.get("seconds") or 0)
+        shown = warnings_of_engine()
+        with measured(self, earlier_s=earlier_s), failures_shown(self, context), shown as self.shown_warnings:
             return self._execute(context, event)
 
     def resume_execution(
@@ -297,7 +300,7 @@ class HudiJobOperator(SparkSubmitOperator):
         result = self.find_result(run, submission, event)
         self.last_result = result
         self.remember(run, result)
-        log_result(self.log, result)
+        log_result(self.log, result, self.shown_warnings)
         return self._finish(context, result)
 
     def _begin(self, context: "Context") -> Submission:

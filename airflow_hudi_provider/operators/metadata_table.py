@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from airflow_hudi_provider.operators.upkeep import UpkeepOperator
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.arguments import names_of
+from airflow_hudi_provider.tasks.request_state import state_of_metadata_table
 from airflow_hudi_provider.tasks.run import TaskRun
 from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.options.metadata_table import resolve_metadata_table_options
@@ -65,6 +66,9 @@ class RebuildMetadataTableOperator(UpkeepOperator):
         )
         resolve_metadata_table_options(request)
         return request
+
+    def changed_so_far(self, run: TaskRun) -> str:
+        return state_of_metadata_table(run.table)
 
     def refuse_unknown_key(self, key: str) -> None:
         resolve_metadata_table_options(RebuildMetadataTableRequest(base_path="/", options={key: ""}))

@@ -55,7 +55,8 @@ def health_view(table: RegisteredTable) -> dict[str, Any]:
         report = error.evidence
     view: dict[str, Any] = json.loads(json.dumps(asdict(report)))
     times = {name: moment_ms(view[name], config) for name in ("last_commit", "last_clean", "last_clustering")}
-    return {**view, "table_name": config.table_name, "times_ms": times}
+    findings = [{**asdict(each), "title": each.title} for each in report.findings]
+    return {**view, "findings": findings, "table_name": config.table_name, "times_ms": times}
 
 
 def history_view(table: RegisteredTable) -> dict[str, Any]:

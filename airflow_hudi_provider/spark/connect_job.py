@@ -139,7 +139,7 @@ class ConnectJob:
         return HudiTaskError(f"{name} ended with exit code {exit_code}.") if exit_code else None
 
     def _log_lines(self, lines: Iterable[str]) -> None:
-        sorter = SparkLogSorter(self._task.log)
+        sorter = SparkLogSorter(self._task.log, shown=self._task.shown_warnings)
         try:
             for line in lines:
                 sorter.info("%s", line.rstrip("\n"))

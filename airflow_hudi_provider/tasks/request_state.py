@@ -2,6 +2,7 @@
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.text import counted
 
 _SEARCHED_INSTANTS = 20
 """Number of newest completed instants among which the instant of a failed request is searched."""
@@ -34,8 +35,6 @@ def state_of_service(hook: HudiHook, request_id: str, action: str, *, otherwise:
     """
     from hudi_table_services.tables.instant_requests import request_id_of
 
-    if hook.find_table_config() is None:
-        return "There is no table."
     store = hook.timeline_store()
     timeline = store.load()
     completed = [i for i in timeline.completed if i.action.value == action][-_SEARCHED_INSTANTS:]
@@ -46,6 +45,47 @@ def state_of_service(hook: HudiHook, request_id: str, action: str, *, otherwise:
     if pending:
         return f"Pending on the timeline: {action} {', '.join(pending)}. {otherwise}"
     return f"No {action} is pending."
+
+
+def state_of_savepoints(hook: HudiHook) -> str:
+    """Describe the savepoints of a table after a job that creates or deletes savepoints failed."""
+    savepoints = [i for i in hook.timeline() if i.action.value == "savepoint"]
+    completed = [i.requested_time for i in savepoints if i.is_completed]
+    pending = [i.requested_time for i in savepoints if not i.is_completed]
+    sentences = [f"Savepoints on the table: {', '.join(completed) or 'none'}."]
+    if pending:
+        sentences.append(f"Pending: savepoint {', '.join(pending)}; the next try completes it.")
+    return " ".join(sentences)
+
+
+def state_of_timeline(hook: HudiHook, *, then: str) -> str:
+    """Describe the active timeline after a job failed that writes no instants of its own.
+
+    Args:
+        then: what follows for readers and for the next run.
+    """
+    timeline = hook.timeline()
+    completed = [i.requested_time for i in timeline.completed]
+    pending = [f"{i.action.value} {i.requested_time}" for i in timeline.pending]
+    oldest = f", the oldest {min(completed)}" if completed else ""
+    return (
+        f"The active timeline has {counted(len(completed), 'completed instant')}{oldest}; pending: "
+        f"{', '.join(pending) or 'none'}. {then}"
+    )
+
+
+def state_of_metadata_table(hook: HudiHook) -> str:
+    """Describe the metadata table after a job that builds or drops its indexes failed."""
+    config = hook.table_config()
+    complete, begun = config.metadata_partitions, config.inflight_metadata_partitions
+    sentences = [
+        f"Complete indexes of the metadata table: {', '.join(complete)}."
+        if complete
+        else "The table has no metadata table that readers use."
+    ]
+    if begun:
+        sentences.append(f"Begun and not complete: {', '.join(begun)}; the next run builds them again.")
+    return " ".join(sentences)
 
 
 def state_of_clusterings(hook: HudiHook, request: JobRequest, *, next_try: str) -> str:

@@ -54,9 +54,11 @@ class Presentation:
     spark_settings: Mapping[str, str] = MappingProxyType({"spark.ui.showConsoleProgress": "false"})
 
     def start_logging(self) -> None:
-        """Send log records to stderr."""
+        """Send log records to stderr; a warning that the checks before Spark and the job both log is shown once."""
+        handler = logging.StreamHandler(sys.stderr)
+        handler.addFilter(NewWarnings())
         logging.basicConfig(
-            level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr
+            level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", handlers=[handler]
         )
         logging.getLogger("py4j").setLevel(logging.WARNING)
 
@@ -84,6 +86,26 @@ class Presentation:
     def show_unexpected_error(self) -> None:
         """Show the exception that is being handled, with its traceback."""
         _LOG.exception("Unexpected error. Please send this log to the maintainers of this project.")
+
+
+class NewWarnings(logging.Filter):
+    """Log filter that lets each text of a warning pass once.
+
+    Attributes:
+        shown: texts of the warnings that passed.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno != logging.WARNING:
+            return True
+        text = record.getMessage()
+        is_new = text not in self.shown
+        self.shown.add(text)
+        return is_new
 
 
 _SCRIPT_PRESENTATION = Presentation()

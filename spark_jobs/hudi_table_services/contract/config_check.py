@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hudi_table_services.contract.report import Report, Section
 from hudi_table_services.contract.request import JobRequest
-from hudi_table_services.contract.text import counted
+from hudi_table_services.contract.text import RULE_TITLES, counted
 from hudi_table_services.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -52,6 +52,11 @@ class ConfigFinding:
     reason: str = ""
     cure: str = ""
     source: str = ""
+
+    @property
+    def title(self) -> str:
+        """Return the title of the rule, see `RULE_TITLES`; the id for a rule of another release."""
+        return RULE_TITLES.get(self.rule, self.rule)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +113,7 @@ class ConfigReport(Report):
 def _finding_lines(finding: ConfigFinding) -> Iterator[str]:
     """Yield the rule and its settings, the reason, the cure and the source of a finding."""
     settings = ", ".join(f"{key}={value}" for key, value in finding.options.items())
-    yield f"  {finding.severity} {finding.rule}: {settings}"
+    yield f"  {finding.severity}: {finding.title} ({finding.rule}): {settings}"
     yield f"    {finding.reason}"
     yield f"    cure: {finding.cure}"
     yield f"    source: {finding.source}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hudi_table_services.contract.metadata_table import MetadataTableHealth
 from hudi_table_services.contract.report import Report, Section
 from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.text import MEASURE_TITLES
 from hudi_table_services.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -202,6 +203,16 @@ class HealthFinding:
     limit: float
     advice: str
 
+    @property
+    def title(self) -> str:
+        """Return the title of the measure, see `MEASURE_TITLES`; the name for a measure of another release."""
+        return MEASURE_TITLES.get(self.measure, self.measure)
+
+    @property
+    def statement(self) -> str:
+        """Return title, measure, value and limit, such as ``Small files (small_files): 4, above 1``."""
+        return f"{self.title} ({self.measure}): {self.value:g}, above {self.limit:g}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthReport(Report):
@@ -273,7 +284,7 @@ class HealthReport(Report):
         return cls(**fields)
 
     def summary(self, result: "JobResult") -> str:
-        above = "; ".join(f"{each.measure} is {each.value:g}, above {each.limit:g}" for each in self.findings)
+        above = "; ".join(each.statement for each in self.findings)
         return f"Health of the table: {self.status}" + (f" ({above})" if above else "")
 
     def sections(self, result: "JobResult") -> list[Section]:

@@ -26,7 +26,7 @@ def _verdict(report: HealthReport) -> Iterator[str]:
     if report.damage:
         yield f"  Damaged: {report.damage}"
     for each in report.findings:
-        yield f"  {each.level}: {each.measure} is {each.value:g}, above {each.limit:g}. {each.advice}"
+        yield f"  {each.level}: {each.statement}. {each.advice}"
 
 
 def _pending(report: HealthReport) -> Iterator[str]:

@@ -117,6 +117,20 @@ def test_columns_that_are_read_without_spark_are_those_of_spark(spark: SparkSess
     assert found.types == schema_from_spark_json(spark.read.parquet(path).schema.jsonValue())
 
 
+@pytest.mark.parametrize("header", ["id,city,City,", "id,id,id", "NA,id,na", '"",id,_c0'])
+@pytest.mark.parametrize("null", ["", "NA"])
+def test_names_of_csv_columns_are_those_that_spark_gives(
+    spark: SparkSession, tmp_path: Path, header: str, null: str
+) -> None:
+    path, options = str(tmp_path / "rows.csv"), {"header": "true", **({"nullvalue": null} if null else {})}
+    Path(path).write_text(f"{header}\n1,a,b,c\n")
+    source = SourceSpec(path=path, format="csv", options=options)
+    found = read_source_columns(source, first_source_files(path, {})[0])
+    names = spark.read.options(**options).csv(path).columns
+    assert found is None or list(found.names) == names
+    assert (found is None) == (header.startswith('""'))  # repeated quotes are left to Spark
+
+
 def test_spark_takes_the_columns_of_the_first_parquet_file(spark: SparkSession, tmp_path: Path) -> None:
     for name, columns in (("b", ["id"]), ("a/z", ["id", "from_a"]), ("c", ["id", "from_c"])):
         path = tmp_path / f"{name}.parquet"

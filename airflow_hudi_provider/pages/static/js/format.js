@@ -15,6 +15,9 @@ export function bytes(count) {
 
 export const number = (value) => new Intl.NumberFormat("en").format(value);
 
+// A title inside a sentence.
+export const inSentence = (title) => title.charAt(0).toLowerCase() + title.slice(1);
+
 export const percent = (share) => `${Math.round(100 * share)} %`;
 
 // Rounds before it chooses the unit, so that 59.9 minutes are 1 h and not 60 min.

@@ -1,6 +1,6 @@
 // The first tab of a table: totals, facts, findings with advice, pending instants, and what a clustering would gain.
 import { html } from "../vendor/htm-preact.module.js";
-import { ago, bytes, counted, duration, moment, number, percent, rows, rowsHint } from "./format.js";
+import { ago, bytes, counted, duration, inSentence, moment, number, percent, rows, rowsHint } from "./format.js";
 import { AssetLink, DagLink, Listed, Read, Section, Table, TaskLink, useRead } from "./parts.js";
 
 export function OverviewTab({ path, table, health, version }) {
@@ -39,6 +39,7 @@ const Figure = ({ name, value, title, children }) => html`
   </div>
 `;
 
+const FLAGS = ["damaged", "metadata_unusable"]; // measures that are 0 or 1
 const LEVELS = { fail: "failing", warn: "warning" };
 
 function Findings({ report }) {
@@ -59,14 +60,14 @@ function Findings({ report }) {
 }
 
 // A finding in words. Shares are shown in percent.
-function sentence({ measure, value, limit }, { measures, small_file_limit_bytes: small }) {
+function sentence({ title, measure, value, limit }, { measures, small_file_limit_bytes: small }) {
   if (measure === "small_file_ratio") {
     return `${counted(measures.small_files, "file")} below ${bytes(small)} (${percent(value)} of all files) could be merged; the limit is ${percent(limit)}`;
   }
+  if (FLAGS.includes(measure)) return title;
   const shown = (each) => (measure.endsWith("_bytes") ? bytes(each) : measure.startsWith("hours") || measure.endsWith("_hours") ? duration(3600 * each) : number(each));
-  const name = measure.replaceAll("_", " ");
-  if (limit === 0 && name.endsWith("s")) return counted(value, name.slice(0, -1));
-  return `${name}: ${shown(value)}, above ${shown(limit)}`;
+  if (limit === 0 && /^(\S+ )?(files|instants)$/i.test(title)) return counted(value, inSentence(title).slice(0, -1));
+  return limit === 0 ? `${title}: ${shown(value)}` : `${title}: ${shown(value)}, above ${shown(limit)}`;
 }
 
 function Pending({ instants }) {

@@ -2,7 +2,7 @@
 // table does not delay the others.
 import { html, useEffect, useState } from "../vendor/htm-preact.module.js";
 import { read } from "./api.js";
-import { ago, bytes, counted, countedRows, moment, number, rows, rowsHint } from "./format.js";
+import { ago, bytes, counted, countedRows, inSentence, moment, number, rows, rowsHint } from "./format.js";
 import { AsOf, DagLink, Listed, Read, Search, Status, Table, TableLink, TaskLink, useOrder, useRead } from "./parts.js";
 
 const AT_ONCE = 4;
@@ -214,7 +214,7 @@ function Row({ table, state }) {
   `;
 }
 
-const reasonOf = ({ damage, findings }) => (damage ? "damaged timeline" : findings.map((each) => each.measure.replaceAll("_", " ")).join(", "));
+const reasonOf = ({ damage, findings }) => (damage ? "damaged timeline" : findings.map((each) => inSentence(each.title)).join(", "));
 
 export function LastFailure({ failure, writers }) {
   if (failure) return html`The last run failed ${ago(failure.ended_ms)}: <${TaskLink} by=${failure} />`;

@@ -80,9 +80,7 @@ def table_health(
         files_after=inspection.files,
         report=report,
         timings_s=watch.seconds,
-        warnings=tuple(
-            f"{each.measure} is {each.value:g}, above {each.limit:g}. {each.advice}" for each in found
-        ),
+        warnings=tuple(f"{each.statement}. {each.advice}" for each in found),
     )
 
 
@@ -93,7 +91,7 @@ def _warning_limits(request: HealthRequest, measures: Mapping[str, float]) -> di
 
 def _unhealthy(report: HealthReport) -> UnhealthyTableError:
     failed = [each for each in report.findings if each.level == "fail"]
-    causes = "; ".join(f"{each.measure} is {each.value:g}, above {each.limit:g}" for each in failed)
+    causes = "; ".join(each.statement for each in failed)
     message = f"The table is not healthy: {causes}."
     if report.damage:
         message = f"The timeline cannot be trusted: {report.damage}"

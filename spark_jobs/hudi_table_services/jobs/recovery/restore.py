@@ -15,8 +15,8 @@ from hudi_table_services.commits.commit_point import (
     drop_metadata_table_before_restore,
     is_in_base_files,
 )
+from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.instants import begin_restore, remove_without_plan, request_instant
-from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.table_change import NoFiles
 from hudi_table_services.commits.undo import finish_pending_rollbacks, undo_in_place
 from hudi_table_services.commits.undo_checks import require_dead

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from hudi_table_services.commits.attempt import CommitAttempt
 from hudi_table_services.commits.checks import require_same_schema
 from hudi_table_services.commits.commit_point import facts_to_collect
+from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.measured_lock import measured_lock
-from hudi_table_services.commits.pending_writes import clear_pending_writes, remove_traces_of_finished_writes
+from hudi_table_services.commits.pending_writes import clear_pending_writes
 from hudi_table_services.commits.staging_area import StagingArea
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.result import JobResult
@@ -47,7 +48,7 @@ from hudi_table_services.jobs.writing.batch_writing import (
 from hudi_table_services.jobs.writing.duplicate_check import DuplicateCheck, duplicate_check_for
 from hudi_table_services.jobs.writing.new_table import new_table_config
 from hudi_table_services.jobs.writing.own_commit import own_archived_commit, own_commit
-from hudi_table_services.jobs.writing.partition_advice import partition_warnings
+from hudi_table_services.jobs.writing.partition_advice import partition_warnings, time_warnings
 from hudi_table_services.jobs.writing.pending_clusterings import preview_release, release_file_groups
 from hudi_table_services.jobs.writing.reporting import Report
 from hudi_table_services.jobs.writing.searched_files import searched_files
@@ -258,6 +259,7 @@ class _UpsertJob:
                 raise
             raise explain_text_columns(refusal, source, given, self._storage) from refusal
         if config is None and source is not None:
+            self._report.warn(*time_warnings(settings))
             self._report.warn(*text_column_warnings(source, given, batch))
         return settings
 

@@ -179,7 +179,9 @@ def test_a_metadata_table_without_files_is_unusable(version: TableVersion) -> No
     report = report_of(table)
     assert report.metadata_table_state.unusable == Reason.ABSENT.value
     assert (report.measures["metadata_unusable"], report.measures["metadata_bytes"]) == (1, 0)
-    with pytest.raises(UnhealthyTableError, match="metadata_unusable is 1, above 0"):
+    with pytest.raises(
+        UnhealthyTableError, match=r"Unusable metadata table \(metadata_unusable\): 1, above 0"
+    ):
         report_of(table, fail_above={"metadata_unusable": "0"})
 
 
