@@ -7,7 +7,7 @@ plan, the job returns that commit. If an earlier attempt died during a plan, the
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from hudi_table_services.commits.commit_point import facts_to_collect
 from hudi_table_services.commits.measured_lock import measured_lock
@@ -214,7 +214,7 @@ class _ExecuteJob:
                 wanted = facts_to_collect(self._table, self._schema_json(work), staging.folder)
                 job = self._rewrite_job(work, attempt, staging.folder, wanted)
                 what = f"clustering {attempt.instant_time} of {self._table.config.table_name}"
-                outcomes = rewrite_groups(cast("SparkSession", self._spark), job, work.tasks, what)
+                outcomes = rewrite_groups(self._spark, job, work.tasks, what)
             with self._watch.phase("commit"):
                 instant, dropped_groups = attempt.complete(
                     work.snapshot,
