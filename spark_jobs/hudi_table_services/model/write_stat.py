@@ -14,6 +14,12 @@ REQUEST_ID_KEY = "airflow.request_id"
 """Key of the request id in the extra metadata of an instant."""
 
 FILE_SIZES_KEY = "airflow.file_sizes"
+FILE_GROUPS_KEY = "airflow.file_groups"
+"""Extra metadata of the instant that creates a partition of the metadata table: number of its file groups.
+
+Hudi records this number nowhere and counts the file groups. If the last one has no record yet and its file is lost, the
+hashes of keys lead to other file groups.
+"""
 """Key of the writer's limits of file sizes, a JSON object, in the extra metadata of a write."""
 
 

@@ -121,10 +121,16 @@ def check_files(
         read: as in `expected_files`.
 
     Raises:
-        UnusableError: a file was lost or cut.
+        UnusableError: a file was lost or cut, or the instant that created the file groups.
         CorruptTableError, UnsupportedTableError: see `partition_slices` and `expected_files`.
     """
     slices = partition_slices(table, name, present)
+    if not slices and any(_is_of_group(stored.name) for stored in present):
+        raise UnusableError(
+            Reason.DAMAGED,
+            f"`{name}` has no file group that readers see, because the instant that created it is lost.",
+            f"{METADATA_TABLE}/{name}",
+        )
     expected = _since_last_build(table, completeness.expected_files(table, name, present, read), present)
     lost = completeness.lost_files(expected, present)
     if lost:
@@ -154,6 +160,10 @@ def check_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> None:
                 Reason.AHEAD,
                 f"{some(unexplained)} of the metadata table are not on the timeline of the table.",
             )
+
+
+def _is_of_group(file_name: str) -> bool:
+    return instant_in_file_name(file_name) is not None
 
 
 def _since_last_build(

@@ -10,17 +10,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from hudi_table_services.errors import MalformedFileNameError
+from hudi_table_services.hudi_format.metadata_table.file_groups import file_group_id
 from hudi_table_services.model.data_file import LogFile, instant_in_file_name
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import CommitMetadata, WriteStat
+from hudi_table_services.model.write_stat import FILE_GROUPS_KEY, CommitMetadata, WriteStat
 from hudi_table_services.storage.file_slices import first_write_time
 from hudi_table_services.storage.metadata_table.counted_instants import (
     delta_commits_of_table,
     is_first_instant,
     is_own_instant,
 )
+from hudi_table_services.storage.metadata_table.group_files import first_log_file
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.stores.paths import file_name
@@ -154,6 +156,7 @@ def expected_files(
     found = [*base]
     for instant, content in zip(writes, metadata, strict=True):
         found += _expected(instant, content.partition_to_write_stats.get(partition, ()))
+        found += _first_log_files(instant, content, partition)
     return found
 
 
@@ -226,6 +229,15 @@ def _bases_of_one_group(present: Collection[StoredObject]) -> dict[str | None, S
 def _expected(instant: Instant, stats: Iterable[WriteStat]) -> Iterator[ExpectedFile]:
     for stat in stats:
         yield ExpectedFile(file_name(stat.path), stat.file_size_bytes, instant.requested_time)
+
+
+def _first_log_files(instant: Instant, content: CommitMetadata, partition: str) -> Iterator[ExpectedFile]:
+    """The log files with which an instant of this project created the file groups of a partition."""
+    name, _, count = content.extra_metadata.get(FILE_GROUPS_KEY, "").partition("=")
+    if name == partition and count.isdecimal():
+        for number in range(int(count)):
+            log = first_log_file(file_group_id(partition, number), instant.requested_time)
+            yield ExpectedFile(log.file_name, 1, instant.requested_time)
 
 
 def _is_behind_base(instant: Instant, base_instant_time: str, *, is_new_format: bool) -> bool:
