@@ -65,6 +65,7 @@ from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.cleaned_files import naming_lost_files
 from hudi_table_services.tables.clustering_history import Clustering, ClusteringHistory
 from hudi_table_services.tables.clustering_lookup import ClusteringLookup
 from hudi_table_services.tables.table import TableAccess, check_writable
@@ -258,7 +259,8 @@ class _ExecuteJob:
                 wanted = facts_to_collect(self._table, self._schema_json(work), staging.folder)
                 job = self._rewrite_job(work, attempt, staging.folder, wanted)
                 what = f"clustering {attempt.instant_time} of {self._table.config.table_name}"
-                outcomes = rewrite_groups(cast("SparkSession", self._spark), job, work.tasks, what)
+                with naming_lost_files(self._storage, work.snapshot):
+                    outcomes = rewrite_groups(cast("SparkSession", self._spark), job, work.tasks, what)
             with self._watch.phase("commit"):
                 instant, dropped_groups = attempt.complete(
                     work.snapshot,
