@@ -1,4 +1,4 @@
-"""Data files that the metadata table lists and that do not exist: the error says so, and no job makes the loss worse."""
+"""Data files that the metadata table lists and that do not exist: errors say so, and no job makes the loss worse."""
 
 import pytest
 from hudi import HudiTable
