@@ -13,7 +13,7 @@ from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.metadata_table import completeness
 from hudi_table_services.storage.metadata_table.completeness import ExpectedFile
-from hudi_table_services.storage.metadata_table.counted_instants import counted_instants, is_own_instant
+from hudi_table_services.storage.metadata_table.counted_instants import counted_instants, is_build_instant
 from hudi_table_services.storage.metadata_table.log_changes import LogChanges, Wants
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable, open_metadata_table
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
@@ -177,7 +177,7 @@ def _since_last_build(
     visible = {i.requested_time: i.visible_from for i in table.timeline.completed}
     own = {f.instant_time for f in expected if not f.is_log}
     own |= {instant_in_file_name(stored.name) or "" for stored in present}
-    built = max((visible[time] for time in own if time in visible and is_own_instant(time)), default="")
+    built = max((visible[time] for time in own if time in visible and is_build_instant(time)), default="")
     return [f for f in expected if visible[f.instant_time] >= built]
 
 
@@ -185,6 +185,5 @@ def _log_instants(expected: Iterable[ExpectedFile], counted: frozenset[str]) -> 
     found: dict[str, frozenset[str]] = {}
     for file in expected:
         if file.is_log and file.instant_time in counted:
-            group = file.name.removeprefix(".").partition("_")[0]
-            found[group] = found.get(group, frozenset()) | {file.instant_time}
+            found[file.group] = found.get(file.group, frozenset()) | {file.instant_time}
     return found
