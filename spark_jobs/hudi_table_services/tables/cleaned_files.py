@@ -105,12 +105,9 @@ def lost_file_in(storage: Storage, message: str) -> CorruptTableError | None:
     except HudiTableServiceError as error:
         _LOG.warning("Cannot find out whether the metadata table lists the missing file: %s", error)
         return None
-    named = (
-        s.base_file_path or ""
-        for s in snapshot.all_slices
-        if s.base_file is not None and s.base_file.file_name in message
-    )
-    return next((error for path in named if (error := lost_file(storage, snapshot, path)) is not None), None)
+    named = (s for s in snapshot.all_slices if s.base_file is not None and s.base_file.file_name in message)
+    found = (lost_file(storage, snapshot, each.base_file_path or "") for each in named)
+    return next((lost for lost in found if lost is not None), None)
 
 
 def _lists(snapshot: TableSnapshot, path: str) -> bool:
