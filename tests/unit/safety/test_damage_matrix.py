@@ -105,7 +105,7 @@ def check_refusal(
 
 @VERSIONS
 @pytest.mark.parametrize("job", cases(list(JOBS), [SAMPLED_JOB, "clean"]))
-def test_a_metadata_table_that_a_writer_ignored_is_refused_or_stays_reported(
+def test_a_metadata_table_that_a_writer_ignored_is_refused_reported_or_built_again(
     job: str, version: TableVersion
 ) -> None:
     start, run, rows = prepared(job, version)
@@ -118,7 +118,8 @@ def test_a_metadata_table_that_a_writer_ignored_is_refused_or_stays_reported(
         run(storage, ticking(2))
         assert live_rows(storage) == rows
         check_answers(storage, "after the job")
-        assert is_reported(storage)
+        if not is_reported(storage):  # the restore has built the metadata table again
+            check_end(storage, "after the job")
         return
     with pytest.raises(HudiTableServiceError, match=CURE) as caught:
         run(storage, ticking(2))
