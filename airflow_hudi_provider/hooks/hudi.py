@@ -297,10 +297,11 @@ class HudiHook(BaseHook):
 
         Raises:
             HudiTaskRefusedError: the package ``hudi`` is not installed.
+            CorruptTableError: the metadata table lists a file that does not exist.
         """
         from airflow_hudi_provider.incremental import read_incremental
 
-        return read_incremental(self.location, window, columns)
+        return read_incremental(self.location, self.storage, window, columns)
 
     def recent_writes(self, latest: int = 100) -> "TableHistory":
         """Describe the latest writes, active or archived, and the file sizes after each of these writes.

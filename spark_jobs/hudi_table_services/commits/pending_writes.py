@@ -1,7 +1,9 @@
 """Clean up after earlier attempts: roll back dead writes."""
 
 import logging
+from collections.abc import Iterator
 
+from hudi_table_services.commits.commit_point import require_usable_metadata_table
 from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.undo import finish_pending_rollbacks, rollback_instant
 from hudi_table_services.model.instant import Instant
@@ -39,24 +41,32 @@ def clear_pending_writes(
 def _clear(
     table: TableAccess, timeline: Timeline, request_id: str, policy: FailedWritesPolicy
 ) -> tuple[Instant, ...]:
-    cleared = []
+    dead = list(_dead_writes(table, timeline, request_id, policy))
+    if dead:
+        # A job that will be refused must not roll anything back: the refusal asks for a repair of the metadata table.
+        require_usable_metadata_table(table)
+    for instant, reason in dead:
+        _LOG.warning("Rolling back %s %s, %s.", instant.action.value, instant.requested_time, reason)
+        rollback_instant(table, instant)
+    return tuple(instant for instant, _ in dead)
+
+
+def _dead_writes(
+    table: TableAccess, timeline: Timeline, request_id: str, policy: FailedWritesPolicy
+) -> Iterator[tuple[Instant, str]]:
+    """Pending writes to roll back, each with the reason."""
     for instant in timeline.pending:
         if not is_pending_row_write(table.timeline_store, instant):
             continue
         if belongs_to(table.timeline_store, table.storage, instant, request_id):
-            reason = "an earlier attempt of this request"
+            yield instant, "an earlier attempt of this request"
         elif policy is not FailedWritesPolicy.NEVER and not is_heartbeat_alive(
             table.storage, instant.requested_time, table.clock
         ):
-            reason = "a write without a fresh heartbeat"
+            yield instant, "a write without a fresh heartbeat"
         else:
             _LOG.info(
                 "Not rolling back pending %s %s, because its writer is alive.",
                 instant.action.value,
                 instant.requested_time,
             )
-            continue
-        _LOG.warning("Rolling back %s %s, %s.", instant.action.value, instant.requested_time, reason)
-        rollback_instant(table, instant)
-        cleared.append(instant)
-    return tuple(cleared)

@@ -29,6 +29,7 @@ DEFAULT_WARNINGS = {
     "metadata_missing_files": 0.0,
     "metadata_unlisted_files": 0.0,
     "metadata_unusable": 0.0,
+    "metadata_wrong_statistics": 0.0,
     "oldest_pending_hours": 24.0,
     "small_file_ratio": 0.5,
 }
@@ -50,6 +51,8 @@ class HealthRequest(JobRequest):
             measure does not apply if one of the two fields contains the measure.
         small_file_limit_bytes: files below this size count as small. 0 means the limit that the table's writers
             recorded, or else the default of ``hoodie.parquet.small.file.limit``.
+        deep: also read all records of all indexes of the metadata table, and compare the statistics of columns with
+            the footers of the data files. This opens every data file.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
@@ -60,6 +63,7 @@ class HealthRequest(JobRequest):
     warn_above: Mapping[str, str] = field(default_factory=dict)
     fail_above: Mapping[str, str] = field(default_factory=dict)
     small_file_limit_bytes: int = 0
+    deep: bool = False
 
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)
@@ -133,6 +137,8 @@ MEASURES = {
     "metadata_unlisted_files": "data files of completed writes that the metadata table does not list",
     "metadata_unusable": "1 if the metadata table cannot be read, lost a file of any index, or contradicts "
     "the table; else 0",
+    "metadata_wrong_statistics": "records of `column_stats` and `partition_stats` with which readers would skip rows; "
+    "only a deep check measures it",
     "missing_files": "files of the latest file slices that are missing or empty, or whose size differs from the "
     "size in their commit",
     "oldest_pending_hours": "hours since the oldest pending instant was requested",

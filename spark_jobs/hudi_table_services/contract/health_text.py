@@ -78,6 +78,7 @@ def _metadata_table(report: HealthReport) -> Iterator[str]:
     }
     yield from (f"  {label}: {text}" for label, text in facts.items() if text)
     yield from (f"  difference: {each}" for each in state.difference_examples)
+    yield from (f"  wrong statistics: {each}" for each in state.wrong_statistics_examples)
     if report.metadata_table and not state.unusable:
         yield f"  last compaction: {state.last_compaction or 'none on its active timeline'}"
 

@@ -18,7 +18,14 @@ METADATA_TABLE = "metadata_table"
 ALL = "all"
 """Value of `drop` that drops the whole metadata table."""
 
-_HEALTH_LISTS = ("being_built", "pending", "missing_instants", "unexplained_instants", "difference_examples")
+_HEALTH_LISTS = (
+    "being_built",
+    "pending",
+    "missing_instants",
+    "unexplained_instants",
+    "difference_examples",
+    "wrong_statistics_examples",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +154,9 @@ class MetadataTableHealth:
         unexplained_instants: requested times of some delta commits whose instants the table does not have.
         difference_examples: some paths of files that the metadata table and the folders describe differently, each
             with the difference.
-        not_compared: why the files in the metadata table were not compared with the folders; empty if they were.
+        wrong_statistics_examples: some records of `column_stats` and `partition_stats` with which readers would skip
+            rows, each as a text. Only a deep check compares them.
+        not_compared: why the metadata table was not compared with the table; empty if it was.
     """
 
     being_built: tuple[str, ...] = ()
@@ -160,6 +169,7 @@ class MetadataTableHealth:
     missing_instants: tuple[str, ...] = ()
     unexplained_instants: tuple[str, ...] = ()
     difference_examples: tuple[str, ...] = ()
+    wrong_statistics_examples: tuple[str, ...] = ()
     not_compared: str = ""
 
     @classmethod

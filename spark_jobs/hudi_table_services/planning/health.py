@@ -56,6 +56,8 @@ _ADVICE = {
     "metadata_unlisted_files": "Readers that use the metadata table do not see these files. Look for copies and for "
     f"files that a clean left with repair_orphan_files.py. If the files belong to commits: {_REBUILD}",
     "metadata_unusable": f"`metadata_table_state` in the report names the reason. {_REBUILD}",
+    "metadata_wrong_statistics": "Readers that skip files with these statistics lose rows. "
+    f"`metadata_table_state` in the report names some of the records. {_REBUILD}",
     "missing_files": "Copy the files back from a backup, or restore the table to a savepoint. Until then, run no "
     "clustering and no clean: they would make the loss permanent.",
     "oldest_pending_hours": "Take the next step that is listed for the oldest pending instant.",

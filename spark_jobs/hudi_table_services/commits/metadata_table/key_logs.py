@@ -16,6 +16,7 @@ from hudi_table_services.planning.metadata_table.record_locations import NewKeys
 from hudi_table_services.storage.metadata_table.file_format import FileFormat
 from hudi_table_services.storage.metadata_table.group_files import GroupLog
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.metadata_table import require_any_group
 
 _SOME_KEY = ""
 
@@ -35,8 +36,9 @@ class KeyChangesOfGroups:
         """File groups that the delta commit must create: none.
 
         Raises:
-            CorruptTableError: the record index has file groups for each partition of the table.
+            CorruptTableError: the record index has file groups for each partition of the table, or no file group.
         """
+        require_any_group(RECORD_INDEX, slices)
         require_kind((each.file_group_id.file_id for each in slices), is_partitioned=False)
         return ()
 

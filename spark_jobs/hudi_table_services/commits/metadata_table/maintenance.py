@@ -29,6 +29,7 @@ from hudi_table_services.commits.metadata_table.undo import (
     base_files_contain,
     find_delta_commit,
     refuse_contained,
+    require_removable,
     undo_delta_commit,
 )
 from hudi_table_services.commits.metadata_table_services.compaction import require_finishable
@@ -52,7 +53,11 @@ from hudi_table_services.storage.table_store import (
     read_table_config,
     remove_unlisted_metadata_table,
 )
-from hudi_table_services.tables.metadata_table import require_current, require_maintainable
+from hudi_table_services.tables.metadata_table import (
+    require_current,
+    require_file_groups,
+    require_maintainable,
+)
 from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)
@@ -183,11 +188,14 @@ def require_undoable(table: TableAccess, undone: Collection[Instant]) -> None:
 
     Raises:
         UnsupportedTableError: base files of the metadata table contain a write; or as in `write_change`.
-        CorruptTableError: as in `write_change`.
+        CorruptTableError: as in `write_change`; or it is not known which files contain a write.
     """
     config = read_table_config(table.storage)
     if _has_metadata_table(config) and table.metadata.enable is not False:
-        refuse_contained(_opened(table, config), undone)
+        metadata = _opened(table, config)
+        refuse_contained(metadata, undone)
+        for instant in undone:
+            require_removable(metadata, instant.requested_time)
 
 
 def contains_in_base_files(table: TableAccess, undone: Collection[Instant]) -> bool:
@@ -202,7 +210,11 @@ def contains_in_base_files(table: TableAccess, undone: Collection[Instant]) -> b
 def _require_usable(table: TableAccess, metadata: MetadataTable) -> None:
     require_current(metadata, ignore=())
     require_finishable(metadata)
-    IndexedTable(table=table, metadata=metadata).require_definitions()
+    indexed = IndexedTable(table=table, metadata=metadata)
+    indexed.require_definitions()
+    require_file_groups(
+        metadata, may_be_empty=(RECORD_INDEX,) if indexed.has_partitioned_record_index else ()
+    )
 
 
 def _to_be_updated(table: TableAccess) -> MetadataTable | None:

@@ -1,9 +1,11 @@
 """The changes of every partition of the metadata table that one change of the table causes."""
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 
 from hudi_table_services.commits.metadata_table.indexed_table import IndexedTable
 from hudi_table_services.commits.table_change import CleanedFiles, NewFiles
+from hudi_table_services.errors import CorruptTableError, ObjectNotFoundError
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFile, DataFileReader
 from hudi_table_services.hudi_format.metadata_table.file_groups import (
     BLOOM_FILTERS,
@@ -27,9 +29,11 @@ from hudi_table_services.planning.metadata_table.partition_stats import (
     deleted_partition_stats,
     partition_stat_records,
 )
+from hudi_table_services.storage.damage import REBUILD_HINT
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
 from hudi_table_services.storage.stores.paths import join_path
 
+_LOG = logging.getLogger(__name__)
 _Changes = dict[str, Sequence[MetadataChange]]
 _UNKNOWN_BYTES = -1
 
@@ -133,7 +137,7 @@ def _with(files: PartitionFiles, read: Iterable[FileStatistics]) -> PartitionFil
 def _stored_statistics(
     table: IndexedTable, files: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, tuple[ColumnStats, ...]]]:
-    """Partition → file → the statistics that the metadata table has."""
+    """Partition → file → the statistics that the metadata table has; none if they are damaged."""
     keys = {
         column_stats_key(column, path, name): (path, name)
         for path, names in files.items()
@@ -143,7 +147,12 @@ def _stored_statistics(
     found: dict[str, dict[str, tuple[ColumnStats, ...]]] = {}
     if not keys:
         return found
-    for key, record in MetadataPartition(table.metadata, COLUMN_STATS).find(keys).items():
+    try:
+        records = MetadataPartition(table.metadata, COLUMN_STATS).find(keys)
+    except (CorruptTableError, ObjectNotFoundError) as error:
+        _LOG.warning("Reading statistics from the footers of data files: %s %s", error.message, REBUILD_HINT)
+        return found
+    for key, record in records.items():
         if isinstance(record.payload, ColumnStats):
             path, name = keys[key]
             by_file = found.setdefault(path, {})

@@ -63,6 +63,7 @@ from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.cleaned_files import naming_lost_files
 from hudi_table_services.tables.clustering_history import Clustering, ClusteringHistory
 from hudi_table_services.tables.table import TableAccess, check_writable
 
@@ -168,14 +169,13 @@ class _ExecuteJob:
     def _execute(self, clustering: Clustering) -> ExecutedPlan | DroppedPlan:
         if clustering.instant.is_completed:
             return self._reused(clustering)
-        wait_seconds = self._options.wait_seconds if self._request.when_held == "wait" else 0
         try:
             with ClusteringAttempt(
                 self._table,
                 clustering.instant,
                 self._lock(),
                 request_id=self._request.request_id,
-                wait_seconds=wait_seconds,
+                wait_seconds=self._options.wait_seconds if self._request.when_held == "wait" else 0,
                 expires_after_minutes=self._options.expires_after_minutes,
             ) as attempt:
                 try:
@@ -210,7 +210,7 @@ class _ExecuteJob:
             self._storage, self._options.staging_path, self._clock, owner=staging_owner(attempt.instant_time)
         )
         with staging:
-            with self._watch.phase("rewrite groups"):
+            with self._watch.phase("rewrite groups"), naming_lost_files(self._storage, work.snapshot):
                 wanted = facts_to_collect(self._table, self._schema_json(work), staging.folder)
                 job = self._rewrite_job(work, attempt, staging.folder, wanted)
                 what = f"clustering {attempt.instant_time} of {self._table.config.table_name}"

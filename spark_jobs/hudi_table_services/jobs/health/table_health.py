@@ -132,7 +132,7 @@ def _inspect_snapshot(
     retained_before = cleaned.earliest_commit_to_retain if cleaned else ""
     retention = _retention(table, request, timeline, retained_before)
     files = check_files(table, snapshot, written, retained_before)
-    metadata = check_metadata_table(table, timeline, files.listed)
+    metadata = check_metadata_table(table, snapshot, files.listed, is_deep=request.deep)
     history = ClusteringHistory.load(table.timeline_store, timeline)
     counted = count_commits(timeline, history.requested_times, written.operations(timeline))
     last = _newest(timeline, Action.CLEAN)

@@ -13,7 +13,7 @@ from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.metadata_table import completeness
 from hudi_table_services.storage.metadata_table.completeness import ExpectedFile
-from hudi_table_services.storage.metadata_table.counted_instants import counted_instants, is_own_instant
+from hudi_table_services.storage.metadata_table.counted_instants import counted_instants, is_build_instant
 from hudi_table_services.storage.metadata_table.log_changes import LogChanges, Wants
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable, open_metadata_table
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
@@ -121,10 +121,16 @@ def check_files(
         read: as in `expected_files`.
 
     Raises:
-        UnusableError: a file was lost or cut.
+        UnusableError: a file was lost or cut, or the instant that created the file groups.
         CorruptTableError, UnsupportedTableError: see `partition_slices` and `expected_files`.
     """
     slices = partition_slices(table, name, present)
+    if not slices and any(_is_of_group(stored.name) for stored in present):
+        raise UnusableError(
+            Reason.DAMAGED,
+            f"`{name}` has no file group that readers see, because the instant that created it is lost.",
+            f"{METADATA_TABLE}/{name}",
+        )
     expected = _since_last_build(table, completeness.expected_files(table, name, present, read), present)
     lost = completeness.lost_files(expected, present)
     if lost:
@@ -156,6 +162,10 @@ def check_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> None:
             )
 
 
+def _is_of_group(file_name: str) -> bool:
+    return instant_in_file_name(file_name) is not None
+
+
 def _since_last_build(
     table: MetadataTable, expected: list[ExpectedFile], present: Collection[StoredObject]
 ) -> list[ExpectedFile]:
@@ -167,7 +177,7 @@ def _since_last_build(
     visible = {i.requested_time: i.visible_from for i in table.timeline.completed}
     own = {f.instant_time for f in expected if not f.is_log}
     own |= {instant_in_file_name(stored.name) or "" for stored in present}
-    built = max((visible[time] for time in own if time in visible and is_own_instant(time)), default="")
+    built = max((visible[time] for time in own if time in visible and is_build_instant(time)), default="")
     return [f for f in expected if visible[f.instant_time] >= built]
 
 
@@ -175,6 +185,5 @@ def _log_instants(expected: Iterable[ExpectedFile], counted: frozenset[str]) -> 
     found: dict[str, frozenset[str]] = {}
     for file in expected:
         if file.is_log and file.instant_time in counted:
-            group = file.name.removeprefix(".").partition("_")[0]
-            found[group] = found.get(group, frozenset()) | {file.instant_time}
+            found[file.group] = found.get(file.group, frozenset()) | {file.instant_time}
     return found

@@ -10,17 +10,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from hudi_table_services.errors import MalformedFileNameError
+from hudi_table_services.hudi_format.metadata_table.file_groups import file_group_id
 from hudi_table_services.model.data_file import LogFile, instant_in_file_name
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import CommitMetadata, WriteStat
+from hudi_table_services.model.write_stat import FILE_GROUPS_KEY, CommitMetadata, WriteStat
 from hudi_table_services.storage.file_slices import first_write_time
 from hudi_table_services.storage.metadata_table.counted_instants import (
     delta_commits_of_table,
+    is_build_instant,
     is_first_instant,
     is_own_instant,
 )
+from hudi_table_services.storage.metadata_table.group_files import first_log_file
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.stores.paths import file_name
@@ -120,6 +123,11 @@ class ExpectedFile:
     def is_log(self) -> bool:
         return self.name.startswith(".")
 
+    @property
+    def group(self) -> str:
+        """Id of the file group."""
+        return self.name.removeprefix(".").partition("_")[0]
+
 
 def expected_files(
     table: MetadataTable,
@@ -127,7 +135,10 @@ def expected_files(
     present: Collection[StoredObject],
     read: Callable[[Instant], CommitMetadata] | None = None,
 ) -> list[ExpectedFile]:
-    """Files of a partition that its newest compaction and the delta commits after it wrote.
+    """Files of a partition that readers of its newest slices need, according to its timeline.
+
+    These are the base files of the newest compaction, the files of the delta commits after it, and the base files of
+    file groups that this compaction left out because they had no log file.
 
     This reads the commit metadata of these instants, at the same time. If the partition has one file group, and a base
     file of the compaction exists, that of the compaction is not read: the reader of the base file notices a cut file.
@@ -152,8 +163,11 @@ def expected_files(
     ]
     metadata = map_in_parallel(read, writes)
     found = [*base]
+    if compaction is not None:
+        found += _older_base_files(table, partition, _groups(present) - _groups(base), read)
     for instant, content in zip(writes, metadata, strict=True):
         found += _expected(instant, content.partition_to_write_stats.get(partition, ()))
+        found += _first_log_files(instant, content, partition)
     return found
 
 
@@ -215,6 +229,31 @@ def _newest_compaction(
     return None, []
 
 
+def _older_base_files(
+    table: MetadataTable,
+    partition: str,
+    file_ids: Collection[str],
+    read: Callable[[Instant], CommitMetadata],
+) -> Iterator[ExpectedFile]:
+    """The newest base file of each of some file groups, which an earlier compaction or the build wrote."""
+    wanted = set(file_ids)
+    for instant in reversed(table.timeline.completed_writes):
+        if not wanted:
+            return
+        if instant.action is Action.COMMIT or is_build_instant(instant.requested_time):
+            for file in _expected(instant, read(instant).partition_to_write_stats.get(partition, ())):
+                if not file.is_log and file.group in wanted:
+                    wanted.remove(file.group)
+                    yield file
+
+
+def _groups(files: Iterable[StoredObject | ExpectedFile]) -> frozenset[str]:
+    """Ids of the file groups of data files."""
+    return frozenset(
+        f.name.removeprefix(".").partition("_")[0] for f in files if instant_in_file_name(f.name)
+    )
+
+
 def _bases_of_one_group(present: Collection[StoredObject]) -> dict[str | None, StoredObject]:
     """Base files by their instant times; empty if the partition has several file groups."""
     file_ids = {stored.name.removeprefix(".").partition("_")[0] for stored in present}
@@ -226,6 +265,15 @@ def _bases_of_one_group(present: Collection[StoredObject]) -> dict[str | None, S
 def _expected(instant: Instant, stats: Iterable[WriteStat]) -> Iterator[ExpectedFile]:
     for stat in stats:
         yield ExpectedFile(file_name(stat.path), stat.file_size_bytes, instant.requested_time)
+
+
+def _first_log_files(instant: Instant, content: CommitMetadata, partition: str) -> Iterator[ExpectedFile]:
+    """The log files with which an instant of this project created the file groups of a partition."""
+    name, _, count = content.extra_metadata.get(FILE_GROUPS_KEY, "").partition("=")
+    if name == partition and count.isdecimal():
+        for number in range(int(count)):
+            log = first_log_file(file_group_id(partition, number), instant.requested_time)
+            yield ExpectedFile(log.file_name, 1, instant.requested_time)
 
 
 def _is_behind_base(instant: Instant, base_instant_time: str, *, is_new_format: bool) -> bool:

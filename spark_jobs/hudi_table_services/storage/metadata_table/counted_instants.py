@@ -10,6 +10,8 @@ from hudi_table_services.model.timeline import Timeline
 
 _WRITE_DIGITS = 17
 _FIRST_INSTANTS = "0" * 14
+_BUILD_DIGITS = 20
+_FIRST_BUILD_NUMBER = 10
 
 
 def counted_instants(data: Timeline, own: Timeline, *, has_own_log_instants: bool) -> frozenset[str]:
@@ -45,6 +47,17 @@ def is_own_instant(instant_time: str) -> bool:
     digits.
     """
     return len(instant_time) > _WRITE_DIGITS or is_first_instant(instant_time)
+
+
+def is_build_instant(instant_time: str) -> bool:
+    """Whether the instant created a partition of a metadata table, in any table version.
+
+    In table version 6, these instants of a table with writes have the suffix 010 or a greater one. Smaller suffixes
+    belong to table services and rollbacks of the metadata table.
+    """
+    if len(instant_time) == _BUILD_DIGITS and int(instant_time[_WRITE_DIGITS:]) >= _FIRST_BUILD_NUMBER:
+        return True
+    return is_first_instant(instant_time)
 
 
 def is_first_instant(instant_time: str) -> bool:

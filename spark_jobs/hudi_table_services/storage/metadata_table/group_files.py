@@ -203,9 +203,14 @@ def write_base_entries(
     )
 
 
+def first_log_file(file_id: str, instant_time: str) -> LogFile:
+    """The log file with which an instant creates a file group."""
+    return LogFile(file_id=file_id, instant_time=instant_time, version=1, write_token=_FIRST_WRITE)
+
+
 def write_first_log_file(storage: Storage, group: FileGroupId, instant_time: str) -> None:
     """Create a file group: a log file that deletes no key, which Hudi writes for every new file group."""
-    log = LogFile(file_id=group.file_id, instant_time=instant_time, version=1, write_token=_FIRST_WRITE)
+    log = first_log_file(group.file_id, instant_time)
     storage.create(join_path(group.partition_path, log.file_name), encode_first_block(instant_time))
 
 
