@@ -1,6 +1,7 @@
 """The secret of a connection is in no output, file or process list of an operator that runs a real job on S3."""
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -14,9 +15,15 @@ from s3_server import S3
 from support.airflow.operator_process import OperatorProcess
 
 
-def command_lines() -> set[str]:
-    """Return the words of the command lines that other users of this machine can read."""
-    return {word for each in psutil.process_iter(["cmdline"]) for word in each.info["cmdline"] or ()}
+def command_lines(task: int) -> set[str]:
+    """Return the words of the command lines of a process and its descendants, which every user of a machine can read."""
+    words: set[str] = set()
+    with suppress(psutil.NoSuchProcess):
+        root = psutil.Process(task)
+        for each in (root, *root.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                words |= set(each.cmdline())
+    return words
 
 
 @pytest.mark.thorough
@@ -45,7 +52,7 @@ def test_the_secret_of_a_real_job_is_not_shown(s3: S3, tmp_path: Path) -> None:
     )
     words: set[str] = set()
     while task.process.poll() is None:
-        words |= command_lines()
+        words |= command_lines(task.process.pid)
         time.sleep(0.02)
     answer = task.answer()
     assert answer["returned"]["outcome"] == "completed"
