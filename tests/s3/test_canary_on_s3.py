@@ -16,7 +16,7 @@ from support.airflow.operator_process import OperatorProcess
 
 
 def command_lines(task: int) -> set[str]:
-    """Return the words of the command lines of a process and its descendants, which every user of a machine can read."""
+    """Return the words of the command lines of a process and its descendants. Every user of a machine can read them."""
     words: set[str] = set()
     with suppress(psutil.NoSuchProcess):
         root = psutil.Process(task)
