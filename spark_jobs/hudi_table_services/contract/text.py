@@ -62,6 +62,7 @@ MEASURE_TITLES = {
     "metadata_pending_instants": "Pending instants of the metadata table",
     "metadata_unlisted_files": "Files that the metadata table does not list",
     "metadata_unusable": "Unusable metadata table",
+    "metadata_wrong_statistics": "Statistics that hide rows from readers",
     "missing_files": "Missing files",
     "oldest_pending_hours": "Age of the oldest pending instant",
     "outdated_bytes": "Size of outdated files",

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-from hudi_table_services.commits.metadata_table.indexed_table import IndexedTable
 from hudi_table_services.errors import CorruptTableError
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFile, DataFileReader
+from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.metadata_table.file_groups import (
     BLOOM_FILTERS,
     COLUMN_STATS,
@@ -26,13 +26,14 @@ from hudi_table_services.planning.metadata_table.hidden_rows import (
     wrong_file_statistics,
     wrong_partition_statistics,
 )
+from hudi_table_services.planning.metadata_table.indexed_columns import IndexedColumn, indexed_columns
 from hudi_table_services.storage.damage import REBUILD_HINT
 from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.metadata_table.checked_partition import CheckedPartition, check_files
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.stores.storage import StoredObject
 from hudi_table_services.storage.table_store import METADATA_TABLE
-from hudi_table_services.tables.metadata_table import refusing_unusable
+from hudi_table_services.tables.metadata_table import refusing_unusable, require_definitions
 from hudi_table_services.tables.table import TableAccess
 
 _NEVER = "9"
@@ -46,10 +47,12 @@ class VisibleFiles:
     Attributes:
         all_versions: base files of completed writes.
         live: paths of those in the newest file slices.
+        schema_json: Avro schema of the table; None if the table has no completed write.
     """
 
     all_versions: tuple[StoredObject, ...]
     live: frozenset[str]
+    schema_json: str | None
 
     @classmethod
     def of(
@@ -65,6 +68,7 @@ class VisibleFiles:
                 and visibility.sees(instant_in_file_name(stored.name) or _NEVER)
             ),
             live=frozenset(each.base_file_path for each in snapshot.all_slices if each.base_file_path),
+            schema_json=snapshot.schema_json,
         )
 
 
@@ -111,7 +115,7 @@ def _read(partition: CheckedPartition) -> StoredStats:
 def _compared(
     table: TableAccess, metadata: MetadataTable, files: VisibleFiles, stored: Mapping[str, StoredStats]
 ) -> Collection[str]:
-    columns = IndexedTable(table=table, metadata=metadata).columns
+    columns = _columns(table, metadata, files.schema_json)
     recorded = {name for name, _ in stored[COLUMN_STATS]}
     wanted = [each for each in files.all_versions if each.name in recorded or each.path in files.live]
     data_files = [DataFile(each.path.rpartition("/")[0], each.name, each.size_bytes) for each in wanted]
@@ -123,6 +127,15 @@ def _compared(
             wrong_partition_statistics(live, stored[PARTITION_STATS], columns),
         )
     )
+
+
+def _columns(
+    table: TableAccess, metadata: MetadataTable, schema_json: str | None
+) -> tuple[IndexedColumn, ...]:
+    definitions = require_definitions(table.storage, metadata.partitions, table.config.table_version)
+    if not schema_json:
+        raise CorruptTableError("The table has column statistics, but no commit contains its schema.")
+    return indexed_columns(from_avro_json(schema_json), definitions.get(COLUMN_STATS))
 
 
 def _is_global(index: CheckedPartition) -> bool:

@@ -259,8 +259,7 @@ class _UpsertJob:
                 raise
             raise explain_text_columns(refusal, source, given, self._storage) from refusal
         if config is None and source is not None:
-            self._report.warn(*time_warnings(settings))
-            self._report.warn(*text_column_warnings(source, given, batch))
+            self._report.warn(*time_warnings(settings), *text_column_warnings(source, given, batch))
         return settings
 
     def _stage(
@@ -268,8 +267,7 @@ class _UpsertJob:
     ) -> StagedInput:
         with self._watch.phase("stage rows"):
             staged = stage_batch(source, self._storage, folder, settings, is_first_write=not table.exists)
-        if not table.exists:
-            self._report.warn(*partition_warnings(settings, staged))
+        self._report.warn(*([] if table.exists else partition_warnings(settings, staged)))
         return staged
 
     def _place(
