@@ -72,7 +72,7 @@ def test_a_job_shows_a_bar_a_summary_and_no_log_lines(table: SmallTable) -> None
     assert "\x1b[?25l" in received, "there was no bar"
     text = without_control(received)
     assert "! health of trips: warning" in text
-    assert "(dead_instants): 1" in text
+    assert "Dead instants (dead_instants)  " in text
     assert " INFO " not in text
     assert '"contract_version"' not in text
 
