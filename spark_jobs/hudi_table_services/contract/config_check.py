@@ -127,7 +127,7 @@ FACTS = {
     "services_apart": "`true`: table services run in other processes than the writer",
     "storage_scheme": "scheme of the table's URI, such as `s3`; default: the scheme of the base path, if one is given",
     "commits_per_day": "number of commits to the table per day",
-    "longest_query_hours": "how long the longest query on the table runs",
+    "longest_query_hours": "duration of the longest query on the table, in hours",
     "max_active_runs": "`max_active_runs` of the DAG that writes the table",
     "max_active_tis_per_dag": "`max_active_tis_per_dag` of the task that writes the table",
     "pool_slots": "number of slots of the pool that the writing tasks share",

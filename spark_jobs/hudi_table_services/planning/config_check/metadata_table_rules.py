@@ -173,8 +173,8 @@ def _partition_stats_without_columns(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "metadata-compaction-after-archival",
     Severity.WARNING,
-    "the metadata table is compacted less often than archival should archive commits of the table, and archival stops "
-    "at the last compaction of the metadata table",
+    "archival should archive commits more often than the metadata table is compacted, but archival stops at the last "
+    "compaction of the metadata table",
     source="HoodieTimelineArchiver; HoodieMetadataConfig",
 )
 def _metadata_compaction_after_archival(settings: Settings) -> Iterator[Problem]:

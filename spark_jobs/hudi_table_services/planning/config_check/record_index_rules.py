@@ -64,7 +64,7 @@ def _record_index_kind(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "record-index-unused",
     Severity.WARNING,
-    f"{_TYPE} asks for a record index for the whole table, and the record index of the table has file groups for each "
+    f"{_TYPE} requires a record index for the whole table, but the record index of the table has file groups for each "
     "partition: a write searches all files",
     source=_DOCS,
 )
@@ -85,8 +85,8 @@ def _record_index_unused(settings: Settings) -> Iterator[Problem]:
     "record-index-keys-not-global",
     Severity.WARNING,
     f"the table has a record index for the whole table, and with {_TYPE} record keys are unique only in each "
-    "partition: if a key is in two partitions, the index has only one place of the key, and a delete in one partition "
-    "removes the key from the index",
+    "partition: if a key is in two partitions, the index has only one location of the key, and a delete in one "
+    "partition removes the key from the index",
     source=_DOCS,
 )
 def _record_index_keys_not_global(settings: Settings) -> Iterator[Problem]:
