@@ -74,7 +74,7 @@ class _ArchiveJob:
             return self._archive(lock, _first_remaining(timeline, plan))
 
     def _plan(self, timeline: Timeline) -> ArchivalPlan:
-        """Plan the archival, without the lock, because a plan that archives writes requires a listing of every partition."""
+        """Plan the archival without the lock. A plan that archives writes requires a slow listing of all partitions."""
         with self._watch.phase("plan"):
             facts = archival_facts(self._table, timeline, self._writer.already_archived(timeline))
             plan = plan_archival(timeline, self._options.archival, facts)
