@@ -37,7 +37,7 @@ def stderr_lines(write_line: Callable[[str], None]) -> Iterator[None]:
 
 
 def _pass_on(descriptor: int, write_line: Callable[[str], None]) -> None:
-    # The file stays open after the end: if the pipe were closed, a signal would end each program that writes to it.
+    # The pipe stays open after this function: if it were closed, a signal would end each program that writes to it.
     source = os.fdopen(descriptor, "rb", closefd=False)
     for line in iter(source.readline, b""):
         if line.strip() == _END:

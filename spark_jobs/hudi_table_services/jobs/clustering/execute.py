@@ -109,7 +109,7 @@ def execute_plans(
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A plan, and those of its groups whose files are still the latest files of their file groups."""
+    """A plan, and the groups of the plan whose files are still the latest files of their file groups."""
 
     clustering: Clustering
     settings: SettledSlice

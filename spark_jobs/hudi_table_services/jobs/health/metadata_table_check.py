@@ -96,7 +96,7 @@ def check_metadata_table(
 
 
 def _listing(table: TableAccess, timeline: Timeline) -> ListingOutcome:
-    """The listing from the metadata table. A writer can disturb the first reading, so a failure is tried again."""
+    """The listing from the metadata table. A writer can disturb the first reading, so after a failure, read again."""
     outcome = list_from_metadata_table(table.storage, table.config, timeline, table.clock)
     if isinstance(outcome, UnusableMetadataTable) and outcome.reason not in _NO_FAULT:
         outcome = list_from_metadata_table(table.storage, table.config, timeline, table.clock)
@@ -171,7 +171,7 @@ def _check_files(metadata: MetadataTable) -> None:
         for name in metadata.partitions:
             if name != FILES:
                 found = check_files(metadata, name, metadata.storage.list_folder(name).files, read)
-                # In table version 6, the next log file can have the name of a lost one; its blocks show the loss.
+                # In table version 6, a new log file can have the name of a lost log file; its blocks show the loss.
                 for file_slice in () if metadata.has_own_log_instants else found.slices:
                     found.changes_of(file_slice, lambda _: False)
 
@@ -224,7 +224,7 @@ def _with_slices(
 
 
 def _with_problem(found: MetadataTableFindings, error: HudiTableServiceError) -> MetadataTableFindings:
-    """Add damage. The reason why the table cannot be listed is more important, so it stays."""
+    """Add damage. If the findings already contain a problem, keep that problem, because it prevents the listing."""
     measures = {**found.measures, "metadata_unusable": 1.0}
     if found.state.problem:
         return replace(found, measures=measures)

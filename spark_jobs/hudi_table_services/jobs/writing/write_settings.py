@@ -246,7 +246,7 @@ def _key_columns(key_generator: KeyGeneratorConfig) -> frozenset[str]:
 def _refuse_keys_without_zone(
     batch: StructType, table: StructType, key_generator: KeyGeneratorConfig
 ) -> None:
-    """A delete evolves no schema, so only this check keeps it from guessing the time zone of a key."""
+    """Refuse a delete whose key columns have no time zone, if those of the table have one: no other check does."""
     for name in sorted(_key_columns(key_generator)):
         given, stored = batch.find(name), table.find(name)
         if given and stored and (given.type, stored.type) == (TIMESTAMP_NTZ, TIMESTAMP):
