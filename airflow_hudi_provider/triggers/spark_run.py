@@ -59,7 +59,9 @@ class HudiSparkRunTrigger(HudiJobTrigger):
             try:
                 seen = await asyncio.to_thread(self._poll)
             except OSError as error:
-                self.log.warning("The run was not read; the trigger polls again later: %s", error)
+                self.log.warning(
+                    "The state of the run could not be read; the trigger polls again later: %s", error
+                )
                 await pause(_RETRY_S)
                 continue
             self._log_lines(seen.lines)

@@ -17,7 +17,7 @@ const TABS = [
   ["settings", "Settings"],
 ];
 
-// The tab in the address, and for files the partition path behind the name of the tab.
+// Returns the tab that the address names and, for the tab of files, the partition path after the name of the tab.
 function placeInAddress() {
   const [tab, partition] = window.location.hash.slice(1).split("/", 2);
   return { tab: TABS.some(([name]) => name === tab) ? tab : "overview", partition: partition === undefined ? null : decodeURIComponent(partition) };
