@@ -24,7 +24,6 @@ from airflow_hudi_provider.tasks.turn import Turn
 from hudi_table_services.contract.completed_request import result_of_completed
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
-from hudi_table_services.contract.text import counted
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -185,7 +184,7 @@ class HudiWriteOperator(HudiJobOperator):
                 "emit_partitions needs Airflow 3.3 or later. The write is complete: its rows are in the table."
             )
         keys = [each.partition_path for each in result.partitions if each.partition_path]
-        self.log.info("Adding %s to the asset event", counted(len(keys), "partition key"))
+        self.log.info("The number of partition keys of the asset event is %d", len(keys))
         if keys:
             event.add_partitions(keys)
 

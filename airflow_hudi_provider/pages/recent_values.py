@@ -45,9 +45,8 @@ class RecentValues(Generic[_Value]):
             known = self._values.get(key)
         if known is not None and not (fresh and _now_ms() - known.as_of_ms >= _LEAST_AGE_MS):
             return known
-        as_of_ms = (
-            _now_ms()
-        )  # the time before the read, because the value may lack changes made during the read
+        # Use the time before the read, because the value may lack changes that were made during the read.
+        as_of_ms = _now_ms()
         found = Dated(read(), as_of_ms)
         with self._lock:
             self._values[key] = found

@@ -54,7 +54,7 @@ class HudiSparkRunTrigger(HudiJobTrigger):
         return {"folder": self.folder, "launch": self.launch}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        heartbeat, heard, refreshed = "", time.monotonic(), 0.0
+        heartbeat, heartbeat_at, refreshed = "", time.monotonic(), 0.0
         while True:
             try:
                 seen = await asyncio.to_thread(self._poll)
@@ -70,8 +70,8 @@ class HudiSparkRunTrigger(HudiJobTrigger):
                 return
             now = time.monotonic()
             if seen.run.heartbeat != heartbeat or seen.run.is_here:
-                heartbeat, heard = seen.run.heartbeat, now
-            if now - heard > LOST_AFTER_S:
+                heartbeat, heartbeat_at = seen.run.heartbeat, now
+            if now - heartbeat_at > LOST_AFTER_S:
                 yield self._event(RunState.LOST)
                 return
             if self.takes_turns and now - refreshed > _TURN_REFRESH_S:

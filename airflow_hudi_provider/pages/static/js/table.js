@@ -65,7 +65,7 @@ function NotCreated({ table, overview, refresh }) {
     <${Title} table=${table} status="absent" ms=${Date.now()} isReading=${overview.isReading} refresh=${refresh} />
     <div class="notice">
       <strong>This table does not exist yet.</strong>
-      <p>The first successful write creates it. <${LastFailure} failure=${table.last_failure} writers=${table.writers} /></p>
+      <p>The first successful write creates the table. <${LastFailure} failure=${table.last_failure} writers=${table.writers} /></p>
       ${dags.length > 0 && html`<p>Written by: <${Listed} items=${dags.map((each) => html`<${DagLink} dagId=${each} />`)} /></p>`}
     </div>
   `;
