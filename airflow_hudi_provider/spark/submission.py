@@ -258,7 +258,10 @@ class Submission:
             self._deferred.end_late()
 
     def forget_request(self) -> None:
-        """Remove the request document of a killed task: it may contain credentials, and no later process removes it."""
+        """Remove the request document of a killed task, because it may contain credentials.
+
+        No later process removes the document.
+        """
         if self.is_on_cluster:
             self._driver.forget_request()
 

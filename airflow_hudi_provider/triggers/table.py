@@ -84,7 +84,7 @@ class HudiTableTrigger(BaseTrigger):
                 if self.is_late() or not error.retryable:
                     yield TriggerEvent({"error": f"{error.kind}: {error}"})
                     return
-                self.log.warning("The timeline was not read; the trigger polls again later: %s", error)
+                self.log.warning("The timeline could not be read; the trigger polls again later: %s", error)
             except (HudiTableServiceError, HudiTaskRefusedError) as error:
                 yield TriggerEvent({"error": f"{type(error).__name__}: {error}"})
                 return
