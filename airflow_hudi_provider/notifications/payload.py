@@ -19,7 +19,7 @@ _METADATA_MEASURES = {
     "log_files": "metadata_log_files",
     "log_bytes": "metadata_log_bytes",
 }
-"""Names in the payload, and the measures of the health report."""
+"""Maps names in the payload to measures of the health report."""
 _LIMITS = ("fail_above", "warn_above")
 
 
@@ -163,7 +163,7 @@ def _health(report: HealthReport) -> dict[str, Any]:
 
 
 def _metadata_table(report: HealthReport) -> dict[str, Any]:
-    """Return the state, the partitions and the work for the next compaction; null for what was not measured."""
+    """Return the state, the partitions, and the measures for the next compaction; None for a missing measure."""
     state = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in asdict(report.metadata_table_state).items()

@@ -51,15 +51,16 @@ class HudiJobOperator(SparkSubmitOperator):
     :param on_rerun: what a cleared task does with a request that is already completed: ``reuse`` reports the earlier
         result, and ``write_again`` runs the job again.
     :param declare_asset: declare the table as an outlet if the task changes rows, else as an inlet. Explicit assets of
-        the table take precedence. A base path with a template, or below that of a connection, declares no asset.
+        the table take precedence. If the base path contains a template, or is relative to that of a connection, the
+        operator declares no asset.
     :param spark_conn_id: connection of the type Spark or Spark Connect. By default, the task uses the Spark connection
         that the hudi connection names, else ``spark_default``. (templated)
     :param result_base_path: folder for request and result documents, needed with ``deploy_mode="cluster"``. (templated)
     :param conn_id: the same as ``spark_conn_id``, under the name that ``SparkSubmitOperator`` uses.
     :param deferrable: wait for Spark in the triggerer, without a worker slot. The Spark run outlives the process that
         began it, and a retry continues to wait for the run. In client mode, the worker and the triggerer must share a
-        folder, and their machine must stay up. Because of these conditions, ``[operators] default_deferrable`` has no
-        effect here.
+        folder, and the worker's machine must continue to run. Because of these conditions,
+        ``[operators] default_deferrable`` has no effect here.
     """
 
     script: ClassVar[str]
@@ -269,7 +270,7 @@ class HudiJobOperator(SparkSubmitOperator):
         super().execute(context)
 
     def poll_until_complete(self, external_id: Any, context: "Context") -> None:
-        """Wait for a driver on a cluster. Airflow calls this after a submission, or when a retry finds the driver."""
+        """Wait for a driver on a cluster. Airflow calls this method after a submission, or in a retry with a driver."""
         if self._submission is not None:
             self._submission.defer_for_driver(str(external_id))
         super().poll_until_complete(external_id, context)

@@ -41,7 +41,7 @@ _END = {
 
 
 def health_view(table: RegisteredTable) -> dict[str, Any]:
-    """Return the health report, also of a table that is damaged or lacks files.
+    """Return the health report, even if the table is damaged or lacks files.
 
     Times are also in milliseconds since 1970, for the browser.
     """

@@ -142,7 +142,7 @@ class SparkSubmit:
         return self.run()
 
     def run(self) -> Exception | None:
-        """Run spark-submit to its end. Return errors instead of raising them: the timeline decides the outcome."""
+        """Run spark-submit to its end. Return an error instead of raising it: the operator first reads the timeline."""
         try:
             self._task.run_spark_submit(self._run.context)
         except Exception as error:

@@ -5,7 +5,7 @@ from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.text import counted
 
 _SEARCHED_INSTANTS = 20
-"""Number of newest completed instants among which the instant of a failed request is searched."""
+"""Number of the newest completed instants that are searched for the instant of a failed request."""
 
 
 def state_of_request(hook: HudiHook, request_id: str, *, how: str, otherwise: str) -> str:
@@ -21,17 +21,19 @@ def state_of_request(hook: HudiHook, request_id: str, *, how: str, otherwise: st
         times = ", ".join(instant.requested_time for instant in pending)
         return (
             f"{how} while instant {times} was pending: readers see the table as it was before. Clear the task to "
-            "repeat the write; the next write rolls back the pending one."
+            "repeat the write; the next write rolls back the pending write."
         )
     return otherwise
 
 
 def state_of_service(hook: HudiHook, request_id: str, action: str, *, otherwise: str) -> str:
-    """Describe the instants of a table service whose job failed: the completed one of its request, or all pending ones.
+    """Describe the instants of a table service whose job failed.
+
+    The text names the completed instant of the request or, if there is none, all pending instants of the action.
 
     Args:
         action: action of the service's instants, such as ``clean``.
-        otherwise: what becomes of pending instants of this action. Other requests may have begun them.
+        otherwise: sentence about the effect of pending instants of this action. Other requests may have begun them.
     """
     from hudi_table_services.tables.instant_requests import request_id_of
 
@@ -89,7 +91,7 @@ def state_of_metadata_table(hook: HudiHook) -> str:
 
 
 def state_of_clusterings(hook: HudiHook, request: JobRequest, *, next_try: str) -> str:
-    """Describe the clusterings of a request whose job failed: those that it names, planned or executed.
+    """Describe the clusterings that a request named, planned or executed before its job failed.
 
     Args:
         next_try: what the next try does with a pending plan, such as ``executes``.

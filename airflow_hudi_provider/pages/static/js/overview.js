@@ -106,7 +106,7 @@ function Facts({ table, report }) {
     ["Asset", table.asset_id ? html`<${AssetLink} id=${table.asset_id} name=${table.name} />` : "none: the configuration names the table"],
     ["Written by", html`<${Tasks} tasks=${writers(table)} />`],
     ["Also used by", html`<${Tasks} tasks=${table.others} />`],
-    ["Starts", table.triggered.length ? html`<${Listed} items=${table.triggered.map((each) => html`<${DagLink} dagId=${each} />`)} />` : "no DAG"],
+    ["Triggers", table.triggered.length ? html`<${Listed} items=${table.triggered.map((each) => html`<${DagLink} dagId=${each} />`)} />` : "no DAG"],
   ];
   return html`
     <${Section} title="About this table">
@@ -117,7 +117,7 @@ function Facts({ table, report }) {
   `;
 }
 
-// A service counts as on if it has run: which jobs will run is not stored in the table.
+// The table does not store which services are configured, so the page shows when each service last ran.
 function services({ times_ms: times, measures }) {
   const since = (count) => (count ? `, ${counted(count, "commit")} since then` : "");
   const ran = (ms, count) => (ms === null ? "never ran" : html`<span title=${moment(ms)}>ran ${ago(ms)}${since(count)}</span>`);
@@ -183,7 +183,7 @@ function Plan({ plan }) {
 const NUMBER = (text) => ({ text, number: true });
 
 function benefit({ files_before: before, files_after: after, is_worth_it: isWorthIt }) {
-  const gain = `A clustering makes ${counted(after, "file")} of these ${counted(before, "file")}.`;
+  const gain = `A clustering would replace these ${counted(before, "file")} by ${counted(after, "file")}.`;
   return isWorthIt ? gain : `Not worth a run: a clustering would rewrite only ${counted(before, "file")}. ${gain}`;
 }
 
