@@ -168,7 +168,7 @@ def test_a_missing_region_and_an_unreachable_address_are_errors(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     closed = {"hoodie.aws.glue.endpoint": "http://127.0.0.1:9"}
-    with pytest.raises(CatalogError, match="AWS Glue does not answer"):
+    with pytest.raises(CatalogError, match="AWS Glue did not answer"):
         sync_catalog(replace(lake.request, options=closed))
     settings = replace(resolve_catalog_options(lake.request).catalog, glue_region="")
     with pytest.raises(CatalogError, match="You must specify a region"):

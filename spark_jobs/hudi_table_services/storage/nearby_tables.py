@@ -24,7 +24,7 @@ def with_nearby_tables(
     its parent folder.
 
     Returns:
-        A new error, or the error itself if there is no such table, or if the storage does not list the folders.
+        A new error, or the given error if there is no such table or if the storage does not list the folders.
     """
     try:
         hint = _hint(base_path.rstrip("/"), storage_options)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 READ_ROWS = 10_000
-"""Rows of a source that `count_unread_texts` reads at most."""
+"""Largest number of rows of a source that `count_unread_texts` reads."""
 
 
 @dataclass(frozen=True, slots=True)
