@@ -1,4 +1,4 @@
-"""Delete markers and heartbeats of finished writes. Needs no pyarrow."""
+"""Delete markers and heartbeats of finished writes. This module needs no pyarrow."""
 
 import logging
 

@@ -43,7 +43,8 @@ def _clear(
 ) -> tuple[Instant, ...]:
     dead = list(_dead_writes(table, timeline, request_id, policy))
     if dead:
-        # A job that will be refused must not roll anything back: the refusal asks for a repair of the metadata table.
+        # A job that the metadata table will prevent must not roll anything back: the user must first repair the
+        # metadata table.
         require_usable_metadata_table(table)
     for instant, reason in dead:
         _LOG.warning("Rolling back %s %s, %s.", instant.action.value, instant.requested_time, reason)

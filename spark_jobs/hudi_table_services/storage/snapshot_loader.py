@@ -44,8 +44,8 @@ def load_snapshot(
             the loader lists no folder and loads no file slices.
         config: properties that the caller has just read. None means that the loader reads them.
         metadata_enable: ``hoodie.metadata.enable`` of the request. False means that the loader lists folders; otherwise
-            it lists the metadata table where `list_table` permits that. Partitions without any file of a completed
-            write may then be missing.
+            `list_table` chooses between the metadata table and the folders. If the metadata table is used, partitions
+            without any file of a completed write may be missing.
 
     Raises:
         TableNotFoundError, CorruptTableError: see `read_table_config` and `TimelineStore.load`.

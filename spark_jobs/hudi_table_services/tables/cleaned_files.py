@@ -58,7 +58,7 @@ def conflict_where_cleaned(
 
 @contextmanager
 def naming_lost_files(storage: Storage, snapshot: TableSnapshot) -> Iterator[None]:
-    """Say in an error about a missing file that the metadata table lists the file. Do not change other errors.
+    """Replace an error about a missing file that the metadata table lists. Do not change other errors.
 
     Args:
         snapshot: the state of the table whose files are read.
@@ -94,7 +94,7 @@ def lost_file(storage: Storage, snapshot: TableSnapshot, path: str) -> CorruptTa
         path=path,
         hint="table_health.py counts such files (metadata_missing_files, missing_files) and names some of them. If the "
         "file was deleted by mistake, copy it back from a backup, or restore the table to a savepoint. If the table is "
-        "right without the file, build the metadata table again with rebuild_metadata_table.py.",
+        "correct without the file, build the metadata table again with rebuild_metadata_table.py.",
     )
 
 

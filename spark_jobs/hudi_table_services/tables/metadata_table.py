@@ -103,12 +103,13 @@ def require_maintainable(config: TableConfig) -> None:
 
 
 def require_current(table: MetadataTable, *, ignore: Collection[str]) -> None:
-    """Refuse to add a change to a metadata table that does not describe the table as it is.
+    """Refuse to add a change to a metadata table that does not match the current table.
 
     Args:
         ignore: requested times of instants that the caller is going to complete.
 
-    This reads names only, unless the names of the files of `files` do not show that all of them exist.
+    The check reads only file names, unless the names in the partition `files` do not show that all files of this
+    partition exist.
 
     Raises:
         CorruptTableError: the metadata table lacks a completed instant of the table, because a writer ignored it; or
@@ -125,8 +126,8 @@ def require_current(table: MetadataTable, *, ignore: Collection[str]) -> None:
 def require_file_groups(table: MetadataTable, *, may_be_empty: Collection[str] = ()) -> None:
     """Refuse to add a change if the files to which it would be added are lost or damaged, before a job writes data.
 
-    This lists the folder of every partition, and reads the newest log file of `files`. It reads no other index: a
-    change does not need them.
+    This function lists the folder of every partition, and reads the newest log file of `files`. It does not read other
+    indexes, because a change does not need them.
 
     Args:
         may_be_empty: partitions that have no file group if the table has no data.
@@ -159,13 +160,13 @@ def require_any_group(name: str, slices: Collection[FileSlice]) -> None:
 
 
 def require_intact(table: MetadataTable) -> Mapping[str, CheckedPartition]:
-    """Check every partition before a compaction. A compaction of a damaged partition would hide the damage for good.
+    """Check every partition before a compaction. A compaction of a damaged partition would hide the damage.
 
     Returns:
         The partitions that readers may use, by name.
 
     Raises:
-        CorruptTableError: as in `require_current`; or a file of any partition was lost or cut.
+        CorruptTableError: as in `require_current`; or a file of any partition is missing or truncated.
         UnsupportedTableError: see `partition_slices`.
     """
     read = cache(table.commit_metadata)
@@ -173,7 +174,7 @@ def require_intact(table: MetadataTable) -> Mapping[str, CheckedPartition]:
         _require_instants(table, ignore=())
         if later := completeness.later_instants(table):
             raise UnusableError(
-                Reason.AHEAD, f"{some(later)} of the metadata table are later than the table."
+                Reason.AHEAD, f"{some(later)} of the metadata table are later than all instants of the table."
             )
         found = {}
         for name in table.partitions:
@@ -186,7 +187,7 @@ def require_intact(table: MetadataTable) -> Mapping[str, CheckedPartition]:
 
 @contextmanager
 def refusing_unusable(problem: str = "The metadata table is damaged") -> Iterator[None]:
-    """Turn the answer that a metadata table cannot be used into an error that names the file and the cure.
+    """Convert UnusableError to an error that names the file, with a hint to rebuild the metadata table.
 
     Args:
         problem: beginning of the message.

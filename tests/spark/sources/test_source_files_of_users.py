@@ -150,12 +150,12 @@ def test_a_first_write_names_text_that_keeps_a_column_from_being_a_number(
     source = csv(tmp_path, "id,price,name\n1,1.5,a\n2,n/a,b\n3,2,7\n4,,d\n", inferSchema="true")
     result = write(spark, tmp_path, source)
     (warning,) = result.warnings
-    assert warning.startswith("price was read as text: 1 of 3 values is no double: 'n/a'.")
+    assert warning.startswith("price was read as text: 1 of 3 values cannot be read as double: 'n/a'.")
 
 
 def test_a_type_conflict_names_the_text_that_causes_it(spark: SparkSession, tmp_path: Path) -> None:
     write(spark, tmp_path, csv(tmp_path, "id,price\n1,1.5\n", inferSchema="true"))
-    with pytest.raises(InvalidRequestError, match="1 of 2 values is no double: 'n/a'"):
+    with pytest.raises(InvalidRequestError, match="1 of 2 values cannot be read as double: 'n/a'"):
         write(spark, tmp_path, csv(tmp_path, "id,price\n1,1.5\n2,n/a\n", inferSchema="true"))
     with pytest.raises(InvalidRequestError, match="inferSchema=true"):
         write(spark, tmp_path, csv(tmp_path, "id,price\n1,1.5\n"))

@@ -1,4 +1,4 @@
-"""Changes of the record index in one commit, one file group of the index after the other."""
+"""Changes of the record index in one commit, built for one file group of the index at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class KeyChangesOfGroups:
         return ()
 
     def logs(self, form: FileFormat, slices: Sequence[FileSlice]) -> list[Callable[[], GroupLog]]:
-        """A function for each file group of the record index, which reads its keys and returns its log.
+        """For each file group of the record index, a function that reads the staged keys and returns the log.
 
         Args:
             slices: newest slices of the file groups that the record index has now.

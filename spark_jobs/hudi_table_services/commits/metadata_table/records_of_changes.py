@@ -39,7 +39,7 @@ _UNKNOWN_BYTES = -1
 
 
 def changes_of_write(table: IndexedTable, change: NewFiles) -> _Changes:
-    """Changes by partition of the metadata table for a write or a clustering, without those of the record index.
+    """Changes by partition of the metadata table for a write or a clustering, without changes of the record index.
 
     Raises:
         CorruptTableError, UnsupportedTableError: statistics of a column cannot be stored, or are damaged.
@@ -64,7 +64,7 @@ def changes_of_write(table: IndexedTable, change: NewFiles) -> _Changes:
 
 
 def changes_of_clean(table: IndexedTable, change: CleanedFiles) -> _Changes:
-    """Changes by partition of the metadata table for a clean. Statistics of partitions stay as they are."""
+    """Changes by partition of the metadata table for a clean. Statistics of partitions are not changed."""
     changes: _Changes = {FILES: list(file_records.clean_changes(change.metadata, table.version))}
     deleted = file_records.cleaned_files(change.metadata)
     if COLUMN_STATS in table.partitions:
@@ -91,7 +91,7 @@ def _data_file(path: str) -> DataFile:
 def _partition_stats(
     table: IndexedTable, change: NewFiles, new: Mapping[str, FileStatistics]
 ) -> list[MetadataChange]:
-    """Tight statistics of every partition that the write touches, from all of its live files."""
+    """Tight statistics of every partition that the write touches, computed from all live files of the partition."""
     metadata = change.metadata
     touched = sorted({*metadata.partition_to_write_stats, *(metadata.partition_to_replace_file_ids or {})})
     live = table.live_files_after(metadata, touched)
@@ -107,7 +107,7 @@ def _partition_stats(
 def _known_statistics(
     table: IndexedTable, live: Mapping[str, frozenset[str]], new: Mapping[str, FileStatistics]
 ) -> dict[str, PartitionFiles]:
-    """Statistics of all live files: of new files, else those in the metadata table, else those in the footers."""
+    """Statistics of all live files: as collected for new files, else from the metadata table, else from the footers."""
     other = {path: [n for n in names if join_path(path, n) not in new] for path, names in live.items()}
     stored = _stored_statistics(table, other)
     found = {

@@ -34,9 +34,9 @@ def find_delta_commit(table: MetadataTable, instant_time: str) -> Instant | None
 
 
 def base_files_contain(table: MetadataTable, undone: Instant) -> bool:
-    """Whether base files of the metadata table contain a write, so that the write cannot be removed from it.
+    """Whether base files of the metadata table contain a write, so that the write cannot be removed from the files.
 
-    A compaction wrote these base files, or the build of a partition after the write.
+    A compaction, or a build of a partition after the write, wrote these base files.
 
     Args:
         undone: the instant of the table; if it is not completed, no base file contains it.

@@ -31,7 +31,7 @@ class NewFiles:
     Attributes:
         storage: the metadata table.
         groups: file groups of the partition, by number.
-        form: schema and form of the files.
+        form: schema and format of the files.
     """
 
     storage: Storage

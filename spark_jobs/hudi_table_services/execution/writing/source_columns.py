@@ -249,10 +249,10 @@ def _json_columns(file: SourceFile) -> SourceColumns | str:
         for line in text.split("\n"):
             document = json.loads(line) if line.strip() else {}
             if not isinstance(document, dict):
-                return f"a line of {file.uri} is no JSON object"
+                return f"a line of {file.uri} is not a JSON object"
             first_values = {**first_values, **{k: v for k, v in document.items() if k not in first_values}}
     except (ValueError, RecursionError):  # Spark accepts some texts that Python refuses
-        return f"a line of {file.uri} is no JSON document by the standard"
+        return f"a line of {file.uri} is not a JSON document according to the standard"
     return SourceColumns(
         tuple(first_values),
         types=None,
@@ -264,8 +264,8 @@ def _json_columns(file: SourceFile) -> SourceColumns | str:
 def _check_json(options: Mapping[str, str], file: SourceFile) -> None:
     """Refuse a file whose first line is only a part of a JSON document, as in a formatted list.
 
-    Spark accepts texts that Python refuses, such as single quotes. So the function looks only at the first and the last
-    character, and only with options under which Spark cannot accept such a line either.
+    Spark accepts texts that Python refuses, such as single quotes. So the function checks only the first and the last
+    character, and only with options under which Spark would also refuse such a line.
     """
     if not options.keys() <= _JSON_OPTIONS or options.get("mode", "").lower() == "dropmalformed":
         return

@@ -43,7 +43,7 @@ _DELETE_BATCH = 1000
 
 _DENIED = (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError)
 _DENIED_STATUS = re.compile(r"status code: 40[13]\b")
-"""A refused listing is a GenericError in obstore, whose text contains the status of the answer."""
+"""obstore raises a GenericError for a refused listing. Its text contains the HTTP status of the response."""
 
 _EXPIRED_CODE = "<Code>ExpiredToken</Code>"
 """S3 answers a request with expired temporary credentials with status 400 and this code."""
