@@ -30,7 +30,7 @@ class UnreadTexts:
 
     @property
     def sentence(self) -> str:
-        """Describe the column in a sentence, such as "price was read as text: 1 of 4 values cannot be read as double: 'n/a'."."""
+        """A sentence such as "price was read as text: 1 of 4 values cannot be read as double: 'n/a'."."""
         if not self.unread_count:
             return f"{self.column} was read as text, although all {self.value_count} values are {self.type_name}."
         return (
