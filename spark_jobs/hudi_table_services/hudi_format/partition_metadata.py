@@ -27,7 +27,7 @@ class PartitionMetadata:
 
 
 def encode_partition_metadata(commit_time: str, depth: int, now: datetime) -> bytes:
-    """Content of the file.
+    """Encode the file.
 
     Args:
         commit_time: requested time of the instant that creates the partition.

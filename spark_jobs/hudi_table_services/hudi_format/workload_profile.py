@@ -22,7 +22,7 @@ to ids of file groups."""
 
 
 def encode_workload_profile(profile: CommitMetadata, version: TableVersion) -> bytes:
-    """Content of an inflight commit or replace commit.
+    """Encode an inflight commit or replace commit.
 
     Args:
         profile: `partition_to_replace_file_ids` names the file groups that the write will replace; None if it replaces

@@ -28,7 +28,7 @@ _MVCC = b"\x00"
 
 
 def encode_key(row: bytes, *, with_suffix: bool = True) -> bytes:
-    """The key of a cell or of an index entry.
+    """Encode the key of a cell or of an index entry.
 
     Args:
         with_suffix: whether family, timestamp and type follow the row. In native files, the keys of index entries have
@@ -38,7 +38,7 @@ def encode_key(row: bytes, *, with_suffix: bool = True) -> bytes:
 
 
 def decode_index_key(key: bytes, what: str) -> bytes:
-    """The row in the key of an index entry. Family, timestamp and type may follow the row.
+    """Return the row in the key of an index entry. Family, timestamp and type may follow the row.
 
     HBase may write an index key that is not the key of a cell: the index key lies between the last key of a block and
     the first key of the next block, and its type is not Put.
@@ -53,7 +53,7 @@ def decode_index_key(key: bytes, what: str) -> bytes:
 
 
 def encode_cell(entry: Entry) -> bytes:
-    """One entry of a data block."""
+    """Encode one entry of a data block."""
     row, value = entry
     head = _HEAD.pack(len(row) + KEY_OVERHEAD_BYTES, len(value), len(row))
     return b"".join((head, row, KEY_SUFFIX, value, _MVCC))
@@ -113,7 +113,10 @@ def find_cells(content: bytes, keys: Collection[bytes]) -> FoundCells | None:
 
 
 def _decode_usual(content: bytes, reader: ByteReader) -> Entry | None:
-    """Decode a cell in few steps, because a file can have millions of cells. None if the cell has another form."""
+    """Decode a cell of the usual form in few steps, because a file can have millions of cells.
+
+    Return None if the cell has another form.
+    """
     start = reader.position
     if start + _HEAD.size > len(content):
         return None

@@ -14,12 +14,12 @@ Field = tuple[int, int | bytes]
 
 
 def encode_message(fields: Iterable[Field]) -> bytes:
-    """The message, without its length. Integers must be 0 or greater."""
+    """Encode a message, without its length. Integers must be 0 or greater."""
     return b"".join(_encode_field(number, value) for number, value in fields)
 
 
 def decode_message(data: bytes, what: str) -> list[Field]:
-    """The fields of a message, in their order.
+    """Return the fields of a message, in their order.
 
     Raises:
         MalformedMetadataError: the bytes are not a message of such fields.
@@ -37,13 +37,13 @@ def decode_message(data: bytes, what: str) -> list[Field]:
 
 
 def encode_delimited(fields: Iterable[Field]) -> bytes:
-    """The message, preceded by its length."""
+    """Encode a message, preceded by its length."""
     message = encode_message(fields)
     return varint_bytes(len(message)) + message
 
 
 def decode_delimited(reader: ByteReader, what: str) -> list[Field]:
-    """Fields of a message that is preceded by its length."""
+    """Return the fields of a message that is preceded by its length."""
     return decode_message(reader.take(reader.varint()), what)
 
 

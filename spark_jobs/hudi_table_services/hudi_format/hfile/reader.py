@@ -66,7 +66,7 @@ class HFileReader:
 
     @cached_property
     def file_info(self) -> Mapping[str, bytes]:
-        """Key-value pairs of the file info."""
+        """Return the key-value pairs of the file info."""
         start = self.trailer.file_info_offset - self.trailer.load_on_open_offset
         block = self._decoded(self._open_section[start:], BlockType.FILE_INFO, "file info")
         pairs = decode_file_info(block.content, f"{self._what}: file info")
@@ -78,7 +78,7 @@ class HFileReader:
 
     @property
     def schema(self) -> str:
-        """Avro schema of the values, as JSON. Raises MalformedMetadataError if the file has no schema."""
+        """Return the Avro schema of the values, as JSON. Raises MalformedMetadataError if the file has no schema."""
         text = self.file_info.get(SCHEMA)
         if text is None:
             raise MalformedMetadataError(f"{self._what}: the file info has no Avro schema.")
@@ -155,7 +155,7 @@ class HFileReader:
             )
 
     def _data_locations(self, choose: _Choose) -> list[BlockLocation]:
-        """Locations of data blocks, including every data block that `choose` would select.
+        """Return locations of data blocks, including every data block that `choose` would select.
 
         If the index has several levels, only the index blocks that `choose` selects are read.
         """
@@ -235,7 +235,7 @@ def _is_within(found: FoundCells, location: BlockLocation, bound: bytes | None) 
 def _decoded_within(
     content: bytes, location: BlockLocation, bound: bytes | None, what: str
 ) -> Iterator[Entry]:
-    """The entries of a block, which must lie between two keys of the index."""
+    """Yield the entries of a block, whose keys must lie between two keys of the index."""
     is_empty = True
     for entry in decode_cells(content, what):
         if (is_empty and entry[0] < location.first_key) or (bound is not None and entry[0] >= bound):

@@ -62,7 +62,7 @@ class HFileOptions:
 
 
 def encode_hfile(entries: Iterable[Entry], options: HFileOptions) -> bytes:
-    """The bytes of an HFile. Equal entries and options give equal bytes.
+    """Return the bytes of an HFile. Equal entries and options give equal bytes.
 
     Args:
         entries: keys and values, in ascending order of the keys' bytes, each key once.

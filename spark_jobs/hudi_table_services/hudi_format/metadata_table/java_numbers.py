@@ -20,7 +20,7 @@ _MIN_PLAIN_EXPONENT, _MAX_PLAIN_EXPONENT = -3, 8
 
 
 def java_texts(value: float, *, is_single: bool = False) -> tuple[str, ...]:
-    """The text of a number in Java 19 and later; then the text in Java 18 and earlier, if it differs.
+    """Return the text of a number in Java 19 and later; then the text in Java 18 and earlier, if it differs.
 
     Args:
         is_single: whether the number is a `float` of Java, with 32 bits. Its value must then fit into 32 bits.
@@ -42,7 +42,7 @@ def _texts_of_positive(value: float, is_single: bool) -> tuple[str, ...]:
 
 
 def _text(digits: str, exponent: int) -> str:
-    """Java's text for the number ``0.<digits>`` times ten to the power of the exponent."""
+    """Return Java's text for the number ``0.<digits>`` times ten to the power of the exponent."""
     if 0 < exponent < _MAX_PLAIN_EXPONENT:
         return f"{digits[:exponent].ljust(exponent, '0')}.{digits[exponent:] or '0'}"
     if _MIN_PLAIN_EXPONENT < exponent <= 0:
@@ -51,7 +51,7 @@ def _text(digits: str, exponent: int) -> str:
 
 
 def _shortest_digits(value: float, is_single: bool) -> tuple[str, int]:
-    """The shortest digits that lead back to the number; if one digit is enough, the closest two digits.
+    """Return the shortest digits that Java reads as this number; if one digit is enough, the closest two digits.
 
     Of several numbers with equally many digits, the closest one counts.
     """
@@ -74,7 +74,7 @@ _INT_BITS, _LONG_BITS = 32, 64
 
 
 def _earlier_digits(value: float, is_single: bool) -> tuple[str, int]:
-    """The digits of FloatingDecimal.BinaryToASCIIBuffer (OpenJDK 8 to 18)."""
+    """Return the digits of FloatingDecimal.BinaryToASCIIBuffer (OpenJDK 8 to 18)."""
     fraction, power, significant_bits = _binary(value, is_single)
     trailing = (fraction & -fraction).bit_length() - 1
     fraction_bits = _FRACTION_BITS + 1 - trailing
@@ -87,7 +87,7 @@ def _earlier_digits(value: float, is_single: bool) -> tuple[str, int]:
 
 
 def _binary(value: float, is_single: bool) -> tuple[int, int, int]:
-    """Fraction with 53 bits, exponent of two, and number of bits that the format stores for the number."""
+    """Return a fraction with 53 bits, the exponent of two, and the number of bits that the format stores for the number."""
     layout, integer = (">f", ">I") if is_single else (">d", ">Q")
     stored_bits = _SINGLE_FRACTION_BITS if is_single else _FRACTION_BITS
     bias = _SINGLE_EXPONENT_BIAS if is_single else _EXPONENT_BIAS
@@ -104,7 +104,7 @@ def _binary(value: float, is_single: bool) -> tuple[int, int, int]:
 
 
 def _unimportant_digits(surplus_bits: int) -> int:
-    """Number of decimal digits that the surplus bits of an integer determine (insignificantDigitsForPow2)."""
+    """Return how many of the last decimal digits depend only on the surplus bits (insignificantDigitsForPow2)."""
     bits = surplus_bits - 1
     return 0 if bits <= 1 else len(str(1 << bits)) - 1 if bits > 1 else 0
 
@@ -187,7 +187,7 @@ class _Generator:
         )
 
     def _next(self) -> tuple[int, bool, bool]:
-        """The next digit, and whether the number may end here, rounded down or up."""
+        """Return the next digit, and whether the number may end here if it is rounded down or rounded up."""
         digit, rest = divmod(self.rest, self.unit)
         self.rest, self.error = 10 * rest, self._wrapped(10 * self.error)
         if self.error <= 0:
@@ -208,5 +208,5 @@ def _bits_of_fives(power: int) -> int:
 
 
 def _estimated_exponent(mantissa: float, power: int) -> int:
-    """Decimal exponent of a number, or one more. The constants are those of Java."""
+    """Return the decimal exponent of a number, or one more. The constants are those of Java."""
     return math.floor((mantissa - 1.5) * 0.289529654 + 0.176091259 + power * 0.301029995663981)

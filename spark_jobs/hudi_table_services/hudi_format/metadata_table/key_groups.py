@@ -19,7 +19,7 @@ _BLOCK_ROWS = 1 << 14
 
 
 def file_groups_of(offsets: Offsets, data: Bytes, group_count: int) -> Positions:
-    """Number of the file group of each of n keys, as `keys.file_group_of` computes it for one key.
+    """Return the number of the file group of each of n keys, as `keys.file_group_of` computes it for one key.
 
     Args:
         offsets: n + 1 positions in `data`; key i starts at position i and ends before position i + 1.
@@ -37,7 +37,7 @@ def file_groups_of(offsets: Offsets, data: Bytes, group_count: int) -> Positions
 
 
 def _hashes(offsets: Positions, data: Bytes) -> Words:
-    """Java's hash code of each key."""
+    """Return Java's hash code of each key."""
     offsets, units = _utf16(offsets, data)
     lengths = np.diff(offsets)
     powers = _powers(int(lengths.max(initial=0)))
@@ -48,7 +48,7 @@ def _hashes(offsets: Positions, data: Bytes) -> Words:
 
 
 def _utf16(offsets: Positions, data: Bytes) -> tuple[Positions, Words]:
-    """Offsets of the keys in UTF-16 units, and the units."""
+    """Return the offsets of the keys in UTF-16 units, and the units."""
     if not (data & 0x80).any():
         return offsets, data.astype(np.uint32)
     # Each byte that starts a character counts one unit; a character of four bytes has two units.
@@ -59,7 +59,7 @@ def _utf16(offsets: Positions, data: Bytes) -> tuple[Positions, Words]:
 
 
 def _powers(count: int) -> Words:
-    """Powers of 31 with exponents from 0 to count - 1, modulo 2^32."""
+    """Return the powers of 31 with exponents from 0 to count - 1, modulo 2^32."""
     factors = np.full(count, 31, dtype=np.uint32)
     factors[:1] = 1
     return np.multiply.accumulate(factors, dtype=np.uint32)

@@ -34,7 +34,7 @@ _AS_NUMBERS, _AS_TEXT = 0, 1
 
 
 def payload_to_avro(payload: Payload) -> dict[str, Any]:
-    """Avro fields of the sub-record that contains a payload."""
+    """Return the Avro fields of the sub-record that contains a payload."""
     match payload:
         case Listing():
             return {
@@ -57,7 +57,7 @@ def payload_to_avro(payload: Payload) -> dict[str, Any]:
 
 
 def payload_from_avro(record_type: RecordType, fields: Untyped) -> Payload:
-    """The payload that the sub-record of a record contains.
+    """Return the payload that the sub-record of a record contains.
 
     Raises:
         MalformedMetadataError: a field has a value of a wrong type, or is null but must not be.

@@ -35,13 +35,13 @@ def _is_optional_text(avro_type: object) -> bool:
 
 
 def meta_fields(file_name: str) -> bytes:
-    """The bytes with which a record of this file begins."""
+    """Return the bytes with which each record of a file with this name begins."""
     name = file_name.encode()
     return _NULLS + bytes([_TEXT]) + _long(len(name)) + name
 
 
 def with_meta_fields(value: bytes, start: bytes) -> bytes:
-    """The record with other meta fields.
+    """Return the record with other meta fields.
 
     Args:
         value: a record whose schema `begins_with_meta_fields`.
@@ -64,7 +64,7 @@ def with_meta_fields(value: bytes, start: bytes) -> bytes:
 
 
 def _long(number: int) -> bytes:
-    """Avro encoding of a number that is not negative."""
+    """Return the Avro encoding of a number that is not negative."""
     left, out = number << 1, bytearray()
     while left > 0x7F:
         out.append(left & 0x7F | 0x80)
@@ -73,7 +73,7 @@ def _long(number: int) -> bytes:
 
 
 def _read_long(value: bytes, position: int) -> tuple[int, int]:
-    """The number, and the position behind it."""
+    """Return the number, and the position after it."""
     number = shift = 0
     while position < len(value) and shift < 64:
         byte = value[position]
