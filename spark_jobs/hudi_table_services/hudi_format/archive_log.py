@@ -51,7 +51,7 @@ class ArchivedState:
 
     Attributes:
         content: bytes of the state file; may be empty, except for a completed instant.
-        changed_at: instant time at which the state file was written.
+        changed_at: time at which the state file was written, in the format of instant times.
     """
 
     instant: Instant

@@ -109,7 +109,7 @@ class SimpleBloomFilter:
 
 
 class DynamicBloomFilter:
-    """A filter to which Hudi added rows of bits as it added keys.
+    """A filter of several rows of bits. Hudi adds a row when the last row has its maximum number of keys.
 
     This project reads dynamic filters but does not write them. The number of keys is known when a file is written, so a
     simple filter has the right size.
@@ -165,7 +165,7 @@ class _Reader:
         self._header()
         _, _, rows = _DYNAMIC_HEADER.unpack(self._take(_DYNAMIC_HEADER.size))
         if rows < 1:
-            raise MalformedMetadataError(f"Bloom filter: {rows} rows.")
+            raise MalformedMetadataError(f"Bloom filter: the header declares {rows} rows.")
         return DynamicBloomFilter(tuple(self.simple() for _ in range(rows)))
 
     def _header(self) -> tuple[int, int]:

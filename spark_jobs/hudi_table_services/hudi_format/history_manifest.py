@@ -20,7 +20,7 @@ _FILE = re.compile(r"(\d+)_(\d+)_(\d+)\.parquet", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class HistoryFile:
-    """A file of the history. Files sort by name, the order in which Hudi merges them.
+    """A file of the history. Files are ordered by name, as Hudi orders them for a merge.
 
     Attributes:
         first, last: smallest and largest requested time in the file.

@@ -113,7 +113,7 @@ def _decoded(block: bytes) -> LogBlock:
         version, block_type = _PAIR.unpack_from(block, len(MAGIC) + _SIZE.size)
         if version != _FORMAT_VERSION:
             raise MalformedMetadataError(
-                f"A log block has the unknown format version {version}; this release knows {_FORMAT_VERSION}."
+                f"A log block has the unknown format version {version}; this release reads {_FORMAT_VERSION}."
             )
         position = len(MAGIC) + _SIZE.size + _PAIR.size
         (count,) = _COUNT.unpack_from(block, position)
@@ -149,7 +149,7 @@ def decode_records(content: bytes) -> list[bytes]:
         version, count = _PAIR.unpack_from(content, 0)
         if version not in (2, _RECORDS_VERSION):
             raise MalformedMetadataError(
-                f"The content of an Avro data block has the unknown version {version}; this release knows 2 and 3."
+                f"The content of an Avro data block has the unknown version {version}; this release reads 2 and 3."
             )
         records, position = [], _PAIR.size
         for _ in range(count):

@@ -18,7 +18,7 @@ class PartitionMetadata:
     """Content of the file: the instant that created a partition, and the partition's depth.
 
     Attributes:
-        commit_time: requested time of the instant that created the partition; ``""`` if the file does not name it.
+        commit_time: requested time of the instant that created the partition; ``""`` if the file contains no time.
         depth: number of folder levels from the base path to the partition; 0 for the base path itself.
     """
 

@@ -27,7 +27,7 @@ _MOST_LEVELS = {"zstd": 22, "gzip": 9}
 
 
 def with_fields(options: Mapping[str, str], fields: Mapping[AnyOption, object]) -> dict[str, str]:
-    """Return the options of a request, plus those fields of the request that correspond to an option.
+    """Return the options of a request, plus the fields of the request that correspond to an option.
 
     Args:
         fields: maps each option to the value of its field in the request. Values that are None or an empty text are

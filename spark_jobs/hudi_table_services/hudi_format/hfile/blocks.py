@@ -65,7 +65,7 @@ class Block:
 
 
 def parse_compression(code: int) -> Compression:
-    """Return the compression that a code in a trailer names. Raises UnsupportedTableError if Hudi does not use the code."""
+    """Return the compression that a code in a trailer names. Raises UnsupportedTableError for an unknown code."""
     try:
         return Compression(code)
     except ValueError:

@@ -5,7 +5,7 @@
     cell: size of the key (int32) | size of the value (int32) | key | value | MVCC number (Hadoop integer, 0)
     key:  length of the row (int16) | row | length of the family (byte, 0) | timestamp (int64) | type (byte)
 
-The row is Hudi's key. Hudi always writes the greatest timestamp and the type Put.
+The row contains the key of Hudi's record. Hudi always writes the greatest timestamp and the type Put.
 """
 
 import struct
@@ -23,7 +23,7 @@ _FAMILY_AND_TIMESTAMP = KEY_SUFFIX[:-1]
 _HEAD = struct.Struct(">iih")
 _ROW_LENGTH = struct.Struct(">h")
 KEY_OVERHEAD_BYTES = _ROW_LENGTH.size + len(KEY_SUFFIX)
-"""Bytes of a key besides its row."""
+"""Number of bytes of a key in addition to its row."""
 _MVCC = b"\x00"
 
 
@@ -86,7 +86,8 @@ class FoundCells:
 def find_cells(content: bytes, keys: Collection[bytes]) -> FoundCells | None:
     """Find entries in a data block, with the checks of `decode_cells` and in about 60 % of its time.
 
-    None if a cell is damaged or has an unusual form, or if there is no cell: then decode the block cell by cell.
+    Return None if a cell is damaged or has an unusual form, or if there is no cell. The caller then decodes the block
+    cell by cell.
     """
     found: list[Entry] = []
     first, previous, position, size = b"", b"", 0, len(content)

@@ -1,4 +1,4 @@
-"""Index blocks of an HFile: where each data block is, and the smallest key that it can contain.
+"""Index blocks of an HFile: the location of each data block, and the smallest key that the block can contain.
 
 ::
 
@@ -24,7 +24,7 @@ _LOCATION = struct.Struct(">qi")
 
 @dataclass(frozen=True, slots=True)
 class BlockLocation:
-    """Where a block is.
+    """The location of a block in a file.
 
     Attributes:
         disk_bytes: length in the file, with header and checksums.

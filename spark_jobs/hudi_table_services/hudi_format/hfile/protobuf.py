@@ -1,4 +1,4 @@
-"""The few protobuf messages in an HFile: fields that are integers or byte strings.
+"""Protobuf messages in an HFile. Their fields are integers or byte strings.
 
 A decoded message is a list of pairs: field number and value. The list contains unknown fields too. A field of any other
 wire type is an error.
@@ -22,7 +22,7 @@ def decode_message(data: bytes, what: str) -> list[Field]:
     """Return the fields of a message, in their order.
 
     Raises:
-        MalformedMetadataError: the bytes are not a message of such fields.
+        MalformedMetadataError: the bytes are not a message with fields of these types.
     """
     reader, fields = ByteReader(data, what), list[Field]()
     while reader.left:

@@ -51,14 +51,14 @@ def flavour_of(version: TableVersion) -> Flavour:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trailer:
-    """The facts that a reader needs to open a file. Offsets and sizes are in bytes.
+    """The values that a reader needs to open a file. Offsets and sizes are in bytes.
 
     Attributes:
         load_on_open_offset: start of the root index.
         data_index_count: number of entries of the root index.
         data_index_levels: 1 if the root index locates data blocks, more if it locates other index blocks.
-        first_data_offset, last_data_offset: offsets of the first and the last data block; without meaning in a file
-            without entries.
+        first_data_offset, last_data_offset: offsets of the first and the last data block; readers ignore them in a
+            file without entries.
     """
 
     file_info_offset: int

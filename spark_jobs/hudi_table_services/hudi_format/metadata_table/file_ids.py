@@ -1,6 +1,6 @@
 """File ids as text and as numbers in the record index (HoodieMetadataPayload.createRecordIndexUpdate, Hudi 1.2).
 
-A file id that Hudi makes is a UUID and a number, ``<uuid>-<number>``, or only a UUID. The record index stores the two
+A file id that Hudi creates is a UUID and a number, ``<uuid>-<number>``, or only a UUID. The record index stores the two
 halves of the UUID as signed integers of 64 bits, and the number.
 """
 

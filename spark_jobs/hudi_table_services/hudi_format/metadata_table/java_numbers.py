@@ -1,8 +1,8 @@
-"""Texts of floating-point numbers as Java makes them (Double.toString, Float.toString), for keys of secondary indexes.
+"""Floating-point numbers as text, as in Java (Double.toString, Float.toString), for keys of secondary indexes.
 
-Since Java 19, a text has the fewest digits that lead back to the number. In earlier releases, the texts of some numbers
-have more digits: ``1.9999999999999998E23`` instead of ``2.0E23`` (JDK-4511638). Writers and readers of a table may use
-either release, so an index gets the entries for both texts of such a number.
+Since Java 19, a text has the fewest digits from which Java reads the same number. In earlier releases, the texts of
+some numbers have more digits: ``1.9999999999999998E23`` instead of ``2.0E23`` (JDK-4511638). Writers and readers of a
+table may use Java releases of both kinds, so an index contains entries for both texts of such a number.
 """
 
 import math
@@ -53,7 +53,7 @@ def _text(digits: str, exponent: int) -> str:
 def _shortest_digits(value: float, is_single: bool) -> tuple[str, int]:
     """Return the shortest digits that Java reads as this number; if one digit is enough, the closest two digits.
 
-    Of several numbers with equally many digits, the closest one counts.
+    If several texts of this length are possible, the result is the text of the closest number.
     """
     text = np.format_float_scientific(np.float32(value) if is_single else value, unique=True, trim="-")
     if "." not in text:
@@ -87,7 +87,7 @@ def _earlier_digits(value: float, is_single: bool) -> tuple[str, int]:
 
 
 def _binary(value: float, is_single: bool) -> tuple[int, int, int]:
-    """Return a fraction with 53 bits, the exponent of two, and the number of bits that the format stores for the number."""
+    """Return a fraction with 53 bits, the exponent of two, and the number of bits that the format stores."""
     layout, integer = (">f", ">I") if is_single else (">d", ">Q")
     stored_bits = _SINGLE_FRACTION_BITS if is_single else _FRACTION_BITS
     bias = _SINGLE_EXPONENT_BIAS if is_single else _EXPONENT_BIAS
@@ -128,7 +128,8 @@ class _Generator:
         unit: weight of the next digit.
         error: half the distance to the next number.
         exponent: decimal exponent of the next digit.
-        is_small: whether Java computes with integers of 32 or 64 bits, which may overflow.
+        bits: 32 or 64 if Java computes with integers of this size, which may overflow; None if Java uses integers of
+            any size.
     """
 
     rest: int
@@ -171,7 +172,7 @@ class _Generator:
             self.exponent -= 1
         else:
             found.append(digit)
-        # A text with an exponent has at least one digit behind the point.
+        # A text with an exponent has at least one digit after the point.
         if not _MIN_PLAIN_EXPONENT <= self.exponent < _MAX_PLAIN_EXPONENT:
             is_low = is_high = False
         while not is_low and not is_high:

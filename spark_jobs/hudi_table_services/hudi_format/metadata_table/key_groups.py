@@ -1,6 +1,6 @@
-"""File groups of many record keys at once: `keys.file_group_of` over a whole column (HashID, HoodieTableMetadataUtil).
+"""Compute `keys.file_group_of` for a whole column of record keys at once (HashID, HoodieTableMetadataUtil).
 
-Java hashes a text as a polynomial of its UTF-16 units, modulo 2^32: unit i of a key with n units counts
+Java hashes a text as a polynomial of its UTF-16 units, modulo 2^32: unit i of a key with n units adds
 ``unit * 31^(n-1-i)``. The sum over a key is the difference of two running sums over all units, which also wrap at 2^32.
 
 Functions receive keys in Arrow's layout for text: offsets into one array of UTF-8 bytes.
@@ -15,7 +15,7 @@ Positions = npt.NDArray[np.int64]
 Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 _BLOCK_ROWS = 1 << 14
-"""The arrays of a block should stay in the processor's cache."""
+"""Number of keys in a block. The arrays of a block should fit into the processor's cache."""
 
 
 def file_groups_of(offsets: Offsets, data: Bytes, group_count: int) -> Positions:
@@ -51,7 +51,7 @@ def _utf16(offsets: Positions, data: Bytes) -> tuple[Positions, Words]:
     """Return the offsets of the keys in UTF-16 units, and the units."""
     if not (data & 0x80).any():
         return offsets, data.astype(np.uint32)
-    # Each byte that starts a character counts one unit; a character of four bytes has two units.
+    # Each byte that starts a character counts as one unit; a character of four bytes has two units.
     units_of_byte = ((data & 0xC0) != 0x80).astype(np.int64) + (data >= 0xF0)
     before = np.concatenate(([0], np.cumsum(units_of_byte)))
     text = data.tobytes().decode("utf-8", "surrogatepass").encode("utf-16-le", "surrogatepass")

@@ -29,7 +29,7 @@ _ROLLBACK = "0"
 
 @dataclass(frozen=True, slots=True)
 class RecordsBlock:
-    """Records of one instant. `records` returns them as entries, and the schema with which to decode the entries."""
+    """Records of one instant. `records` reads the entries, and the schema with which to decode the entries."""
 
     instant_time: str
     records: HFileReader

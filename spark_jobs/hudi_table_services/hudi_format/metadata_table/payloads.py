@@ -28,7 +28,7 @@ FIELDS: Mapping[RecordType, str] = {
     RecordType.PARTITION_STATS: "ColumnStatsMetadata",
     RecordType.SECONDARY_INDEX: "SecondaryIndexMetadata",
 }
-"""Avro field with the content of a record of each type."""
+"""Maps each record type to the Avro field with the content of the record."""
 
 _AS_NUMBERS, _AS_TEXT = 0, 1
 
@@ -84,7 +84,7 @@ def _listed(value: Any, name: str, fields: Untyped) -> ListedFile:
     if type(value) is dict:
         size, is_deleted = value.get("size"), value.get("isDeleted")
         if type(size) is int and type(is_deleted) is bool:
-            return ListedFile(size, is_deleted)  # in most records; the checks below are slow
+            return ListedFile(size, is_deleted)  # true for most records; the checks below are slow
     entry = fields.record(name)
     return ListedFile(entry.integer("size"), entry.flag("isDeleted"))
 

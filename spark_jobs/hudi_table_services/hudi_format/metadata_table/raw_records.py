@@ -1,7 +1,7 @@
 """Copy records of the metadata table without decoding them; only the name of their file changes.
 
 A record begins with its five meta fields. Each of them is null or a text, and all but the last, the name of the file,
-are null. So the bytes behind the name of the file are the same in every file with the same schema.
+are null. So the bytes after the name of the file are the same in every file with the same schema.
 """
 
 import json
@@ -12,7 +12,7 @@ from hudi_table_services.hudi_format.metadata_table.record_schema import META_FI
 _NULLS = bytes(len(META_FIELDS) - 1)
 _NAME_AT = len(_NULLS)
 _NULL, _TEXT = 0, 2
-"""Avro encodings of the numbers of the two branches."""
+"""Avro encodings of the branch numbers of the union of null and text."""
 
 
 def begins_with_meta_fields(schema: str) -> bool:
@@ -48,7 +48,7 @@ def with_meta_fields(value: bytes, start: bytes) -> bytes:
         start: the result of `meta_fields`.
 
     Raises:
-        MalformedMetadataError: another meta field than the name of the file has a value, or the record ends too early.
+        MalformedMetadataError: a meta field other than the name of the file has a value, or the record ends too early.
     """
     if not value.startswith(_NULLS) or len(value) <= _NAME_AT:
         raise _damaged(value)

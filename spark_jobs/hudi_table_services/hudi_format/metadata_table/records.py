@@ -56,7 +56,7 @@ class RecordFormat:
         return record.key.encode(), out.getvalue()
 
     def _fitted(self, field: str, payload: dict[str, Any]) -> dict[str, Any]:
-        """Return the payload with the fields of the schema. An older schema has fewer fields, a later schema has more."""
+        """Return the payload with the fields of the schema. An older schema has fewer fields; a later schema more."""
         names = self._fields.get(field)
         if not names:
             return payload

@@ -1,7 +1,7 @@
 """Smallest and greatest values of columns in Avro form (HoodieMetadataColumnStats, Hudi 1.2).
 
-Avro stores such a value as null or as a record, which wraps the value. Here the Avro form is None or a pair: full name
-of the record type, and fields of the record.
+Avro stores such a value as null or as a record that wraps the value. In this module, the Avro form is None or a pair:
+the full name of the record type, and the fields of the record.
 """
 
 from collections.abc import Mapping
