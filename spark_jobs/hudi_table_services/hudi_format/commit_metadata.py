@@ -44,7 +44,7 @@ def decode_commit_metadata(data: bytes) -> CommitMetadata:
 
     The last few results are cached, because jobs read the newest commit many times.
 
-    An operation that this release does not know is read as `WriteOperation.UNKNOWN`.
+    An unknown operation is read as `WriteOperation.UNKNOWN`.
 
     Raises:
         MalformedMetadataError: the data is empty or is neither JSON nor Avro, or a field has an impossible value.

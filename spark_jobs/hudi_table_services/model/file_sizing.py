@@ -257,7 +257,7 @@ class WriteBucket:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class SkippedFileGroup:
-    """A file group that was considered for padding but gets no inserts, with the reason."""
+    """A file group that was considered for padding but receives no inserts, with the reason."""
 
     file_group_id: FileGroupId
     size_bytes: int
@@ -271,8 +271,8 @@ class PartitionSizing:
     Attributes:
         buckets: first the UPDATE buckets, ordered by file id; then the INSERT buckets, largest first. No bucket is
             empty.
-        skipped: file groups that were considered for padding but get no inserts, ordered by file id. Empty if the batch
-            has no inserts for the partition path.
+        skipped: file groups that were considered for padding but receive no inserts, ordered by file id. Empty if the
+            batch has no inserts for the partition path.
         record_size: the estimate used for this partition path.
         records_per_new_file: number of rows of a full new file.
     """

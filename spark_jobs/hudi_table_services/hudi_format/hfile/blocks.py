@@ -86,7 +86,7 @@ def encode_block(
         previous_offset: offset of the previous block of the same type; -1 if there is none.
 
     Raises:
-        MalformedMetadataError: the content is larger than what readers accept.
+        MalformedMetadataError: the content is larger than readers accept.
     """
     if len(content) > MAX_CONTENT_BYTES:
         raise MalformedMetadataError(

@@ -1,7 +1,7 @@
 """Access to integers and byte strings in a piece of an HFile. Reading beyond the end is an error.
 
-HFiles have two kinds of variable-length integers: those of protobuf (trailer, file info), and those of Hadoop's
-WritableUtils (index entries, the end of a cell).
+HFiles contain variable-length integers in two formats: the format of protobuf (trailer, file info), and the format of
+Hadoop's WritableUtils (index entries, the end of a cell).
 """
 
 import struct

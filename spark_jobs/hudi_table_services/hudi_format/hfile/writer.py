@@ -69,7 +69,7 @@ def encode_hfile(entries: Iterable[Entry], options: HFileOptions) -> bytes:
 
     Raises:
         MalformedMetadataError: the keys are not in strictly ascending order, a key has more than 32,767 bytes, or an
-            entry is larger than what readers accept. Readers could not read such a file.
+            entry is larger than readers accept. Readers could not read such a file.
     """
     writer = _Writer(options)
     for entry in entries:

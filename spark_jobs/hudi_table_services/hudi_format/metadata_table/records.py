@@ -69,8 +69,8 @@ class RecordFormat:
         """Return the record of an HFile entry.
 
         Raises:
-            MalformedMetadataError: the bytes are not a record with this schema, or this release does not know the type
-                of the record.
+            MalformedMetadataError: the bytes are not a record with this schema, or this release does not support the
+                type of the record.
         """
         key = _text(entry[0])
         what = f"Metadata table record {key[:80]!r}"
