@@ -103,7 +103,7 @@ def changed(**fields: object) -> str:
     [
         ("", "The result is not JSON"),
         ("[]", "The result must be a JSON object"),
-        (changed(contract_version=3), "contract_version 3; this release knows 1 and 2"),
+        (changed(contract_version=3), "contract_version 3; this release reads 1 and 2"),
         (changed(outcome="finished"), "'finished' is not a valid Outcome"),
         (changed(partitions=None), "cannot be read"),
         (changed(rows={"lost": 1}), "lost"),

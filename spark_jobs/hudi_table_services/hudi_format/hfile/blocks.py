@@ -65,7 +65,7 @@ class Block:
 
 
 def parse_compression(code: int) -> Compression:
-    """The compression that a code in a trailer names. Raises UnsupportedTableError for a code that is not Hudi's."""
+    """Return the compression that a code in a trailer names. Raises UnsupportedTableError for an unknown code."""
     try:
         return Compression(code)
     except ValueError:
@@ -80,13 +80,13 @@ def encode_block(
     compression: Compression,
     previous_offset: int = NO_PREVIOUS,
 ) -> bytes:
-    """A block with CRC-32 checksums. Equal contents give equal bytes.
+    """Encode a block with CRC-32 checksums. Equal contents give equal bytes.
 
     Args:
         previous_offset: offset of the previous block of the same type; -1 if there is none.
 
     Raises:
-        MalformedMetadataError: the content is larger than what readers accept.
+        MalformedMetadataError: the content is larger than readers accept.
     """
     if len(content) > MAX_CONTENT_BYTES:
         raise MalformedMetadataError(
@@ -108,7 +108,7 @@ def encode_block(
 
 
 def decode_block(data: bytes, expected: BlockType, compression: Compression, what: str) -> Block:
-    """The block at the start of the data; more bytes may follow it.
+    """Decode the block at the start of the data. The data may contain more bytes after the block.
 
     Raises:
         MalformedMetadataError: the data start with a block of a different type, the block is damaged, or its content is
