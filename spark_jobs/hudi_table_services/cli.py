@@ -1,6 +1,6 @@
 """Command line of the job scripts: read the flags or a request document, run the job, write the result document.
 
-Only this module and `command` end the process, and decide by the environment which Spark the job uses.
+Only this module and `command` end the process, and read environment variables to choose the Spark of the job.
 """
 
 import logging
@@ -45,7 +45,7 @@ _HADOOP_FOLDERS = {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}
 
 
 class Presentation:
-    """Shows the log, the result and the errors of a job. This class does so for scripts, `command` for terminals.
+    """Shows the log, the result and the errors of a job. This class writes for scripts; its subclass writes for terminals.
 
     Attributes:
         spark_settings: settings of a Spark session that plain python starts.
@@ -63,7 +63,7 @@ class Presentation:
         logging.getLogger("py4j").setLevel(logging.WARNING)
 
     def running(self, request: JobRequest, *, with_spark: bool) -> AbstractContextManager[None]:
-        """Context manager around the job, from before the start of Spark until its end."""
+        """Return a context manager that surrounds the job, from before Spark starts until the job ends."""
         return nullcontext()
 
     def show_ui_address(self, address: str) -> None:
@@ -267,7 +267,7 @@ class _ProgressWriter(logging.Handler):
     def __init__(self, document: "_Document") -> None:
         super().__init__()
         self._document = document
-        # The filter skips log lines without progress before they wait for the lock of this handler.
+        # The filter drops log records without progress, so that they do not wait for the lock of this handler.
         self.addFilter(lambda record: isinstance(getattr(record, PROGRESS_FIELD, None), JobProgress))
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -38,7 +38,7 @@ DEFAULT_WARNINGS = {
 FEW_SMALL_FILES = 20
 """Up to this number of small files, the default limit of ``small_file_ratio`` does not apply.
 
-To open so few files costs readers almost nothing, so advice about them would be noise.
+Readers need almost no time to open so few files, so the report gives no advice about them.
 """
 
 
