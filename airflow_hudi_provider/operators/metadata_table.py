@@ -39,7 +39,9 @@ class RebuildMetadataTableOperator(UpkeepOperator):
     """
 
     script: ClassVar[str] = "rebuild_metadata_table.py"
-    left_behind = "The properties of the table list only complete indexes; the next run builds the incomplete indexes again."
+    left_behind = (
+        "The properties of the table list only complete indexes; the next run builds all other indexes again."
+    )
     template_fields: Sequence[str] = (*UpkeepOperator.template_fields, *_NAMES)
 
     def __init__(

@@ -45,7 +45,7 @@ _HADOOP_FOLDERS = {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}
 
 
 class Presentation:
-    """Shows the log, the result and the errors of a job. This class writes for scripts; its subclass writes for terminals.
+    """Shows the log, the result and the errors of a job. This class writes for scripts, its subclass for terminals.
 
     Attributes:
         spark_settings: settings of a Spark session that plain python starts.
