@@ -6,7 +6,7 @@
 
 PYTEST_ARGS ?=
 PYTEST       = -m pytest $(PYTEST_ARGS)
-# Compose as a plugin of Docker, or as a program.
+# Docker Compose: the plugin of Docker if it is installed, else the program docker-compose.
 COMPOSE      = $$(docker compose version >/dev/null 2>&1 && echo docker compose || echo docker-compose)
 WITH_JAVA    = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 # For targets that start many JVMs with Spark 4.2.
@@ -92,7 +92,7 @@ test-airflow: .venv/.ready ## Run the tests of the provider in Airflow, with rea
 # Tests that need Spark, or an Airflow later than 3.1.
 NOT_AIRFLOW31 = --ignore tests/airflow/stack --ignore tests/airflow/pages --ignore tests/airflow/dags/test_code_blocks_of_docs.py --ignore tests/airflow/dags/test_examples.py --ignore tests/airflow/dags/test_examples_in_backfills.py --ignore tests/airflow/dags/test_upkeep_examples.py --ignore tests/airflow/dags/test_fleet_example.py --ignore tests/airflow/spark/test_with_spark.py --ignore tests/airflow/spark/test_with_spark_connect.py --ignore tests/airflow/spark/test_spark_connect_runs.py --ignore tests/airflow/spark/drivers -k "not in_a_dag and not mapped_sensor"
 # Tests of modules that do not call Airflow (pictures, logs, commit cursors, fleets, supervised processes), and tests of operators that make
-# the same calls of Airflow as others. `make test-all` runs these tests as well, with every table version.
+# the same calls of Airflow as other operators. `make test-all` runs these tests as well, with every table version.
 NO_AIRFLOW    = --ignore tests/airflow/results --ignore tests/airflow/operators/clustering --ignore tests/airflow/operators/test_released_plans.py --ignore tests/airflow/spark/test_submission.py --ignore tests/airflow/triggers/test_pool.py --ignore tests/airflow/tables --ignore tests/airflow/test_fleet.py --ignore tests/airflow/spark/runs
 
 test-airflow31: .venv-airflow31/.ready ## Run the tests of test-airflow that call Airflow, on the oldest supported release, without Spark
@@ -114,7 +114,7 @@ test-conformance42: .venv/.ready .venv-judges/.ready ## Run the sample of test-c
 test-readers: .venv/.ready .venv-judges/.ready .venv-readers/.ready ## Let Hive, Trino, Spark, DuckDB and pandas read tables through a Hive Metastore; needs Maven; only test-all includes this target
 	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/readers
 
-test-platforms: .venv/.ready .venv-judges/.ready ## Run jobs on HDFS, YARN, Azurite, a standalone cluster, and on S3 beside Hudi; needs Maven, npm and Go; only test-all includes this target
+test-platforms: .venv/.ready .venv-s3/.ready .venv-judges/.ready ## Run jobs on HDFS, YARN, Azurite, the XML API of GCS, a standalone cluster, and on S3 beside Hudi; needs Maven, npm and Go; only test-all includes this target
 	$(WITH_SPARK) VERSITYGW="$$(scripts/ensure_versitygw.sh)" && export VERSITYGW && .venv/bin/python $(PYTEST) tests/platforms
 
 demo: .venv/.ready ## Backfill and cluster two weeks of real flights in a real Airflow (5 to 8 minutes)
@@ -137,7 +137,7 @@ bench: .venv-judges/.ready ## Compare the engine with Hudi 1.2.0, Delta and plai
 bench-spark-connect: .venv/.ready ## Compare a small load through spark-submit with one through a Spark Connect server (5 minutes)
 	$(WITH_JAVA) .venv/bin/python benchmarks/spark_connect.py
 
-bench-metadata-table: .venv/.ready .venv-s3/.ready .venv-judges/.ready ## Measure what the metadata table costs and saves, beside Hudi 1.2.0 (an hour or more)
+bench-metadata-table: .venv/.ready .venv-s3/.ready .venv-judges/.ready ## Measure what the metadata table costs and saves, compared with Hudi 1.2.0 (an hour or more)
 	$(WITH_JAVA) .venv-judges/bin/python benchmarks/metadata_table.py
 	.venv/bin/python benchmarks/plan_on_s3.py
 
@@ -146,7 +146,7 @@ compose-up: ## Start Airflow on PostgreSQL, a Spark cluster and an S3 server wit
 	$(COMPOSE) up --detach --build
 	@echo "Airflow: http://localhost:8080, user admin, password: see AIRFLOW_ADMIN_PASSWORD in .env (docs/compose.md)"
 
-compose-down: ## Stop these services; VOLUMES=1 also removes their data
+compose-down: ## Stop the services of compose-up; VOLUMES=1 also removes their data
 	$(COMPOSE) down $(if $(VOLUMES),--volumes)
 
 test-compose: .venv/.ready ## Build and run docker-compose.yaml on a base of Debian packages; needs root; only test-all includes this target

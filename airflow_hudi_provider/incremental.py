@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyarrow import Table
 
     from hudi_table_services.model.archival import ArchivedWrite
+    from hudi_table_services.storage.stores.storage import Storage
     from hudi_table_services.storage.timeline_store import TimelineStore
 
 
@@ -95,7 +96,7 @@ def _refuse_archived(
 
 
 def read_incremental(
-    location: TableLocation, window: IncrementalWindow, columns: Sequence[str] | None
+    location: TableLocation, storage: "Storage", window: IncrementalWindow, columns: Sequence[str] | None
 ) -> "Table":
     """Implement `HudiHook.read_incremental`."""
     try:
@@ -115,5 +116,13 @@ def read_incremental(
     )
     if columns is not None:
         options = options.with_projection(list(columns))
-    batches = [pa.record_batch(batch) for batch in table.read(options)]
+    try:
+        batches = [pa.record_batch(batch) for batch in table.read(options)]
+    except Exception as failure:
+        from hudi_table_services.tables.cleaned_files import lost_file_in
+
+        lost = lost_file_in(storage, str(failure))
+        if lost is not None:
+            raise lost from failure
+        raise
     return pa.Table.from_batches(batches) if batches else pa.table({})

@@ -162,9 +162,8 @@ def _older(
 def oldest_visible(timeline: "Timeline") -> str:
     """Return the start of the period in which no write was archived.
 
-    All writes that became visible at or after the returned time are on the active timeline.
-
-    Savepoints may keep some older writes on the active timeline.
+    All writes that became visible at or after the returned time are on the active timeline. Savepoints may also keep
+    some older writes on the active timeline.
     """
     first = first_write_time(timeline) or ""
     return min((i.visible_from for i in timeline.completed_writes if i.requested_time >= first), default="")

@@ -112,7 +112,7 @@ def _assets_of_dag(task: Any) -> "Iterator[Any]":
         yield from each.outlets or ()
         yield from each.inlets or ()
         if (declared := getattr(each, "declared_asset", None)) is not None:
-            yield declared  # a running task does not contain it among its outlets
+            yield declared  # the outlets of a running task do not contain the declared asset
     yield from _within(getattr(getattr(dag, "timetable", None), "asset_condition", None))
 
 

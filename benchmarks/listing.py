@@ -1,8 +1,8 @@
 """Measure how long a table of many partitions takes to load, from its metadata table and from its folders.
 
-Each load runs in a separate process on the same table, and every request waits as long as one to an object store. The
-program prints seconds, processor seconds, requests and peak memory of each load, and their ratio. Run it with
-``.venv/bin/python benchmarks/listing.py``.
+Each load runs in a separate process on the same table, and every request takes as long as a request to an object store.
+The program prints seconds, processor seconds, requests and peak memory of each load, and the ratio of the seconds. Run
+it with ``.venv/bin/python benchmarks/listing.py``.
 """
 
 import argparse
@@ -32,7 +32,7 @@ SOURCES = {"metadata table": None, "folders": False}
 
 
 class QuickStorage(LocalStorage):
-    """Does not wait until a file is on the disk, so that the table is made in seconds."""
+    """Local storage that does not wait until a file is on the disk, so that the table is created in seconds."""
 
     def write(self, path: str, data: bytes) -> None:
         target = Path(self.base_path) / path
@@ -42,7 +42,7 @@ class QuickStorage(LocalStorage):
 
 
 class _DistantStorage(CountingStorage):
-    """Each request takes some time, as to an object store."""
+    """Storage that waits during each request, as if the request went to an object store."""
 
     wait_s = 0.0
 

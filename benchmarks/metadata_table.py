@@ -1,9 +1,10 @@
 """Measure what the metadata table costs and saves: ``python benchmarks/metadata_table.py --help``.
 
 Three variants take turns: this engine with a metadata table, this engine without one, and real Hudi with its metadata
-table. Each ratio compares measurements of one round, so load of the machine affects both alike; the program reports the
-median over all rounds. Every measurement runs in a process (and JVM) of its own, and the rows are read back and
-compared as in ``run.py``. The exit code is 1 if a table contained wrong rows.
+table. Each ratio compares measurements of one round, so that the load of the machine affects both measurements
+similarly. The program reports the median of the ratios over all rounds. Every measurement runs in a separate process
+(and JVM). The program reads the rows back and compares them as ``run.py`` does. The exit code is 1 if a table contained
+wrong rows.
 """
 
 import argparse
@@ -80,7 +81,10 @@ def _measure_case(bench: Bench, case: Case, rounds: int) -> Iterator[Round]:
 
 
 def _in_turn(variants: tuple[Variant, ...], number: int) -> tuple[Variant, ...]:
-    """Each round begins with another variant, so that no variant always runs after the same one."""
+    """Return the variants in the order of one round.
+
+    Each round begins with a different variant, so that none of the variants always runs first.
+    """
     first = number % len(variants)
     return (*variants[first:], *variants[:first])
 
@@ -243,7 +247,12 @@ def _parser() -> argparse.ArgumentParser:
         default=ROOT / "benchmarks" / "results" / f"metadata-table-{stamp}.json",
         help="JSON file to write",
     )
-    add("--merge", type=Path, default=None, help="JSON file of an earlier run; its other cases are kept")
+    add(
+        "--merge",
+        type=Path,
+        default=None,
+        help="JSON file of an earlier run; results of cases that this run does not measure are kept",
+    )
     add("--tpchgen", default=str(Path(sys.executable).parent / "tpchgen-cli"), help="the tpchgen-cli command")
     add("--keep", action="store_true", help="keep the tables and logs at the end")
     return parser

@@ -1,7 +1,7 @@
-"""Measure how a table on an S3 server is loaded and how its clustering is planned, with and without a metadata table.
+"""Measure the loading of a table on an S3 server and the planning of its clustering, with and without metadata table.
 
 The table has 1,000 partitions and 100,000 files. Its files are in the memory of a server with the S3 protocol, on this
-machine. Each measurement runs in a process of its own. The program prints seconds, requests that arrive at the server
+machine. Each measurement runs in a separate process. The program prints seconds, requests that arrive at the server
 and peak memory, and writes them as JSON. Run it with ``.venv/bin/python benchmarks/plan_on_s3.py``.
 """
 
@@ -95,7 +95,7 @@ class _Server:
         self.endpoint = f"http://127.0.0.1:{port}"
 
     def requests(self) -> int:
-        """Number of requests since the last call."""
+        """Return the number of requests since the last call of this method."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write("\n")
@@ -191,7 +191,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--partitions", type=int, default=1_000, help="number of partitions")
     parser.add_argument("--files", type=int, default=100, help="number of files in each partition")
     parser.add_argument(
-        "--sources", nargs="+", choices=SOURCES, default=list(SOURCES), help="what to load from"
+        "--sources", nargs="+", choices=SOURCES, default=list(SOURCES), help="sources of the list of files"
     )
     parser.add_argument("--rounds", type=int, default=3, help="measurements of each step from each source")
     parser.add_argument(

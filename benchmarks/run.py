@@ -83,7 +83,7 @@ def _save(options: argparse.Namespace, results: Sequence[Result]) -> None:
 
 
 def _measure_repeatedly(bench: Bench, scenario: Scenario, system: System) -> Result:
-    """Measure ``repeat`` times with the same initial table. The last run of `FIRST_INSERT` leaves the base table."""
+    """Measure ``repeat`` times with the same initial table. The last table of `FIRST_INSERT` becomes the base table."""
     runs = [_measure_once(bench, scenario, system) for _ in range(bench.repeat)]
     measurements = [measurement for measurement, _ in runs]
     state = runs[-1][1]

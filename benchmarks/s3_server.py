@@ -1,7 +1,7 @@
 """An S3 server with the files of a folder. ``plan_on_s3.py`` starts this script with the Python of ``.venv-s3``.
 
 The script puts the files into the server's memory directly, because a hundred thousand uploads take minutes. It prints
-``ready``, and then for each line of its input the number of requests since the line before.
+``ready``. For each line of its input, it then prints the number of requests since the previous line.
 """
 
 import itertools
@@ -30,14 +30,14 @@ class _CountedRequests:
         return self._inner(environ, start_response)
 
     def take(self) -> int:
-        """The number of calls since the last call of this method."""
+        """Return the number of calls since the last call of this method."""
         count = next(self._numbers)
         self._numbers = itertools.count()
         return count
 
 
 class _Quiet(WSGIRequestHandler):
-    """Handles requests without a line in the log for each."""
+    """Handles requests without logging them."""
 
     protocol_version = "HTTP/1.1"
 

@@ -1,7 +1,7 @@
-"""What does a small load cost with spark-submit, and with a warm Spark Connect server?
+"""Compare the cost of a small load through spark-submit and through a warm Spark Connect server.
 
-Loads 1,000 rows into a small table, several times with each, in turns. Prints seconds and processor seconds (client,
-server and its workers), as medians without the first two loads, and the ratios.
+The program loads 1,000 rows into a small table several times in each way, alternately. It prints the medians of seconds
+and processor seconds (client, server and its workers) without the first two loads, and the ratios.
 
 Run it with ``.venv/bin/python benchmarks/spark_connect.py``.
 """
@@ -43,7 +43,7 @@ class Cost:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--loads", type=int, default=8, help="loads with each")
+    parser.add_argument("--loads", type=int, default=8, help="number of loads in each way")
     loads = parser.parse_args().loads
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

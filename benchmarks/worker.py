@@ -54,7 +54,7 @@ def _cluster(system: System, spark: SparkSession, job: Job, scenario: Scenario) 
 def _clean(system: System, spark: SparkSession, job: Job, scenario: Scenario) -> None:
     """Warm up on a copy of the table, then clean the table.
 
-    If both systems leave the same number of bytes, they deleted the same files.
+    The results contain the bytes on storage after the clean. If they are equal, both systems deleted the same files.
     """
     assert scenario.cleaning is not None
     if job.prepares:

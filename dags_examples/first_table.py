@@ -1,7 +1,7 @@
 """How do I load my files into a Hudi table, day by day, so that I can also backfill past days?
 
 One run loads the Parquet files of one day, from a folder named by its date. This is the shortest DAG that can be
-backfilled from the UI: days may run in any order, and only one of them writes at a time.
+backfilled from the UI: the days can be loaded in any order, and only one run writes at a time.
 """
 
 import os

@@ -1,4 +1,4 @@
-# Spark with the packages that the engine needs on executors. The jobs upload the engine itself.
+# Spark with the packages that the engine needs on executors. Each job uploads the engine.
 ARG BASE=python:3.11-slim-bookworm
 FROM ${BASE}
 

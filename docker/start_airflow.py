@@ -1,6 +1,7 @@
 """Start a component of Airflow in a container. With the argument ``init``, prepare the database, user and bucket.
 
-A component reads its password from the environment, because Airflow's simple users have their passwords in a file.
+The program writes the password from the environment into a file, because Airflow's simple auth manager reads the
+passwords of its users from a file.
 """
 
 import json
@@ -26,7 +27,7 @@ def main(arguments: list[str]) -> None:
 
 
 def make_bucket() -> None:
-    """Create the bucket of the tables. An existing bucket is left as it is.
+    """Create the bucket of the tables, if it does not exist.
 
     The function waits for the server, and fails at once if the server refuses the keys or the name of the bucket.
     """
@@ -62,12 +63,12 @@ def exists(client: Any, bucket: str) -> bool:
 
 
 def location_of(region: str) -> dict[str, Any]:
-    """Arguments of a request that creates a bucket. S3 refuses the name of its first region."""
+    """Return the region arguments of a request that creates a bucket. S3 refuses the name of its default region."""
     return {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
 
 
 def status_of(error: Exception) -> int:
-    """HTTP status of the answer that an error reports; 0 if there was no answer."""
+    """Return the HTTP status of the answer that an error reports; 0 if there was no answer."""
     answer: dict[str, Any] = getattr(error, "response", None) or {}
     return int(answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Install Docker's daemon, Compose and mmdebstrap with apt-get, as root. Print nothing. Exit code 1: that is not possible.
+# Install Docker's daemon, Compose and mmdebstrap with apt-get, as root. Print nothing to standard output. The exit code
+# is 1 if the programs cannot be installed.
 set -eu
 for program in dockerd docker-compose mmdebstrap iptables; do
   command -v "$program" >/dev/null && continue

@@ -1,4 +1,4 @@
-"""Write the file ``.env`` of docker-compose.yaml with random passwords. An existing file is left as it is."""
+"""Write the file ``.env`` of docker-compose.yaml with random passwords. An existing file is not changed."""
 
 import base64
 import os
@@ -14,7 +14,7 @@ def content() -> str:
     return f"""\
 # Settings of docker-compose.yaml. The passwords are random; keep this file private.
 
-# The parts that run: s3, an S3 server; spark, a Spark cluster with a Spark Connect server.
+# The profiles to run: s3 is an S3 server; spark is a Spark cluster with a Spark Connect server.
 COMPOSE_PROFILES=s3,spark
 
 # Airflow's UI: http://localhost:8080, user admin

@@ -55,7 +55,7 @@ def _anchor(heading: str) -> str:
 
 
 def _without_other_pages(children: list[Token]) -> list[Token]:
-    """Keep links within the page. The text of other links stays, because the server does not serve other pages."""
+    """Keep links within the page. Replace other links by their text, because the server serves no other pages."""
     kept, is_open = [], []
     for child in children:
         if child.type == "link_open":

@@ -1,4 +1,4 @@
-"""Write docs/options.md from the keys that the engine knows. With --check, only report whether the page is current."""
+"""Write docs/options.md from the declared keys. With --check, only report whether the page is current."""
 
 import sys
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ A job of this release treats a key in one of these ways:
 - **honoured**: the key does what the table says;
 - **default only**: jobs reject any other value, because this release supports only the default;
 - **refused**: the job ends with an error, because ignoring the key would change the result of the job;
-- **no effect**: Hudi knows the key, and this release ignores it with a warning in the result document. The
+- **no effect**: the key exists in Hudi, and this release ignores it with a warning in the result document. The
   same applies to a key that only a different service honours, and to a key that has no effect because of a different
   option, e.g. the split size if auto split is on;
 - any other key is an error that names the most similar known key.

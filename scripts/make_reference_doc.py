@@ -16,7 +16,7 @@ HEAD = """\
 # Operators, sensors, assets, hook
 
 **Quick answer.** `UpsertWithSizingOperator` writes rows; `ClusteringOperator`, `CleanOperator` and `ArchiveOperator`
-keep the table in shape; sensors and watchers wait for commits. Each section lists every parameter with its default.
+maintain the table; sensors and watchers wait for commits. Each section lists every parameter with its default.
 
 This page lists every public class with all its parameters. "Templated" parameters accept Jinja templates and XCom
 references. A parameter without a default is required. Operators that can run on Spark also accept the parameters of

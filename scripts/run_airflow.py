@@ -43,7 +43,7 @@ def main() -> int:
             print(f"\n  {stack.url}\n  user {USER}, password {stack.password}\n")
             if options.dags == EXAMPLES:
                 print("  Unpause flights_daily, then Trigger → Backfill some days of January 2013.")
-                print("  What `make demo` loaded is under Browse → Hudi tables.")
+                print("  The table that `make demo` loaded is under Browse → Hudi tables.")
             print(f"  Airflow reads DAGs from {options.dags}.")
             print(f"  Logs, database and tables are in {options.home}. Ctrl-C stops everything.", flush=True)
             while True:

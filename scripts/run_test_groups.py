@@ -1,8 +1,9 @@
 """Run groups of tests in two lanes at the same time: ``make test``, ``make test-all``.
 
-Most groups wait for a JVM or for Airflow's processes half of the time, so two groups can share two cores. The output of
-the first lane is printed immediately, and the output of the second lane is printed when that lane ends. The first
-failure ends both lanes; with ``KEEP_GOING=1``, all groups run.
+Most groups wait for a JVM or for Airflow's processes half of the time, so two groups can share two cores. Each lane
+takes the next group of a common queue. The longest groups are at its front, so that both lanes end at about the same
+time. The output of the first lane is printed immediately, and the output of the second lane is printed when that lane
+ends. The first failure ends both lanes; with ``KEEP_GOING=1``, all groups run.
 
 ``build/test-times.json`` contains the seconds and the number of tests of each group. ``scripts/make_testing_doc.py``
 writes these numbers into ``docs/testing.md``.
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -24,20 +26,37 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "build" / "test-reports"
 TIMES = ROOT / "build" / "test-times.json"
-LANES = (
-    ("test-unit", "test-conformance", "test-spark"),
-    (
-        "test-airflow-stack",
-        "test-airflow",
-        "test-airflow31",
-        "test-spark35",
-        "test-e2e",
-        "test-s3",
-        "test-docs",
-    ),
+GROUPS = (
+    "test-airflow-stack",
+    "test-spark",
+    "test-unit",
+    "test-conformance",
+    "test-airflow",
+    "test-e2e",
+    "test-airflow31",
+    "test-spark35",
+    "test-s3",
+    "test-docs",
 )
-ONLY_IN_ALL = ((), ("test-readers", "test-platforms", "test-compose", "test-conformance42"))
-"""Further groups of each lane with ``TEST_DEPTH=all``."""
+"""Groups of ``make test``, roughly from the longest to the shortest."""
+
+GROUPS_OF_ALL = (
+    "test-conformance",
+    "test-spark",
+    "test-unit",
+    "test-airflow-stack",
+    "test-platforms",
+    "test-readers",
+    "test-compose",
+    "test-spark35",
+    "test-e2e",
+    "test-airflow",
+    "test-conformance42",
+    "test-airflow31",
+    "test-s3",
+    "test-docs",
+)
+"""Groups of ``make test-all``, roughly from the longest to the shortest."""
 
 KEEPS_GOING = os.environ.get("KEEP_GOING", "0") not in ("", "0")
 SECONDS_TO_END = 120.0
@@ -46,9 +65,13 @@ SECONDS_TO_END = 120.0
 
 @dataclass
 class Lane:
-    """Groups that run one after the other. Each group runs in a separate session, so `end` also ends its children."""
+    """Groups that run one after the other. Each group runs in a separate session, so `end` also ends its children.
 
-    groups: tuple[str, ...]
+    Attributes:
+        queue: groups that no lane has started yet; all lanes share this queue.
+    """
+
+    queue: deque[str]
     output: IO[bytes] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
@@ -56,8 +79,10 @@ class Lane:
     is_ended: bool = False
 
     def run(self, on_failure: threading.Event) -> None:
-        for group in self.groups:
-            if self.is_ended:
+        while not self.is_ended:
+            try:
+                group = self.queue.popleft()
+            except IndexError:
                 return
             started = time.monotonic()
             self.running = subprocess.Popen(
@@ -94,8 +119,9 @@ def main() -> int:
         old.unlink()
     TIMES.unlink(missing_ok=True)
     with tempfile.TemporaryFile() as second_output:
-        first, second = _groups_of_lanes()
-        lanes = [Lane(first), Lane(second, second_output)]
+        groups = _groups()
+        queue = deque(groups)
+        lanes = [Lane(queue), Lane(queue, second_output)]
         failure = threading.Event()
         threads = [threading.Thread(target=lane.run, args=(failure,)) for lane in lanes]
         for thread in threads:
@@ -113,31 +139,32 @@ def main() -> int:
         sys.stdout.flush()
         sys.stdout.buffer.write(second_output.read())
         sys.stdout.flush()
-    has_passed = _print_summary(lanes)
+    has_passed = _print_summary(groups, lanes)
     if has_passed:
-        _write_times(lanes, time.monotonic() - started)
+        _write_times(groups, lanes, time.monotonic() - started)
     return 0 if has_passed else 1
 
 
-def _groups_of_lanes() -> list[tuple[str, ...]]:
-    is_all = os.environ.get("TEST_DEPTH") == "all"
-    return [usual + (more if is_all else ()) for usual, more in zip(LANES, ONLY_IN_ALL, strict=True)]
+def _groups() -> tuple[str, ...]:
+    return GROUPS_OF_ALL if os.environ.get("TEST_DEPTH") == "all" else GROUPS
 
 
 def _pytest_arguments(group: str) -> str:
     return f"{os.environ.get('PYTEST_ARGS', '')} --junit-xml={REPORTS / group}.xml".strip()
 
 
-def _print_summary(lanes: list[Lane]) -> bool:
+def _print_summary(groups: tuple[str, ...], lanes: list[Lane]) -> bool:
     """Print a line for each group. Return whether all groups passed."""
-    for lane in lanes:
-        for group in lane.groups:
-            if group in lane.seconds:
-                state = "FAILED" if group in lane.failed else "ended" if lane.is_ended else "passed"
-                print(f"{group:<20} {state:<7} {lane.seconds[group]:>6.0f} s{_tests_of(group)}")
-            else:
-                print(f"{group:<20} not run")
-    return not any(lane.failed for lane in lanes)
+    for group in groups:
+        lane = next((each for each in lanes if group in each.seconds), None)
+        if lane is None:
+            print(f"{group:<20} not run")
+        else:
+            state = "FAILED" if group in lane.failed else "ended" if lane.is_ended else "passed"
+            print(f"{group:<20} {state:<7} {lane.seconds[group]:>6.0f} s{_tests_of(group)}")
+    return all(any(group in lane.seconds for lane in lanes) for group in groups) and not any(
+        lane.failed for lane in lanes
+    )
 
 
 def _tests_of(group: str) -> str:
@@ -147,14 +174,15 @@ def _tests_of(group: str) -> str:
     return f" {counts['tests']:>5} tests" + (f", {counts['skipped']} skipped" if counts["skipped"] else "")
 
 
-def _write_times(lanes: list[Lane], seconds: float) -> None:
-    groups = {
+def _write_times(groups: tuple[str, ...], lanes: list[Lane], seconds: float) -> None:
+    found = {
         group: {"lane": number, "seconds": round(lane.seconds[group]), **_counts(group)}
+        for group in groups
         for number, lane in enumerate(lanes, start=1)
-        for group in lane.groups
+        if group in lane.seconds
     }
     TIMES.parent.mkdir(exist_ok=True)
-    document = {"depth": os.environ.get("TEST_DEPTH", "sample"), "seconds": round(seconds), "groups": groups}
+    document = {"depth": os.environ.get("TEST_DEPTH", "sample"), "seconds": round(seconds), "groups": found}
     TIMES.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 

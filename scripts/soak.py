@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for dag_id in DAG_IDS:
             stack.api.wait_for_dag(dag_id)
             if dag_id == WAITING_DAG:
-                # The triggerer keeps a log file open for each waiting task. This is not growth.
+                # The triggerer keeps a log file open for each waiting task. These open files are not a leak.
                 wait_until(
                     lambda: _waiting(stack) >= WAITING,
                     SETTLES_WITHIN_S,

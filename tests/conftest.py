@@ -24,7 +24,7 @@ GROUPS = {
     "airflow": "the provider in a real Airflow; tests/airflow/stack with its four processes",
     "e2e": "whole jobs in processes of their own",
     "compose": "docker-compose.yaml with its services, built and run by a Docker daemon",
-    "platforms": "storage, locks and jobs on servers that few tables use: HDFS, Azure",
+    "platforms": "storage, locks and jobs on servers that few tables use: HDFS, Azure, GCS",
     "readers": "catalogs and query engines read our tables",
     "conformance": "other implementations of Hudi judge our tables",
 }

@@ -39,7 +39,8 @@ class HudiHook(BaseHook):
 
     :param base_path: URI or path of the table. A relative path starts at the connection's base path.
     :param hudi_conn_id: connection of type ``hudi``. If None, ``base_path`` alone locates the table.
-    :param storage_conn_id: connection with credentials of the object store. If None, the hudi connection decides.
+    :param storage_conn_id: connection with credentials of the object store. If None, the hook uses the storage
+        connection that the hudi connection names.
     """
 
     conn_name_attr = "hudi_conn_id"
@@ -127,7 +128,7 @@ class HudiHook(BaseHook):
         return count_commits_of(store, store.load(), wanted, archived=self.archived_writes)
 
     def clusterings(self) -> "ClusteringHistory":
-        """Read the clusterings on the active timeline (``.pending``, ``.find(instant)``), or none without a table."""
+        """Read the clusterings on the active timeline (``.pending``, ``.find(instant)``); none if there is no table."""
         from hudi_table_services.tables.clustering_history import ClusteringHistory
 
         if self.find_table_config() is None:
@@ -182,7 +183,7 @@ class HudiHook(BaseHook):
         )
 
     def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
-        """Find the clusterings on the active timeline that this request completed, even if others planned them."""
+        """Find the clusterings on the active timeline that this request completed, whichever request planned them."""
         from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 
         completed = [each for each in self.clusterings().clusterings if each.instant.is_completed]
@@ -265,7 +266,7 @@ class HudiHook(BaseHook):
         return report
 
     def incremental_window(self, after: str = "") -> "IncrementalWindow":
-        """Return the next window: the commits after a position, as far as they can be read safely now.
+        """Return the next window: the commits after a position that can be read safely now.
 
         A commit that is still running will be in a later window.
 
@@ -297,10 +298,11 @@ class HudiHook(BaseHook):
 
         Raises:
             HudiTaskRefusedError: the package ``hudi`` is not installed.
+            CorruptTableError: the metadata table lists a file that does not exist.
         """
         from airflow_hudi_provider.incremental import read_incremental
 
-        return read_incremental(self.location, window, columns)
+        return read_incremental(self.location, self.storage, window, columns)
 
     def recent_writes(self, latest: int = 100) -> "TableHistory":
         """Describe the latest writes, active or archived, and the file sizes after each of these writes.

@@ -1,4 +1,4 @@
-"""Send the health of a table when a task ends, fails, or is late."""
+"""Send the health of a table when a task succeeds, fails, is retried or misses its deadline."""
 
 import asyncio
 import copy
@@ -73,7 +73,7 @@ class HudiHealthNotifier(BaseNotifier):
         self.when = when
 
     def notify(self, context: "Context") -> None:
-        """Send the payload to all receivers. Raise the first error after all receivers were tried."""
+        """Send the payload to all receivers, even if sending to one of them fails. Then raise the first error."""
         question = TableQuestion(
             base_path=self.base_path,
             hudi_conn_id=self.hudi_conn_id,

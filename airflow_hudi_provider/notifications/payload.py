@@ -19,7 +19,7 @@ _METADATA_MEASURES = {
     "log_files": "metadata_log_files",
     "log_bytes": "metadata_log_bytes",
 }
-"""Names in the payload, and the measures of the health report."""
+"""Maps names in the payload to measures of the health report."""
 _LIMITS = ("fail_above", "warn_above")
 
 
@@ -111,7 +111,7 @@ def text_of(payload: Mapping[str, Any]) -> str:
     if health["damage"]:
         lines.append(health["damage"])
     lines += [
-        f"- {each['measure']} is {each['value']:g}, above {each['limit']:g}. {each['advice']}"
+        f"- {each['title']} ({each['measure']}): {each['value']:g}, above {each['limit']:g}. {each['advice']}"
         for each in health["findings"]
     ]
     state = health["metadata_table"]
@@ -148,7 +148,7 @@ def _health(report: HealthReport) -> dict[str, Any]:
     return {
         "status": report.status,
         "damage": report.damage,
-        "findings": [asdict(each) for each in report.findings],
+        "findings": [{**asdict(each), "title": each.title} for each in report.findings],
         "measures": dict(report.measures),
         "pending": [
             {
@@ -163,7 +163,7 @@ def _health(report: HealthReport) -> dict[str, Any]:
 
 
 def _metadata_table(report: HealthReport) -> dict[str, Any]:
-    """Return the state, the partitions and the work for the next compaction; null for what was not measured."""
+    """Return the state, the partitions, and the measures for the next compaction; None for a missing measure."""
     state = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in asdict(report.metadata_table_state).items()

@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 from airflow_hudi_provider.operators.upkeep import UpkeepOperator
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.arguments import whole_number_of
+from airflow_hudi_provider.tasks.request_state import state_of_timeline
+from airflow_hudi_provider.tasks.run import TaskRun
 from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.options.archival import resolve_archive_options
 
@@ -54,6 +56,13 @@ class ArchiveOperator(UpkeepOperator):
         )
         resolve_archive_options(request)
         return request
+
+    def changed_so_far(self, run: TaskRun) -> str:
+        return state_of_timeline(
+            run.table,
+            then="Instants leave the active timeline only after they are in the archive; the next archival removes "
+            "those that are in both.",
+        )
 
     def refuse_unknown_key(self, key: str) -> None:
         resolve_archive_options(ArchiveRequest(base_path="/", options={key: ""}))

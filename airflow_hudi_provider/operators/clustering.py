@@ -327,7 +327,8 @@ class CancelClusteringOperator(HudiClusteringOperator):
         )
 
     def next_try_of(self, request: JobRequest) -> str:
-        # A preview cancels no plan. A choice by age cancels only plans that are old enough and not being executed.
+        # A preview cancels no plan. With `older_than_minutes`, the job cancels only plans that are old enough and that
+        # no other job is executing.
         return self.next_try if self._names_plans and not self.preview else "examines"
 
     def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
@@ -355,7 +356,8 @@ def _if_completed(request: JobRequest, clusterings: "Sequence[Clustering]") -> J
 def _result_of_named(table: HudiHook, request: JobRequest, names: Sequence[str]) -> JobResult | None:
     """Return the result if each named plan, or its replacement, is completed or was removed from the timeline.
 
-    Return None in all other cases. If the timeline has no trace of a named plan, the job reports the name as wrong.
+    Return None in all other cases. If the timeline contains neither a named plan nor its removal, the job reports that
+    the name is wrong.
     """
     lookup = table.look_up_clusterings()
     if lookup is None:
@@ -365,7 +367,7 @@ def _result_of_named(table: HudiHook, request: JobRequest, names: Sequence[str])
     for name in names:
         if (clustering := lookup.current(name)) is not None:
             found[clustering.instant.requested_time] = (
-                clustering  # stored once, even if two names mean the same plan
+                clustering  # stored once, even if two names identify the same plan
             )
         elif (words := lookup.why_missing(name)) is not None:
             removed.append(words)

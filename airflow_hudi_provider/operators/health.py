@@ -32,6 +32,8 @@ class HudiTableHealthOperator(HudiServiceOperator):
         (templated)
     :param small_file_limit_bytes: size below which a file counts as small. With 0, the limit that the
         table's writers recorded applies, or else the default of ``hoodie.parquet.small.file.limit``.
+    :param deep: also read all records of the metadata table, and compare the statistics of columns with the footers of
+        the data files. This opens every data file. On the worker, it needs pyarrow.
     :param hudi_options: ``hoodie.clean.*`` keys that define which files cleaning keeps. (templated)
     :param run_on: where the job runs: ``worker`` (in the task's process), or ``spark`` (submitted to Spark) for tables
         with a lot of metadata.
@@ -50,6 +52,7 @@ class HudiTableHealthOperator(HudiServiceOperator):
         warn_above: Mapping[str, float | str] | None = None,
         fail_above: Mapping[str, float | str] | None = None,
         small_file_limit_bytes: int = 0,
+        deep: bool = False,
         run_on: RunOn = "worker",
         **kwargs: Any,
     ) -> None:
@@ -58,6 +61,7 @@ class HudiTableHealthOperator(HudiServiceOperator):
         self.warn_above = dict(warn_above or {})
         self.fail_above = dict(fail_above or {})
         self.small_file_limit_bytes = small_file_limit_bytes
+        self.deep = deep
         self.check_arguments()
 
     def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> HealthRequest:
@@ -66,6 +70,7 @@ class HudiTableHealthOperator(HudiServiceOperator):
             warn_above={name: str(limit) for name, limit in self.warn_above.items()},
             fail_above={name: str(limit) for name, limit in self.fail_above.items()},
             small_file_limit_bytes=self.small_file_limit_bytes,
+            deep=self.deep,
         )
 
     def refuse_unknown_key(self, key: str) -> None:

@@ -12,7 +12,7 @@ from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.links import SPARK_UI_LINK, TABLE_LINK, push_table_link
 from airflow_hudi_provider.results.failure import failures_shown
-from airflow_hudi_provider.results.log import log_result
+from airflow_hudi_provider.results.log import log_result, warnings_of_engine
 from airflow_hudi_provider.results.task_outcome import JobEnd, decide_outcome, event_of, xcom_of
 from airflow_hudi_provider.spark.submission import SparkEnd, Submission
 from airflow_hudi_provider.tables.connection import TableLocation
@@ -51,15 +51,16 @@ class HudiJobOperator(SparkSubmitOperator):
     :param on_rerun: what a cleared task does with a request that is already completed: ``reuse`` reports the earlier
         result, and ``write_again`` runs the job again.
     :param declare_asset: declare the table as an outlet if the task changes rows, else as an inlet. Explicit assets of
-        the table take precedence. A base path with a template, or below that of a connection, declares no asset.
+        the table take precedence. If the base path contains a template, or is relative to that of a connection, the
+        operator declares no asset.
     :param spark_conn_id: connection of the type Spark or Spark Connect. By default, the task uses the Spark connection
         that the hudi connection names, else ``spark_default``. (templated)
     :param result_base_path: folder for request and result documents, needed with ``deploy_mode="cluster"``. (templated)
     :param conn_id: the same as ``spark_conn_id``, under the name that ``SparkSubmitOperator`` uses.
     :param deferrable: wait for Spark in the triggerer, without a worker slot. The Spark run outlives the process that
         began it, and a retry continues to wait for the run. In client mode, the worker and the triggerer must share a
-        folder, and their machine must stay up. Because of these conditions, ``[operators] default_deferrable`` has no
-        effect here.
+        folder, and the worker's machine must continue to run. Because of these conditions,
+        ``[operators] default_deferrable`` has no effect here.
     """
 
     script: ClassVar[str]
@@ -120,6 +121,7 @@ class HudiJobOperator(SparkSubmitOperator):
         self.declare_asset = declare_asset
         self._filled_in_later: tuple[str, ...] = ()
         self._waited_for: tuple[str, ...] | None = None
+        self.shown_warnings: set[str] = set()  # warnings of the job that the log of this try contains
         # `execute` sets this attribute, because Airflow copies the operator before a run.
         self._submission: Submission | None = None
         if taken := _OF_THE_JOB & kwargs.keys():
@@ -186,7 +188,7 @@ class HudiJobOperator(SparkSubmitOperator):
         """Store the result of a failed job, and log what the job did or measured before it failed."""
         self.last_result = result
         if result.report is not None:
-            log_result(self.log, result)
+            log_result(self.log, result, self.shown_warnings)
 
     def remember(self, run: TaskRun, result: JobResult) -> None:
         """Store the facts about this try that later tries need. By default, store nothing."""
@@ -235,13 +237,15 @@ class HudiJobOperator(SparkSubmitOperator):
 
     def execute(self, context: "Context") -> dict[str, Any]:  # type: ignore[override]  # Airflow's returns None
         """Return the result of the request. If an earlier try completed the request, do not run the job again."""
-        with measured(self), failures_shown(self, context):
+        with measured(self), failures_shown(self, context), warnings_of_engine() as self.shown_warnings:
             return self._execute(context, None)
 
     def execute_when_over(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
         """Conclude the Spark run for which this task was deferred. Airflow passes the trigger's event."""
         event = event or {}
-        with measured(self, earlier_s=float(event.get("seconds") or 0)), failures_shown(self, context):
+        earlier_s = float(event.get("seconds") or 0)
+        shown = warnings_of_engine()
+        with measured(self, earlier_s=earlier_s), failures_shown(self, context), shown as self.shown_warnings:
             return self._execute(context, event)
 
     def resume_execution(
@@ -266,7 +270,7 @@ class HudiJobOperator(SparkSubmitOperator):
         super().execute(context)
 
     def poll_until_complete(self, external_id: Any, context: "Context") -> None:
-        """Wait for a driver on a cluster. Airflow calls this after a submission, or when a retry finds the driver."""
+        """Wait for a driver on a cluster. Airflow calls this method after a submission, or in a retry with a driver."""
         if self._submission is not None:
             self._submission.defer_for_driver(str(external_id))
         super().poll_until_complete(external_id, context)
@@ -297,7 +301,7 @@ class HudiJobOperator(SparkSubmitOperator):
         result = self.find_result(run, submission, event)
         self.last_result = result
         self.remember(run, result)
-        log_result(self.log, result)
+        log_result(self.log, result, self.shown_warnings)
         return self._finish(context, result)
 
     def _begin(self, context: "Context") -> Submission:

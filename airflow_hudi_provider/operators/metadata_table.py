@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from airflow_hudi_provider.operators.upkeep import UpkeepOperator
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.arguments import names_of
+from airflow_hudi_provider.tasks.request_state import state_of_metadata_table
 from airflow_hudi_provider.tasks.run import TaskRun
 from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.options.metadata_table import resolve_metadata_table_options
@@ -16,16 +17,17 @@ _NAMES = ("partitions", "drop")
 class RebuildMetadataTableOperator(UpkeepOperator):
     """Build the metadata table of a table from its files, add an index to it, or drop indexes.
 
-    The job changes no rows. Writers wait while it runs, because it has the table lock. No write may be pending. Returns
-    ``{"built", "dropped", "is_whole", "partitions_before", "data_files", …}``.
+    The job changes no rows. Writers wait while the job runs, because the job holds the table lock. No write may be
+    pending. Returns ``{"built", "dropped", "is_whole", "partitions_before", "data_files", …}``.
 
     .. seealso:: docs/metadata-table.md
 
-    :param base_path: URI or path of the table; a relative path is below the connection's base path. (templated)
+    :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param partitions: partitions of the metadata table to build: ``files``, ``column_stats``, ``partition_stats``,
-        ``bloom_filters``, ``record_index``, and secondary indexes that the table defines (``secondary_index_<name>``);
-        empty: those that Hudi builds by default, and those that the table has. (templated)
+        ``bloom_filters``, ``record_index``, and secondary indexes that the table defines (``secondary_index_<name>``).
+        If empty, the job builds the partitions that Hudi builds by default and the partitions that the table already
+        has. (templated)
     :param drop: partitions to drop first, or ``all``. If only this argument is given, the job builds nothing.
         (templated)
     :param preview: report what would be dropped and built, and write nothing.
@@ -33,12 +35,12 @@ class RebuildMetadataTableOperator(UpkeepOperator):
     :param run_on: where the job runs: ``worker`` (in the task's process; needs pyarrow), or ``spark`` (submitted to
         Spark), for a record index, for secondary indexes and for tables with thousands of files.
     :param on_nothing: what the task does if there is nothing to drop: ``skip``, ``succeed`` or ``fail``.
-    :param table_name: expected name of the table; the task fails if the table has another name. (templated)
+    :param table_name: expected name of the table; the task fails if the table's actual name differs. (templated)
     """
 
     script: ClassVar[str] = "rebuild_metadata_table.py"
     left_behind = (
-        "The properties of the table list only complete indexes; the next run builds the others again."
+        "The properties of the table list only complete indexes; the next run builds all other indexes again."
     )
     template_fields: Sequence[str] = (*UpkeepOperator.template_fields, *_NAMES)
 
@@ -66,8 +68,11 @@ class RebuildMetadataTableOperator(UpkeepOperator):
         resolve_metadata_table_options(request)
         return request
 
+    def changed_so_far(self, run: TaskRun) -> str:
+        return state_of_metadata_table(run.table)
+
     def refuse_unknown_key(self, key: str) -> None:
         resolve_metadata_table_options(RebuildMetadataTableRequest(base_path="/", options={key: ""}))
 
     def log_state_after_kill(self, run: TaskRun) -> None:
-        self.log.warning("Killed. Run the task again: it builds the indexes that are not complete.")
+        self.log.warning("The task was killed. Run it again to build the indexes that are not complete.")

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from airflow_hudi_provider.operators.upkeep import UpkeepOperator
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.arguments import instants_of
+from airflow_hudi_provider.tasks.request_state import state_of_savepoints, state_of_timeline
 from airflow_hudi_provider.tasks.run import TaskRun
 from hudi_table_services.contract.recovery import (
     CreateSavepointRequest,
@@ -46,6 +47,9 @@ class SavepointOperator(UpkeepOperator):
         self.comments = comments
         self.check_arguments()
 
+    def changed_so_far(self, run: TaskRun) -> str:
+        return state_of_savepoints(run.table)
+
     def build_request(
         self, location: TableLocation, request_id: str, result_uri: str
     ) -> CreateSavepointRequest:
@@ -78,6 +82,9 @@ class DeleteSavepointOperator(UpkeepOperator):
         super().__init__(**kwargs)
         self.instant = instant
         self.check_arguments()
+
+    def changed_so_far(self, run: TaskRun) -> str:
+        return state_of_savepoints(run.table)
 
     def build_request(
         self, location: TableLocation, request_id: str, result_uri: str
@@ -209,6 +216,13 @@ class RepairOperator(UpkeepOperator):
         self.max_files = max_files
         self.backup_path = backup_path
         self.check_arguments()
+
+    def changed_so_far(self, run: TaskRun) -> str:
+        return state_of_timeline(
+            run.table,
+            then="Readers see the table as it was before, because orphans belong to no instant; the next run deletes "
+            "those that are left.",
+        )
 
     def build_request(
         self, location: TableLocation, request_id: str, result_uri: str

@@ -28,7 +28,7 @@ class HudiServiceOperator(HudiJobOperator):
     """Where the job runs: ``worker`` is the task's process. Operators whose job needs no Spark have this argument."""
 
     needs_engine_for: ClassVar[str] = "this task needs for this table"
-    """Part of the error about a missing package of the engine: why the job needs the package."""
+    """Words that follow "which" in the error about a missing package: why the job needs the package."""
 
     template_fields: Sequence[str] = (*HudiJobOperator.template_fields, "table_name")
 
@@ -51,8 +51,8 @@ class HudiServiceOperator(HudiJobOperator):
         """Check the arguments after all are set. Raises ValueError for errors that no template can correct."""
         self._filled_in_later = names_filled_in_later(self, self._own_fields())
         self.check_when_the_dag_is_read()
-        # If `instant` is the return value of another task, it may contain empty texts. `instants_of` checks the instant
-        # times in it.
+        # The job refuses an empty argument, but `instant` may be the return value of another task, which can contain
+        # empty texts. `instants_of` checks the instant times in that value.
         self._filled_in_later = tuple(name for name in self._filled_in_later if name != "instant")
 
     def common_fields(self, location: TableLocation, request_id: str, result_uri: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ class UpkeepOperator(HudiServiceOperator):
     """
 
     action: ClassVar[str] = ""
-    """Action of the job's instants on the timeline; empty if the job has none, or if a try completes none of them."""
+    """Action of the job's instants on the timeline. An operator without such instants overrides `changed_so_far`."""
 
     left_behind = "The next run of the task completes the changes that this run began."
 
@@ -56,8 +56,12 @@ class UpkeepOperator(HudiServiceOperator):
         return any(i.requested_time == result.instant_time for i in run.table.timeline().completed)
 
     def table_after_failure(self, run: TaskRun) -> str:
-        if not self.action:
-            return self.left_behind
+        if run.table.find_table_config() is None:
+            return "There is no table."
+        return "Nothing was changed: a preview writes nothing." if self.preview else self.changed_so_far(run)
+
+    def changed_so_far(self, run: TaskRun) -> str:
+        """Return a sentence about what a failed job has left on the table. The table exists."""
         return state_of_service(run.table, run.request_id, self.action, otherwise=self.left_behind)
 
     def log_state_after_kill(self, run: TaskRun) -> None:

@@ -34,7 +34,8 @@ class HudiWriteOperator(HudiJobOperator):
 
     :param dry_run: plan the write, report the plan, and write nothing.
     :param take_turns: wait in the table's writer queue until all earlier tasks with ``take_turns`` have written to the
-        table, across all DAGs, runs and backfills. Waiting tasks are deferred and occupy no worker.
+        table, across all DAGs, runs and backfills. Waiting tasks are deferred and occupy no worker. A dry run does not
+        wait.
     :param on_pending_plan: what the task does if a clustering or compaction is pending on file groups that this write
         changes: ``refuse`` fails the task, ``wait`` defers the task until no such plan is pending, and ``give_way``
         releases these file groups from the plan. By default, the key
@@ -184,7 +185,7 @@ class HudiWriteOperator(HudiJobOperator):
                 "emit_partitions needs Airflow 3.3 or later. The write is complete: its rows are in the table."
             )
         keys = [each.partition_path for each in result.partitions if each.partition_path]
-        self.log.info("The number of partition keys of the asset event is %d", len(keys))
+        self.log.info("The asset event gets %d partition keys", len(keys))
         if keys:
             event.add_partitions(keys)
 

@@ -1,7 +1,7 @@
 """Permissions of the pages. Only this module uses Airflow's authentication and its auth managers.
 
-The names imported from Airflow are those that Airflow's official providers import for their pages. FastAPI finds the
-type `User` only at module level.
+This module imports the same names from Airflow as the pages of Airflow's official providers do. FastAPI finds the type
+`User` only at module level.
 """
 
 from airflow.api_fastapi.app import get_auth_manager

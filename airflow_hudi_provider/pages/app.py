@@ -126,7 +126,7 @@ def _may_see_tasks(user: User) -> Callable[[str], bool]:
 
 
 def _without_hidden_run(written: dict[str, Any], may_see_tasks: Callable[[str], bool]) -> dict[str, Any]:
-    """Remove the name of a task whose runs the user may not see. The kept view is not changed."""
+    """Remove the name of a task whose runs the user may not see. The function does not change the cached view."""
     by = written.get("by")
     return {**written, "by": None} if by and not may_see_tasks(by["dag_id"]) else written
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hudi_table_services.tables.overview.partition_summaries import TableContents
 
 PAGE_ROWS = 100
-"""Largest number of partitions or files in one answer."""
+"""Maximum number of partitions or files in one answer."""
 
 _Row = TypeVar("_Row")
 _contents: "RecentValues[TableContents]" = RecentValues(16)
@@ -22,12 +22,12 @@ _contents: "RecentValues[TableContents]" = RecentValues(16)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """The part of a view that a browser asks for.
+    """The part of a view that a browser requests.
 
     Attributes:
-        partition: partition path whose files are wanted.
+        partition: partition path of the files to show.
         search: show only partitions or files whose path contains this text, in any case.
-        sort: name of the column that determines the order; unknown names mean the path.
+        sort: name of the column that determines the order. With an unknown name, rows are ordered by path.
         descending: whether the largest value comes first.
         offset: number of rows to skip.
         fresh: whether to read the table again.
@@ -42,7 +42,7 @@ class Wanted:
 
 
 def hook_of(table: RegisteredTable) -> HudiHook:
-    """Return the hook of a table, with the connections that its asset or its entry names."""
+    """Return the hook of a table, with the connections that its asset or its entry in ``[hudi] tables`` names."""
     return HudiHook(
         table.base_path or None, hudi_conn_id=table.hudi_conn_id, storage_conn_id=table.storage_conn_id
     )
@@ -175,7 +175,7 @@ def _page(
 
 
 def schema_view(table: RegisteredTable) -> dict[str, Any]:
-    """Return the columns of the table now, and the changes of its schema, newest first."""
+    """Return the current columns of the table, and the changes of its schema, newest first."""
     from hudi_table_services.storage.snapshot_loader import load_snapshot
     from hudi_table_services.tables.overview.schema_history import schema_history
 

@@ -1,4 +1,4 @@
-"""Values that were read some seconds ago, so that requests of several users cause one read of a table."""
+"""A cache that keeps values for some seconds, so that requests of several users cause only one read of a table."""
 
 import threading
 from collections.abc import Callable, Hashable
@@ -11,7 +11,7 @@ from hudi_table_services.storage.clock import SystemClock
 
 KEPT_SECONDS = 15
 _LEAST_AGE_MS = 2_000
-"""A value younger than this is not read again, even if a user asks for a new value."""
+"""Age below which a value is not read again, even if a user requests a new value."""
 
 _Value = TypeVar("_Value")
 
@@ -25,10 +25,10 @@ class Dated(Generic[_Value]):
 
 
 class RecentValues(Generic[_Value]):
-    """The latest values by key. Each value is kept for `KEPT_SECONDS`.
+    """A cache of the latest values by key. Each value is cached for `KEPT_SECONDS`.
 
     Args:
-        size: largest number of values.
+        size: maximum number of values.
     """
 
     def __init__(self, size: int) -> None:
@@ -36,7 +36,7 @@ class RecentValues(Generic[_Value]):
         self._values: TTLCache[Hashable, Dated[_Value]] = TTLCache(maxsize=size, ttl=KEPT_SECONDS)
 
     def get(self, key: Hashable, read: Callable[[], _Value], *, fresh: bool = False) -> Dated[_Value]:
-        """Return the kept value, or read it. Exceptions of `read` are not kept.
+        """Return the cached value of a key. If there is none, read it. Exceptions of `read` are not cached.
 
         Args:
             fresh: read the value again, unless it was read in the last two seconds.
@@ -45,7 +45,8 @@ class RecentValues(Generic[_Value]):
             known = self._values.get(key)
         if known is not None and not (fresh and _now_ms() - known.as_of_ms >= _LEAST_AGE_MS):
             return known
-        as_of_ms = _now_ms()  # before the read: the value may lack what changed during the read
+        # Use the time before the read, because the value may lack changes that were made during the read.
+        as_of_ms = _now_ms()
         found = Dated(read(), as_of_ms)
         with self._lock:
             self._values[key] = found

@@ -52,8 +52,8 @@ def run_view(
 ) -> dict[str, Any] | None:
     """List the return values of the run's Hudi tasks by time, followed by the started tasks without a return value.
 
-    The entries without a return value contain only ``task_id``, ``map_index``, ``operator`` and ``state``, and
-    for tasks that failed ``failure``: the fields of the block at the end of the task's log, or None.
+    An entry without a return value contains only ``task_id``, ``map_index``, ``operator`` and ``state``. If the task
+    failed, the entry also contains ``failure``: the fields of the block at the end of the task's log, or None.
 
     Args:
         task_id: id of the only task to list. If empty, list all tasks.

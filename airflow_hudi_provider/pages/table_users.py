@@ -24,14 +24,14 @@ MaySee = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableUsers:
-    """Users of a table, each as ``(dag_id, task_id)``; DAGs that the table triggers, by id."""
+    """Tasks that use a table, each as ``(dag_id, task_id)``, and the ids of the DAGs that the table triggers."""
 
     writers: list[tuple[str, str]] = field(default_factory=list)
     others: list[tuple[str, str]] = field(default_factory=list)
     triggered: list[str] = field(default_factory=list)
 
     def shown(self, may_see: MaySee) -> dict[str, Any]:
-        """Return the users in DAGs that may be shown, as JSON values."""
+        """Return the tasks and DAGs that the user may see, as JSON values."""
 
         def tasks(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
             return [{"dag_id": dag, "task_id": task} for dag, task in sorted(set(pairs)) if may_see(dag)]
@@ -44,7 +44,10 @@ class TableUsers:
 
 
 def users_of_tables() -> dict[str, TableUsers]:
-    """Map the id of each table to the users that name an asset of the table. DAGs without a file are left out."""
+    """Map the id of each table to the tasks and DAGs that name an asset of the table.
+
+    The result does not contain DAGs whose file no longer exists.
+    """
     found: dict[str, TableUsers] = {}
     task_references: tuple[tuple[Any, str], ...] = (
         (TaskOutletAssetReference, "writers"),

@@ -41,7 +41,7 @@ _END = {
 
 
 def health_view(table: RegisteredTable) -> dict[str, Any]:
-    """Return the health report, also of a table that is damaged or lacks files.
+    """Return the health report, even if the table is damaged or lacks files.
 
     Times are also in milliseconds since 1970, for the browser.
     """
@@ -55,7 +55,8 @@ def health_view(table: RegisteredTable) -> dict[str, Any]:
         report = error.evidence
     view: dict[str, Any] = json.loads(json.dumps(asdict(report)))
     times = {name: moment_ms(view[name], config) for name in ("last_commit", "last_clean", "last_clustering")}
-    return {**view, "table_name": config.table_name, "times_ms": times}
+    findings = [{**asdict(each), "title": each.title} for each in report.findings]
+    return {**view, "findings": findings, "table_name": config.table_name, "times_ms": times}
 
 
 def history_view(table: RegisteredTable) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The views of one table by name, and the views that combine others. All views are kept for some seconds."""
+"""The views of one table by name, and the views that combine other views. All views are cached for some seconds."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ _kept: RecentValues[View] = RecentValues(256)
 
 
 def _dated(name: str, view: Callable[[RegisteredTable], View]) -> Callable[[RegisteredTable, Wanted], View]:
-    """Return a view that is kept for some seconds, with the time when it was read."""
+    """Return a view that is cached for some seconds, and that contains the time when it was read."""
 
     def read(table: RegisteredTable, wanted: Wanted) -> View:
         dated = _kept.get((name, table), lambda: view(table), fresh=wanted.fresh)

@@ -27,7 +27,7 @@ _WITHOUT_EXECUTE = re.compile(r"without --execute(?![\w-])")
 
 
 def with_arguments(text: str, operator: type) -> str:
-    """Replace scripts, flags and source options by operators and arguments. Names without a counterpart stay.
+    """Replace scripts, flags and source options by operators and arguments. Names without a counterpart stay unchanged.
 
     Names of arguments without values are in backticks, because many of them are English words.
 
@@ -77,7 +77,7 @@ def _as_operator(found: re.Match[str]) -> str:
     arguments = []
     for flag in _FLAG_OF_COMMAND.finditer(found["flags"]):
         if f"{flag['name']} {flag['value']}" == "base-path TABLE":
-            continue  # a placeholder for the path of the table, which the text does not know
+            continue  # a placeholder for the path of the table
         argument = _as_argument(flag, known)
         if argument.startswith("--"):
             return found[0]

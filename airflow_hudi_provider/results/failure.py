@@ -45,7 +45,7 @@ def failures_shown(task: "HudiJobOperator", context: "Context") -> Iterator[None
 
 
 def _shown(task: "HudiJobOperator", error: TaskError, context: "Context") -> TaskError:
-    """Log the failure as a block, and push it for the Hudi tab. The task does not depend on the success of the push."""
+    """Log the failure as a block, and push it for the Hudi tab. An error of the push does not replace the failure."""
     task.log.debug("The task failed.", exc_info=True)
     failure = _failure_of(task, error, context)
     for line in failure.lines():
@@ -99,10 +99,10 @@ def _page_of(kind: str, context: "Context") -> str:
 
 
 def _log_without_traceback() -> None:
-    """Make Airflow log the errors of this package without their traceback, because a block describes them.
+    """Make Airflow log the errors of this package without their traceback, because the log has a block about them.
 
     Airflow logs the error of a task through structlog. The function adds a processor to structlog's settings in this
-    process, which Airflow starts for one task. Where Airflow logs in another way, the traceback stays.
+    process, which Airflow starts for one task. If Airflow does not use structlog, the log contains the traceback.
     """
     import structlog
 

@@ -1,7 +1,9 @@
 """The task log: lines of the job, Spark's lines in folded groups, and tables of the result."""
 
+import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from hudi_table_services.contract.result import JobResult
@@ -12,6 +14,7 @@ _JOB_LINE = re.compile(
 _SPARK_UI = re.compile(r"Spark UI: (?P<address>https?://\S+)")
 _GROUP, _END = "::group::%s", "::endgroup::"
 _SHOWN_OUTPUT_LINES = 3_000
+_ENGINE = "hudi_table_services"
 
 
 def job_line(line: str) -> tuple[str, str] | None:
@@ -20,18 +23,44 @@ def job_line(line: str) -> tuple[str, str] | None:
     return None if match is None else (match["level"].lower(), match["text"])
 
 
+@contextmanager
+def warnings_of_engine() -> Iterator[set[str]]:
+    """Collect the texts of the warnings that the engine logs in this process, where Airflow shows them in the log."""
+    handler = _WarningCollector()
+    engine = logging.getLogger(_ENGINE)
+    engine.addHandler(handler)
+    try:
+        yield handler.texts
+    finally:
+        engine.removeHandler(handler)
+
+
+class _WarningCollector(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.texts: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.add(record.getMessage())
+
+
 class SparkLogSorter:
     """Replaces the logger of Airflow's Spark hook, which logs every line of spark-submit.
 
-    Lines of the job are logged unchanged. All other lines are from Spark and are logged in folded groups.
+    Lines of the job are logged unchanged, each warning only once. All other lines are from Spark and are logged in
+    folded groups.
 
     Args:
         on_spark_ui: a function that is called with the address of Spark's UI when the job logs this address.
+        shown: texts of the warnings that the log already contains. The sorter adds those that it logs.
     """
 
-    def __init__(self, log: Any, on_spark_ui: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, log: Any, on_spark_ui: Callable[[str], None] | None = None, shown: set[str] | None = None
+    ) -> None:
         self._log = log
         self._on_spark_ui = on_spark_ui
+        self._shown = set() if shown is None else shown
         self._is_folded = False
 
     def info(self, message: object, *arguments: object) -> None:
@@ -41,8 +70,12 @@ class SparkLogSorter:
             self._fold()
             self._log.info("%s", text)
             return
-        self.close()
         level, text = found
+        if level == "warning":
+            if text in self._shown:
+                return
+            self._shown.add(text)
+        self.close()
         getattr(self._log, level)("%s", text)
         spark_ui = _SPARK_UI.fullmatch(text.strip())
         if spark_ui is not None and self._on_spark_ui is not None:
@@ -76,8 +109,12 @@ def log_output(log: Any, lines: list[str]) -> None:
     log.info(_END)
 
 
-def log_result(log: Any, result: JobResult) -> None:
-    """Log plan, rows and files of a result, in groups that Airflow folds."""
+def log_result(log: Any, result: JobResult, shown: Collection[str] = ()) -> None:
+    """Log plan, rows and files of a result, in groups that Airflow folds.
+
+    Args:
+        shown: texts of the warnings that the log already contains.
+    """
     for title, lines in result.sections():
         if lines:
             log.info(_GROUP, title)
@@ -88,4 +125,5 @@ def log_result(log: Any, result: JobResult) -> None:
     if durations := result.durations():
         log.info("%s", durations)
     for warning in result.warnings:
-        log.warning("%s", warning)
+        if warning not in shown:
+            log.warning("%s", warning)

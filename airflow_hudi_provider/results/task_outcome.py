@@ -18,7 +18,7 @@ class JobEnd:
     Attributes:
         committed: the result of the request according to the timeline: a commit, or the outcome that nothing is left to
             do. None for a dry run, or if the timeline does not show that the request is completed.
-        result: the job's result document. None if there is no trustworthy document; `problem` contains the reason.
+        result: the job's result document, or None if there is no valid result; `problem` then contains the reason.
         failure: the error of spark-submit. None if the exit code is 0.
         left_behind: a sentence about the effects of a job of this kind if the request is not completed.
     """
@@ -88,7 +88,7 @@ def xcom_of(result: JobResult) -> dict[str, Any]:
 
 
 def event_of(result: JobResult) -> dict[str, Any]:
-    """Return the ``extra`` field of an asset event. With its values, a consumer reads exactly the rows of this task."""
+    """Return the ``extra`` field of an asset event. A consumer can use its values to read exactly this task's rows."""
     return {
         "outcome": result.outcome.value,
         "reused": result.reused,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class HudiInstantSensor(HudiTableSensor):
-    """Waits until any writers have completed a number of new instants on a Hudi table.
+    """Waits until a number of new instants, by any writers, have completed on a Hudi table.
 
     The sensor returns ``{"count", "after", "until", "instants"}``. ``until`` is the time of the latest instant. From
     table version 8 on, instants are ordered by completion time. In earlier versions they are ordered by requested

@@ -148,7 +148,7 @@ class HudiTableSensor(BaseSensorOperator):
         except StorageError as error:
             if not error.retryable:
                 raise HudiTaskRefusedError(f"{error.kind}: {error}") from error
-            self.log.warning("The timeline was not read; the sensor polls again later: %s", error)
+            self.log.warning("The timeline could not be read; the sensor polls again later: %s", error)
             return PokeReturnValue(is_done=False)
         except HudiTableServiceError as error:
             raise HudiTaskError(f"{error.kind}: {error}") from error

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 Tracking = Literal["yarn", "kubernetes", "standalone"]
-"""The kind of cluster master that Airflow asks for the state of a driver."""
+"""The kind of cluster master from which Airflow requests the state of a driver."""
 
 CHECKED_RELEASES = ("6.0.0", "6.3.4")
 OPERATOR_NAMES = ("_conn_id", "_deploy_mode", "_get_hook", "_hook", "_spark_binary")
@@ -33,8 +33,8 @@ HOOK_NAMES = (
     "_yarn_application_id",
 )
 
-# Only newer releases have these names. Older releases cannot ask the master for the state of a driver; they wait for
-# spark-submit.
+# Only newer releases have these names. Older releases cannot request the state of a driver from the master; they wait
+# for spark-submit.
 _TRACKS_YARN = "_yarn_track_via_rm_api"
 _TRACKS_KUBERNETES = "_track_driver_via_k8s_api"
 _YARN_AUTH = "_yarn_rm_auth"
@@ -87,7 +87,7 @@ def argument(task: SparkSubmitOperator, name: str) -> Any:
 
 
 def tracking(task: SparkSubmitOperator) -> Tracking | None:
-    """Return the kind of master that Airflow asks for the driver's state. If spark-submit waits for it, return None."""
+    """Return the kind of master from which Airflow requests the driver's state; None if spark-submit waits instead."""
     if getattr(task, _TRACKS_YARN, False):
         return "yarn"
     return "kubernetes" if getattr(task, _TRACKS_KUBERNETES, False) else None
@@ -129,7 +129,7 @@ def follow_yarn_application(task: SparkSubmitOperator, application: str) -> None
 def operator_for_queries(
     how: Tracking, spark_conn_id: str, binary: str | None, more: Mapping[str, Any] | None = None
 ) -> SparkSubmitOperator:
-    """Create an operator that asks the cluster's master for the state of a driver. The operator submits nothing.
+    """Create an operator that requests the state of a driver from the cluster's master. The operator submits nothing.
 
     Args:
         more: further arguments of the operator.

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 _EARLIER_DRIVER_TIMEOUT_S = 60.0
 _POLL_INTERVAL_S = 1.0
 _UNKNOWN_TO_YARN = "HTTP 404"
-"""Text in the error of Airflow's hook if YARN does not know an application.
+"""Text in the error that Airflow's hook raises if YARN has no record of an application.
 
-A resource manager knows only its newest applications, and possibly none after a restart.
+A resource manager has records only of its newest applications, and possibly none after a restart.
 """
 
 
@@ -49,7 +49,7 @@ class ClusterDriver:
         self._trigger_arguments: dict[str, Any] | None = None
 
     def follow_in_triggerer(self, arguments: dict[str, Any]) -> None:
-        """Make `defer_for` wait in the triggerer, if the triggerer can ask the master in the same way as this task.
+        """Make `defer_for` wait in the triggerer, if the triggerer can poll the master in the same way as this task.
 
         Args:
             arguments: arguments of `HudiApplicationTrigger`, except those that this class adds.

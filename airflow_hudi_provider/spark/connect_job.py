@@ -41,7 +41,7 @@ _SETTINGS_OF_SUBMISSIONS = (
     "total_executor_cores",
     "yarn_queue",
 )
-"""Arguments of Airflow's operator that describe a Spark application. The server is an application of its own."""
+"""Arguments of Airflow's operator that describe a Spark application. The server is a separate Spark application."""
 
 
 def names_connect_server(connection: Connection) -> bool:
@@ -89,7 +89,7 @@ class ConnectJob:
             )
         if unused := [name for name in _SETTINGS_OF_SUBMISSIONS if airflow_internals.argument(task, name)]:
             task.log.warning(
-                "%s: set these on the Spark Connect server. They have no effect on one of its sessions.",
+                "%s: these arguments have no effect on a Spark Connect session. Configure them on the server.",
                 ", ".join(unused),
             )
         return ""
@@ -101,7 +101,7 @@ class ConnectJob:
         self._command = [sys.executable, str(script_path(task.script)), "--request", request_uri, *conf]
 
     def run(self) -> Exception | None:
-        """Run the job to its end. Return errors instead of raising them: the timeline decides the outcome."""
+        """Run the job to its end. Return an error instead of raising it: the operator first looks for the commit."""
         return self._run(self._command, "The job")
 
     def run_supervised(self, run: "SupervisedRun") -> Exception | None:
@@ -139,7 +139,7 @@ class ConnectJob:
         return HudiTaskError(f"{name} ended with exit code {exit_code}.") if exit_code else None
 
     def _log_lines(self, lines: Iterable[str]) -> None:
-        sorter = SparkLogSorter(self._task.log)
+        sorter = SparkLogSorter(self._task.log, shown=self._task.shown_warnings)
         try:
             for line in lines:
                 sorter.info("%s", line.rstrip("\n"))
@@ -153,12 +153,12 @@ class ConnectJob:
             return SparkConnectHook(self._conn_id).get_connection_url()
         except Exception as error:
             raise HudiTaskRefusedError(
-                f"The Spark Connect connection {self._conn_id!r} gives no address: {error}. Set its host and port, "
+                f"The Spark Connect connection {self._conn_id!r} has no valid address: {error}. Set its host and port, "
                 "for example localhost and 15002."
             ) from error
 
     def _variables(self) -> Mapping[str, str]:
-        """Environment of the job. The address may contain a token, so the job's flags must not contain the address."""
+        """Return the environment of the job. The address may contain a token, so no flag may contain the address."""
         chosen: dict[str, Any] = self._task.env_vars or {}
         return {
             **os.environ,

@@ -65,8 +65,8 @@ class DeferredRun:
         """Return whether this try can continue the run of an earlier try.
 
         The owner of the run must be `owner`, and the run must be active or have ended with exit code 0. If an active
-        run has a different owner, or was asked to end, this method ends the run and returns False. An active run on
-        another machine must also have a fresh heartbeat.
+        run has a different owner, or if its end was requested, this method ends the run and returns False. An active
+        run on another machine must also have a fresh heartbeat.
 
         Raises:
             HudiTaskError: the earlier run does not end.
@@ -147,9 +147,11 @@ class DeferredRun:
             where = (
                 ""
                 if seen.is_here
-                else " It ran on another machine; the next try checks whether it has a heartbeat."
+                else " The run was on another machine; the next try checks whether the run has a heartbeat."
             )
-            return HudiTaskError(f"The supervisor of the Spark run died, e.g. with its machine.{where}")
+            return HudiTaskError(
+                f"The supervisor of the Spark run died, for example because its machine stopped.{where}"
+            )
         if seen.exit_code == 0:
             return None
         why = " after a request to end it" if seen.was_asked else ""
@@ -158,7 +160,7 @@ class DeferredRun:
     def discard(self) -> None:
         """Log the output of a finished run, and remove the run.
 
-        The worker died before the task read the outcome of the run.
+        Such a run exists if the worker of an earlier try died before the task read the outcome of the run.
         """
         run = self.supervised
         if run.observe().state in (RunState.ENDED, RunState.LOST):

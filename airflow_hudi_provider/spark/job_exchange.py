@@ -93,11 +93,11 @@ class JobExchange:
             storage.write(REQUEST, content)
 
     def forget_request(self) -> None:
-        """Remove the request, which may contain credentials; call this when no driver will read the request again."""
+        """Remove the request, which may contain credentials. Call this method when no driver will read it again."""
         self._storage().delete(REQUEST)
 
     def forget_result(self) -> None:
-        """Remove the result of an earlier try; call this before a new driver is submitted."""
+        """Remove the result of an earlier try. Call this method before a new driver is submitted."""
         storage = self._storage()
         for path in (self.result_uri, progress_path(self.result_uri)):
             storage.delete(path.rpartition("/")[2])

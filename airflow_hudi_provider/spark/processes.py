@@ -41,7 +41,7 @@ def run_in_time(
     """Run the steps one after another in a thread, and return when they are done or the time has passed.
 
     Args:
-        seconds: longest wait. The thread continues after this time as long as the process runs.
+        seconds: maximum duration of the wait. The thread continues after this time as long as the process runs.
         on_error: called with the error of a step that failed. The next step runs nevertheless.
     """
 

@@ -142,7 +142,7 @@ class SparkSubmit:
         return self.run()
 
     def run(self) -> Exception | None:
-        """Run spark-submit to its end. Return errors instead of raising them: the timeline decides the outcome."""
+        """Run spark-submit to its end. Return an error instead of raising it: the operator first reads the timeline."""
         try:
             self._task.run_spark_submit(self._run.context)
         except Exception as error:
@@ -157,7 +157,7 @@ class SparkSubmit:
 
     def sort_log(self, hook: "SparkSubmitHook") -> None:
         """Show the job's own lines in the task's log, and fold the lines of Spark into a log group."""
-        self._log_sorter = SparkLogSorter(hook.log, self._push_spark_ui)
+        self._log_sorter = SparkLogSorter(hook.log, self._push_spark_ui, self._task.shown_warnings)
         airflow_internals.log_through(hook, self._log_sorter)
 
     def _push_spark_ui(self, address: str) -> None:

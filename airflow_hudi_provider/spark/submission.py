@@ -31,7 +31,7 @@ class JobProgram(Protocol):
     """The program that runs the job of a task: spark-submit, or Python with a Spark Connect server."""
 
     def prepare(self) -> str:
-        """Check the arguments; return the folder for documents, or an empty text if both ends share the disk.
+        """Check the arguments; return the folder for documents, or an empty text if the driver runs on the worker.
 
         Raises:
             HudiTaskRefusedError: the job cannot run with these arguments.
@@ -41,7 +41,7 @@ class JobProgram(Protocol):
         """Set the request document of the job."""
 
     def run(self) -> Exception | None:
-        """Run the job to its end. Return errors instead of raising them: the timeline decides the outcome."""
+        """Run the job to its end. Return an error instead of raising it: the operator first looks for the commit."""
 
     def run_supervised(self, run: SupervisedRun) -> Exception | None:
         """Start the job under a supervisor, and return as soon as the job runs."""
@@ -52,7 +52,7 @@ class JobProgram(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkEnd:
-    """The end of a submission, before the operator reads the timeline.
+    """How the process of a job ended, before the operator reads the timeline for the outcome.
 
     Attributes:
         result: the job's result document, or None if there is no valid result; `problem` then contains the reason.
@@ -258,7 +258,10 @@ class Submission:
             self._deferred.end_late()
 
     def forget_request(self) -> None:
-        """Remove the request document of a killed task: it may contain credentials, and no later process removes it."""
+        """Remove the request document of a killed task, because it may contain credentials.
+
+        No later process removes the document.
+        """
         if self.is_on_cluster:
             self._driver.forget_request()
 

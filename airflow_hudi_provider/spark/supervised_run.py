@@ -50,7 +50,7 @@ class RunObservation:
         launch: unique name of this run.
         exit_code: exit code of spark-submit after the end of the run. If the code is negative, a signal ended
             spark-submit.
-        was_asked: whether a task or trigger asked the run to end.
+        was_asked: whether a task or trigger requested the end of the run.
         heartbeat: text that changes with each heartbeat.
         is_here: whether the run is on this machine; only then `state` is certain.
     """
@@ -123,7 +123,7 @@ class SupervisedRun:
             ) from error
 
     def launch_command(self, command: Sequence[str]) -> list[str]:
-        """Return the command that starts another command under a supervisor, and returns as soon as it runs."""
+        """Return a command that starts `command` under a supervisor, and that ends as soon as `command` runs."""
         package_parent = str(Path(__file__).resolve().parents[2])
         code = (
             # On the import path, the working directory and our package must not come before the standard library.
@@ -135,7 +135,7 @@ class SupervisedRun:
     def write_launcher(self, binary: str) -> str:
         """Write a launcher program, and return the path of the program.
 
-        The launcher takes the arguments of spark-submit, and returns as soon as spark-submit runs.
+        The launcher accepts the arguments of spark-submit, and ends as soon as spark-submit runs.
 
         Args:
             binary: path of spark-submit, or its name in a folder of ``PATH``.
@@ -179,7 +179,7 @@ class SupervisedRun:
         return RunObservation(state=RunState.LOST, owner=owner, launch=launch)
 
     def ask_to_end(self, launch: str = "") -> bool:
-        """Ask the supervisor to end the run. The supervisor notices this within a second.
+        """Ask the supervisor to end the run. The supervisor reads the request within a second.
 
         Args:
             launch: unique name of the run to end. If empty, end the current run of the folder.
@@ -194,7 +194,7 @@ class SupervisedRun:
         return True
 
     def has_heartbeat(self, timeout_s: float) -> bool:
-        """Wait up to this time. Return whether the run on another machine refreshed its heartbeat or ended."""
+        """Return whether a run on another machine refreshes its heartbeat, or ends, within this time."""
         first, deadline = self.observe(), time.monotonic() + timeout_s
         while (seen := self.observe()).heartbeat == first.heartbeat and seen.state is RunState.RUNNING:
             if time.monotonic() > deadline:
@@ -228,9 +228,9 @@ class SupervisedRun:
         lines, self._shown = self.output_from(max(self._shown, _number(shown)))
         if lines:
             with suppress(OSError):  # another process may then show these lines again
-                beside = shown.with_name(f"{shown.name}.new")
-                beside.write_text(str(self._shown))
-                os.replace(beside, shown)
+                new_file = shown.with_name(f"{shown.name}.new")
+                new_file.write_text(str(self._shown))
+                os.replace(new_file, shown)
         return lines
 
     def output_from(self, position: int, most_bytes: int = 256 << 10) -> tuple[list[str], int]:
@@ -281,7 +281,7 @@ class SupervisedRun:
 def sweep_abandoned(root: Path) -> None:
     """Remove runs that ended at least a day ago and that no task has concluded, including runs of other machines.
 
-    A run counts as ended since the last change of its folder, because the folder of an active run changes every second.
+    The last change of its folder counts as the end of a run, because the folder of an active run changes every second.
     The function ignores folders whose names do not have the form of a run's name.
     """
     for folder in root.iterdir():

@@ -32,7 +32,7 @@ _RUNS = b"ok"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Launch a run, with arguments ``FOLDER PROGRAM ARGUMENT…``. Return when the program runs, or could not start.
+    """Launch a run, with arguments ``FOLDER PROGRAM ARGUMENT…``. Return when the program runs, or cannot be started.
 
     Returns:
         0 if the supervisor runs, or 1 if it does not run. In the second case, standard output contains the reason.
@@ -44,11 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _become_supervisor(Path(folder), command, writer)
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
-        said = pipe.read()
-    if said == _RUNS:
+        report = pipe.read()
+    if report == _RUNS:
         print(f"The run continues under its supervisor; its output is in {folder}/{run_files.OUTPUT}")
         return 0
-    print(f"The run did not begin: {said.decode(errors='replace') or 'its supervisor ended immediately.'}")
+    print(f"The run did not begin: {report.decode(errors='replace') or 'its supervisor ended immediately.'}")
     return 1
 
 

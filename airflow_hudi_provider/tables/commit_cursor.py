@@ -36,16 +36,16 @@ class CommitCursor:
 
     @classmethod
     def before_all(cls) -> "CommitCursor":
-        """Return a cursor that knows no write. For this cursor, all writes are new, including archived writes."""
+        """Return a cursor without known writes: all writes are new, including archived writes."""
         return cls(floor=_BEFORE_ALL)
 
     @classmethod
     def at_head(cls, timeline: Timeline) -> "CommitCursor":
-        """Return a cursor that knows all completed writes. Future writes are new, even after they are archived."""
+        """Return a cursor for which all completed writes are known. Later writes are new, even after their archival."""
         return cls.before_all().past(timeline, timeline.completed_writes)
 
     def new_writes(self, timeline: Timeline, archived: Iterable[Instant] = ()) -> tuple[Instant, ...]:
-        """Return the completed writes that the cursor does not know, in the order in which they became visible."""
+        """Return the completed writes that are new to this cursor, in the order in which they became visible."""
         candidates = {*timeline.completed_writes, *archived}
         new = [i for i in candidates if i.requested_time >= self.floor and i.requested_time not in self.known]
         return tuple(sorted(new, key=lambda i: (i.visible_from, i.requested_time)))

@@ -15,7 +15,7 @@ from airflow.providers.common.compat.sdk import Connection
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 
 _OWN_NAMES = ("aws_", "azure_", "google_", "allow_http", "connect_timeout", "proxy_url", "timeout")
-"""First characters of settings under the names of obstore."""
+"""Prefixes of the settings under the names of obstore."""
 
 _AWS_REFUSED = ("role_arn", "profile_name")
 _GOOGLE_REFUSED = ("key_secret_name", "credential_config_file", "impersonation_chain")
@@ -25,10 +25,12 @@ _AZURE_DOMAIN = ".core.windows.net"
 
 
 def storage_options(connection: Connection) -> dict[str, str]:
-    """Return the settings of the object store; absent credentials come from the environment of the process.
+    """Return the settings of the object store.
+
+    If the connection has no credentials, the process uses the credentials of its environment.
 
     Raises:
-        HudiTaskRefusedError: the connection needs a way of signing in that obstore does not have.
+        HudiTaskRefusedError: the connection needs a method of authentication that obstore does not support.
     """
     extra = connection.extra_dejson
     read = _READERS.get(connection.conn_type or "")
@@ -46,7 +48,7 @@ def _aws(connection: Connection, extra: Mapping[str, Any]) -> dict[str, Any]:
         connection,
         extra,
         _AWS_REFUSED,
-        "run the job with an instance role or a web identity that has the rights",
+        "run the job with an instance role or a web identity that has the permissions",
     )
     return {
         "aws_access_key_id": connection.login,
@@ -59,7 +61,10 @@ def _aws(connection: Connection, extra: Mapping[str, Any]) -> dict[str, Any]:
 def _google(connection: Connection, extra: Mapping[str, Any]) -> dict[str, Any]:
     fields = {key.removeprefix(_GOOGLE_PREFIX): value for key, value in extra.items()}
     _refuse(
-        connection, fields, _GOOGLE_REFUSED, "give the key of a service account, or use that of the machine"
+        connection,
+        fields,
+        _GOOGLE_REFUSED,
+        "give the key of a service account, or use the service account of the machine",
     )
     key = fields.get("keyfile_dict")
     return {
@@ -70,7 +75,10 @@ def _google(connection: Connection, extra: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _azure(connection: Connection, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """Read a connection of type ``wasb`` or ``adls``. With a tenant, login and password are those of an application."""
+    """Read a connection of type ``wasb`` or ``adls``.
+
+    If the connection has a tenant, login and password are the id and the secret of an application.
+    """
     _refuse(connection, extra, _AZURE_REFUSED, "give a key, a SAS token, or an application with tenant_id")
     if text := extra.get("connection_string"):
         return _azure_string(str(text))

@@ -42,7 +42,7 @@ class NewCommits:
     is_missing: bool = False
 
     def moved(self, cursor: CommitCursor, *, reported: Collection[Instant]) -> CommitCursor:
-        """Return the cursor after this poll. Writes that were not read or not yet reported stay new."""
+        """Return the cursor after this poll. Writes that were not read or not yet reported remain new."""
         if self.timeline is None:
             return cursor
         unreported = (instant for instant, _ in self.wanted if instant not in reported)
@@ -64,7 +64,7 @@ class CommitWatch:
     _archived: tuple[str, tuple[Instant, ...]] = ("", ())
 
     def poll(self, hook: HudiHook, cursor: CommitCursor | None) -> NewCommits:
-        """Return the writes that the cursor does not know. Without a cursor, no write is new."""
+        """Return the writes that are new to the cursor. Without a cursor, no write is new."""
         try:
             store = hook.timeline_store()
         except TableNotFoundError:

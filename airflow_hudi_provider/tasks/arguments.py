@@ -64,8 +64,7 @@ def instants_of(given: object) -> tuple[str, ...]:
     """Read instant times from an argument: the return value of another task, a list, one time, or a text.
 
     A rendered template is a text. It contains times separated by commas, or a list or return value in JSON or Python
-    notation.
-    Return an empty tuple for a list or return value that contains no instant time.
+    notation. Return an empty tuple for a list or return value that contains no instant time.
 
     Raises:
         InvalidRequestError: the argument is empty, or has an unknown form.

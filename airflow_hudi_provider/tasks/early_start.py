@@ -1,4 +1,4 @@
-"""Do the part of a job that needs no Spark in the task's process, so that a wrong argument costs no Spark start."""
+"""Run the part of a job without Spark in the task's process, so that a wrong argument fails before Spark starts."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What a task does after it was killed, within the five seconds that Airflow gives `on_kill`."""
+"""The last steps of a killed task, within the five seconds that Airflow gives `on_kill`."""
 
 from typing import TYPE_CHECKING
 

@@ -69,7 +69,7 @@ class TaskMemory:
             self._drivers.set(_DRIVER_OWNER, owner)
 
     def mark_driver_as_ending(self) -> None:
-        """Store that a task asked the driver to end, so that no later try tracks the driver even if it still runs."""
+        """Record that a task requested the end of the driver, so that no later try tracks the driver."""
         if self._drivers is not None:
             self._drivers.set(_DRIVER_OWNER, _NO_OWNER)
 
@@ -87,7 +87,7 @@ class TaskMemory:
             self._store.set(_COMMIT, {"request_id": request_id, "instant_time": instant_time})
 
     def commit_of(self, request_id: str) -> str | None:
-        """Return the instant time that an earlier try stored for this request's commit, or None without such a time."""
+        """Return the instant time of this request's commit if an earlier try stored it, else None."""
         seen: Any = self._store.get(_COMMIT) if self._store is not None else None
         if not isinstance(seen, dict) or seen.get("request_id") != request_id:
             return None

@@ -39,7 +39,7 @@ class FilesAtStake:
     """The partition paths in which a write may change existing files.
 
     Attributes:
-        partitions: partition paths. If empty, all partition paths of the table are meant.
+        partitions: partition paths. If empty, the write may change files in all partition paths of the table.
         is_certain: whether the write certainly changes these partition paths, so that the task can refuse the write
             before the job reads its rows.
         held: how long to wait for a plan that another attempt executes, and when that attempt counts as dead.
@@ -51,7 +51,7 @@ class FilesAtStake:
 
 
 class PendingPlanPolicy:
-    """The argument ``on_pending_plan`` of a write, applied before and around its job."""
+    """Applies the argument ``on_pending_plan`` of a write before its job, and to the errors of its job."""
 
     def __init__(self, task: "HudiWriteOperator", run: "TaskRun", turn: "Turn") -> None:
         self._task = task

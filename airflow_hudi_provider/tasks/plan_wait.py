@@ -20,8 +20,8 @@ HELD_POKE_INTERVAL_S = 10.0
 class PlanWait:
     """A wait until the attempts of other tasks have ended.
 
-    A task waits only once. The job itself waits for attempts that begin after this wait or last longer than it,
-    because only the job knows which files it changes.
+    A task waits only once. The job itself waits for attempts that begin after this wait or last longer than this wait,
+    because only the job can determine which files it changes.
 
     Attributes:
         plans: requested times of the plans to wait for. If empty, wait for all plans.

@@ -2,9 +2,10 @@
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.text import counted
 
 _SEARCHED_INSTANTS = 20
-"""Number of newest completed instants among which the instant of a failed request is searched."""
+"""Number of the newest completed instants that are searched for the instant of a failed request."""
 
 
 def state_of_request(hook: HudiHook, request_id: str, *, how: str, otherwise: str) -> str:
@@ -20,22 +21,22 @@ def state_of_request(hook: HudiHook, request_id: str, *, how: str, otherwise: st
         times = ", ".join(instant.requested_time for instant in pending)
         return (
             f"{how} while instant {times} was pending: readers see the table as it was before. Clear the task to "
-            "repeat the write; the next write rolls back the pending one."
+            "repeat the write; the next write rolls back the pending write."
         )
     return otherwise
 
 
 def state_of_service(hook: HudiHook, request_id: str, action: str, *, otherwise: str) -> str:
-    """Describe the instants of a table service whose job failed: the completed one of its request, or all pending ones.
+    """Describe the instants of a table service whose job failed.
+
+    The text names the completed instant of the request or, if there is none, all pending instants of the action.
 
     Args:
         action: action of the service's instants, such as ``clean``.
-        otherwise: what becomes of pending instants of this action. Other requests may have begun them.
+        otherwise: sentence about the effect of pending instants of this action. Other requests may have begun them.
     """
     from hudi_table_services.tables.instant_requests import request_id_of
 
-    if hook.find_table_config() is None:
-        return "There is no table."
     store = hook.timeline_store()
     timeline = store.load()
     completed = [i for i in timeline.completed if i.action.value == action][-_SEARCHED_INSTANTS:]
@@ -48,8 +49,49 @@ def state_of_service(hook: HudiHook, request_id: str, action: str, *, otherwise:
     return f"No {action} is pending."
 
 
+def state_of_savepoints(hook: HudiHook) -> str:
+    """Describe the savepoints of a table after a job that creates or deletes savepoints failed."""
+    savepoints = [i for i in hook.timeline() if i.action.value == "savepoint"]
+    completed = [i.requested_time for i in savepoints if i.is_completed]
+    pending = [i.requested_time for i in savepoints if not i.is_completed]
+    sentences = [f"Savepoints on the table: {', '.join(completed) or 'none'}."]
+    if pending:
+        sentences.append(f"Pending: savepoint {', '.join(pending)}; the next try completes it.")
+    return " ".join(sentences)
+
+
+def state_of_timeline(hook: HudiHook, *, then: str) -> str:
+    """Describe the active timeline after a job failed that writes no instants of its own.
+
+    Args:
+        then: what follows for readers and for the next run.
+    """
+    timeline = hook.timeline()
+    completed = [i.requested_time for i in timeline.completed]
+    pending = [f"{i.action.value} {i.requested_time}" for i in timeline.pending]
+    oldest = f", the oldest {min(completed)}" if completed else ""
+    return (
+        f"The active timeline has {counted(len(completed), 'completed instant')}{oldest}; pending: "
+        f"{', '.join(pending) or 'none'}. {then}"
+    )
+
+
+def state_of_metadata_table(hook: HudiHook) -> str:
+    """Describe the metadata table after a job that builds or drops its indexes failed."""
+    config = hook.table_config()
+    complete, begun = config.metadata_partitions, config.inflight_metadata_partitions
+    sentences = [
+        f"Complete indexes of the metadata table: {', '.join(complete)}."
+        if complete
+        else "The table has no metadata table that readers use."
+    ]
+    if begun:
+        sentences.append(f"Begun and not complete: {', '.join(begun)}; the next run builds them again.")
+    return " ".join(sentences)
+
+
 def state_of_clusterings(hook: HudiHook, request: JobRequest, *, next_try: str) -> str:
-    """Describe the clusterings of a request whose job failed: those that it names, planned or executed.
+    """Describe the clusterings that a request named, planned or executed before its job failed.
 
     Args:
         next_try: what the next try does with a pending plan, such as ``executes``.

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
 
 class Turn:
-    """The turn of one execution of a task. Without ``take_turns`` every method does nothing."""
+    """The turn of one execution of a task. Without ``take_turns``, or in a dry run, every method does nothing."""
 
     def __init__(self, task: "HudiJobOperator", run: "TaskRun") -> None:
         self._task = task
+        # A dry run writes nothing, so it need not wait, and the files of the queue would create the table's folder.
+        self._takes_turns = task.take_turns and not task.is_preview()
         self._run = run
 
     def wait(self) -> None:
@@ -27,7 +29,7 @@ class Turn:
         Raises:
             TaskDeferred: other tasks write first.
         """
-        if not self._task.take_turns:
+        if not self._takes_turns:
             return
         queue, request_id = writer_queue(self._run.table), self._run.request_id
         if queue.begin(request_id) or self._run.memory.follows_driver:
@@ -49,7 +51,7 @@ class Turn:
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Refresh the turn during the block, then leave the queue, unless the task is deferred while its job runs."""
-        if not self._task.take_turns:
+        if not self._takes_turns:
             yield
             return
         queue = writer_queue(self._run.table)
@@ -62,7 +64,7 @@ class Turn:
         Args:
             request_id: request id of an earlier execution. If None, use the request id of this execution.
         """
-        if self._task.take_turns:
+        if self._takes_turns:
             writer_queue(self._run.table).leave(request_id or self._run.request_id)
 
     def leave_after_failure(self) -> None:

@@ -1,1 +1,1 @@
-"""Triggers, with which tasks wait without a worker slot."""
+"""Triggers, which let tasks wait without a worker slot."""

@@ -35,7 +35,7 @@ class HudiInstantTrigger(HudiTableTrigger):
 
 
 def query_once(hook: HudiHook, query: InstantQuery, *, fails_if_missing: bool) -> QueryAnswer | None:
-    """Query the timeline. A missing table gives None or, if `fails_if_missing` is true, a TableNotFoundError.
+    """Query the timeline. If the table is missing, raise an error if `fails_if_missing` is true, else return None.
 
     Args:
         query: the query. Its ``after`` may also be an ISO date and time, which is converted to the table's time zone.

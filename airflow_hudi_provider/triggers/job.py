@@ -70,7 +70,7 @@ class HudiJobTrigger(BaseTrigger):
         try:
             writer_queue(self.hook()).refresh(self.request_id)
         except Exception as error:
-            self.log.warning("The heartbeat of the task's turn was not refreshed: %s", error)
+            self.log.warning("The heartbeat of the task's turn could not be refreshed: %s", error)
 
     def leave(self) -> None:
         """Leave the writer queue immediately, although the job may need some time to end.
@@ -88,6 +88,6 @@ class HudiJobTrigger(BaseTrigger):
         try:
             state = state_of_request(self.hook(), self.request_id, how="Ended", otherwise=nothing)
         except Exception as error:
-            self.log.warning("The timeline was not read after the end: %s", error)
+            self.log.warning("The timeline could not be read after the end of the job: %s", error)
         else:
             self.log.warning("%s", state)

@@ -54,12 +54,14 @@ class HudiSparkRunTrigger(HudiJobTrigger):
         return {"folder": self.folder, "launch": self.launch}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        heartbeat, heard, refreshed = "", time.monotonic(), 0.0
+        heartbeat, heartbeat_at, refreshed = "", time.monotonic(), 0.0
         while True:
             try:
                 seen = await asyncio.to_thread(self._poll)
             except OSError as error:
-                self.log.warning("The run was not read; the trigger polls again later: %s", error)
+                self.log.warning(
+                    "The state of the run could not be read; the trigger polls again later: %s", error
+                )
                 await pause(_RETRY_S)
                 continue
             self._log_lines(seen.lines)
@@ -68,8 +70,8 @@ class HudiSparkRunTrigger(HudiJobTrigger):
                 return
             now = time.monotonic()
             if seen.run.heartbeat != heartbeat or seen.run.is_here:
-                heartbeat, heard = seen.run.heartbeat, now
-            if now - heard > LOST_AFTER_S:
+                heartbeat, heartbeat_at = seen.run.heartbeat, now
+            if now - heartbeat_at > LOST_AFTER_S:
                 yield self._event(RunState.LOST)
                 return
             if self.takes_turns and now - refreshed > _TURN_REFRESH_S:

@@ -42,7 +42,10 @@ class HudiTableTrigger(BaseTrigger):
         self.state = ""
 
     give_up_at: float | None = None
-    """Time limit of the wait in seconds since 1970, or None. After the time limit, a storage error ends the wait."""
+    """Time limit of the wait in seconds since 1970, or None.
+
+    After the time limit, `poll` must return an answer, and a storage error ends the wait.
+    """
 
     def is_late(self) -> bool:
         """Return whether the time limit of the wait is reached."""
@@ -81,7 +84,7 @@ class HudiTableTrigger(BaseTrigger):
                 if self.is_late() or not error.retryable:
                     yield TriggerEvent({"error": f"{error.kind}: {error}"})
                     return
-                self.log.warning("The timeline was not read; the trigger polls again later: %s", error)
+                self.log.warning("The timeline could not be read; the trigger polls again later: %s", error)
             except (HudiTableServiceError, HudiTaskRefusedError) as error:
                 yield TriggerEvent({"error": f"{type(error).__name__}: {error}"})
                 return

@@ -134,7 +134,7 @@ class HudiTableWatcherTrigger(BaseEventTrigger):
         try:
             return await run_in_pool(self._poll_table, cursor)
         except (HudiTableServiceError, HudiTaskRefusedError) as error:
-            self.log.warning("The timeline was not read; the trigger polls again later: %s", error)
+            self.log.warning("The timeline could not be read; the trigger polls again later: %s", error)
             return NewCommits()
 
     def _poll_table(self, cursor: CommitCursor | None) -> NewCommits:

@@ -22,7 +22,7 @@ class MeasuredProcessError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """What the timed part took.
+    """Time and memory of the timed part.
 
     Attributes:
         seconds: wall-clock seconds.
@@ -121,7 +121,7 @@ def _resident_bytes(root: psutil.Process) -> int:
 
 
 def _cpu_seconds(root: psutil.Process) -> float:
-    """Processor seconds of all running processes, and of ended processes whose parent has waited for them."""
+    """Return the processor seconds of running processes, and of ended processes whose parent has waited for them."""
     return _sum_over_tree(root, lambda process: sum(process.cpu_times()[:4]))
 
 

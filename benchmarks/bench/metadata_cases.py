@@ -66,7 +66,7 @@ class Figure:
 
     Attributes:
         of: calculates the ratio from the seconds of each write of each variant.
-        at_least: whether the ratio must not be below the target; otherwise it must not be above.
+        at_least: whether the target is a minimum. If False, the target is a maximum.
         is_of_whole: whether the ratio compares whole scenarios, not single writes.
     """
 
@@ -77,7 +77,7 @@ class Figure:
     is_of_whole: bool = True
 
     def is_reached(self, value: float) -> bool | None:
-        """Whether the target is reached; None if there is no target."""
+        """Return whether the target is reached; None if there is no target."""
         if self.target is None:
             return None
         return value >= self.target if self.at_least else value <= self.target
@@ -88,7 +88,7 @@ class Case:
     """A scenario with the variants that take turns in every round.
 
     Attributes:
-        prepared: whether a base table has a record index, so that the table of the first insert is no base table.
+        prepared: whether the case needs base tables with a record index, instead of the table of the first insert.
     """
 
     scenario: Scenario
@@ -101,7 +101,7 @@ class Case:
         return self.scenario.name
 
     def maker_of(self, variant: Variant) -> Variant:
-        """The variant that creates the table from which another variant starts.
+        """Return the variant that creates the table from which another variant starts.
 
         Real Hudi creates the tables for services, with or without a metadata table.
         """
@@ -146,13 +146,16 @@ def figures_of(case: Case, rounds: Sequence[Round]) -> list[tuple[Figure, float]
 
 
 def cpu_figures_of(case: Case, rounds: Sequence[Round]) -> list[tuple[Figure, float]]:
-    """As `figures_of`, with the processor seconds of whole scenarios in place of their wall-clock seconds."""
+    """Return the figures of whole scenarios, computed from processor seconds instead of wall-clock seconds."""
     whole = [replace(each, write_seconds=(each.cpu_seconds,)) for each in rounds]
     return figures_of(replace(case, figures=tuple(f for f in case.figures if f.is_of_whole)), whole)
 
 
 def _median_writes(rounds: Sequence[Writes]) -> Writes:
-    """The median of each write over all rounds. A single write of a second varies more than a ratio may differ."""
+    """Return the median of each write over all rounds.
+
+    The duration of a single short write varies so much that its ratios would say nothing about the targets.
+    """
     return {
         name: tuple(median(seconds) for seconds in zip(*(r[name] for r in rounds), strict=True))
         for name in rounds[0]

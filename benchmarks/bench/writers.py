@@ -25,7 +25,7 @@ class HudiWriter:
     Inline cleaning and archiving are off, because the other systems do not clean or archive.
 
     Args:
-        options: options that are added to these, or replace them.
+        options: options that are added to the options above, or replace them.
     """
 
     def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
@@ -79,7 +79,7 @@ class OurWriter:
     """Writes with this repository's upsert job, called in process on the warm session.
 
     Args:
-        options: options that are added to the codec and the absence of a metadata table, or replace them.
+        options: options that are added to the default options (zstd, no metadata table), or replace them.
     """
 
     def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:

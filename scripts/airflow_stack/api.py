@@ -138,7 +138,7 @@ class AirflowApi:
         self.post(f"/api/v2/dags/{dag_id}/clearTaskInstances", body)
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
-        """Call the API. On SQLite, call again if a request fails because of a lock; it then changes nothing."""
+        """Call the API. On SQLite, repeat a request that fails because of a lock; a failed request changes nothing."""
         if not self._on_sqlite:
             return self._call_once(method, path, body)
         for tries_left in reversed(range(_TRIES)):

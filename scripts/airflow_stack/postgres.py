@@ -20,11 +20,11 @@ _STOP_WITHIN_S = 20.0
 
 
 class PostgresServer:
-    """A server that listens only on this machine. `start` creates its data folder, or uses that of an earlier server.
+    """A server that listens only on this machine. `start` creates the data folder, or uses an existing data folder.
 
     The server refuses to run as root. If this process runs as root, Debian's user ``postgres`` owns the data folder,
     and must be able to enter the folders above it; see `is_possible`. If these folders are temporary and closed to
-    other users, as those of pytest, the data is in another temporary folder, which `stop` removes.
+    other users, like the folders of pytest, the data is in another temporary folder, which `stop` removes.
 
     Args:
         programs: folder of PostgreSQL's server programs.

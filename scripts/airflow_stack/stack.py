@@ -40,8 +40,8 @@ class AirflowStack:
     """A context manager that runs an Airflow. After the end of the context, no process of this Airflow runs.
 
     The database is on PostgreSQL if the environment variable `POSTGRES_PROGRAMS` names the folder of the server's
-    programs (`scripts/ensure_postgres.sh`), else in a file of SQLite. A home that already has such a file keeps it. An
-    Airflow of root in a folder that the user `postgres` cannot enter also uses SQLite.
+    programs (`scripts/ensure_postgres.sh`), else in a file of SQLite. If the home already contains such a file, or if
+    root runs Airflow in a folder that the user `postgres` cannot enter, the database is also on SQLite.
 
     Args:
         home: folder for the database, logs and settings of this Airflow; created if it does not exist.

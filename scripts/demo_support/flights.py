@@ -83,7 +83,7 @@ def deliveries(flights: pa.Table, day_count: int) -> list[Delivery]:
 
 
 def final_rows(arriving: list[Delivery]) -> pa.Table:
-    """Return, for each key, the row with the highest revision. Of equal revisions, the latest delivery counts."""
+    """Return, for each key, the row with the highest revision. If revisions are equal, the latest delivery wins."""
     latest: dict[date, pa.Table] = {}
     for delivery in arriving:
         seen = latest.get(delivery.day)

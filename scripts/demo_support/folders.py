@@ -29,7 +29,7 @@ def fresh_folder(output: Path) -> Path:
 
 
 def share_with_demo(folder: Path, *, is_demo: bool) -> None:
-    """Note whether the next demo may empty the folder: only if no other DAGs than the examples ever ran in it.
+    """Record whether the next demo may empty the folder: only if no DAGs except the examples have ever run in it.
 
     Args:
         is_demo: whether the Airflow in this folder runs the examples.

@@ -42,7 +42,7 @@ def quick_start(settings: Mapping[str, str], *, memory: str = "1g") -> dict[str,
     """
     given = {**SETTINGS, **settings}
     master = given.pop("spark.master", "")
-    # spark-submit reads these two before it starts the JVM, so system properties would be too late.
+    # spark-submit reads these two variables before it starts the JVM, so system properties would be too late.
     early = {"SPARK_DRIVER_MEMORY": memory, **({"MASTER": master} if master else {})}
     properties = " ".join(f'"-D{name}={value}"' for name, value in given.items())
     return {"SPARK_SUBMIT_OPTS": f"{jvm_flags()} {properties}", **early}

@@ -108,7 +108,7 @@ def prose_lines(text: str, *, keeps_code: bool = False) -> Iterator[tuple[int, s
 
 
 def _blanked(line: str) -> str:
-    """Replace inline code by placeholders, so that a link whose text is code stays a link."""
+    """Replace inline code by placeholders, so that a link whose text is code remains a link."""
     return re.sub(r"`[^`]*`", lambda code: "x" * len(code[0]), line)
 
 

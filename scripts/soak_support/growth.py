@@ -51,7 +51,8 @@ class Growth:
     def problems(self) -> list[str]:
         """Return the figures above their limits."""
         found = []
-        # If a forked process writes to a shared page, or the other process frees the page, only USS grows.
+        # After a fork, two processes share memory pages. If one process writes to a shared page or frees the page, the
+        # USS of a process grows without any allocation, and its RSS does not grow.
         if min(self.uss.more, self.rss.more) > USS_SHARE * self.uss.first + USS_MIB:
             found.append(f"USS {self.uss.first:.0f} → {self.uss.last:.0f} MiB")
         if self.files.more > MAX_FILE_GROWTH:

@@ -1,6 +1,6 @@
 """Command line of the job scripts: read the flags or a request document, run the job, write the result document.
 
-Only this module and `command` end the process, and decide by the environment which Spark the job uses.
+Only this module and `command` end the process, and read environment variables to choose the Spark of the job.
 """
 
 import logging
@@ -45,7 +45,7 @@ _HADOOP_FOLDERS = {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}
 
 
 class Presentation:
-    """Shows the log, the result and the errors of a job. This class does so for scripts, `command` for terminals.
+    """Shows the log, the result and the errors of a job. This class writes for scripts, its subclass for terminals.
 
     Attributes:
         spark_settings: settings of a Spark session that plain python starts.
@@ -54,14 +54,16 @@ class Presentation:
     spark_settings: Mapping[str, str] = MappingProxyType({"spark.ui.showConsoleProgress": "false"})
 
     def start_logging(self) -> None:
-        """Send log records to stderr."""
+        """Send log records to stderr; a warning that the checks before Spark and the job both log is shown once."""
+        handler = logging.StreamHandler(sys.stderr)
+        handler.addFilter(NewWarnings())
         logging.basicConfig(
-            level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr
+            level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", handlers=[handler]
         )
         logging.getLogger("py4j").setLevel(logging.WARNING)
 
     def running(self, request: JobRequest, *, with_spark: bool) -> AbstractContextManager[None]:
-        """Context manager around the job, from before the start of Spark until its end."""
+        """Return a context manager that surrounds the job, from before Spark starts until the job ends."""
         return nullcontext()
 
     def show_ui_address(self, address: str) -> None:
@@ -84,6 +86,26 @@ class Presentation:
     def show_unexpected_error(self) -> None:
         """Show the exception that is being handled, with its traceback."""
         _LOG.exception("Unexpected error. Please send this log to the maintainers of this project.")
+
+
+class NewWarnings(logging.Filter):
+    """Log filter that lets each text of a warning pass once.
+
+    Attributes:
+        shown: texts of the warnings that passed.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno != logging.WARNING:
+            return True
+        text = record.getMessage()
+        is_new = text not in self.shown
+        self.shown.add(text)
+        return is_new
 
 
 _SCRIPT_PRESENTATION = Presentation()
@@ -245,7 +267,7 @@ class _ProgressWriter(logging.Handler):
     def __init__(self, document: "_Document") -> None:
         super().__init__()
         self._document = document
-        # The filter skips log lines without progress before they wait for the lock of this handler.
+        # The filter drops log records without progress, so that they do not wait for the lock of this handler.
         self.addFilter(lambda record: isinstance(getattr(record, PROGRESS_FIELD, None), JobProgress))
 
     def emit(self, record: logging.LogRecord) -> None:

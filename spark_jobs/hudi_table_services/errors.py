@@ -11,7 +11,7 @@
     │  ├─ MalformedFileNameError
     │  ├─ MalformedMetadataError                             properties, JSON, Avro, footers
     │  └─ TimelineInvariantError                             e.g. a completed instant of zero bytes
-    ├─ CommitConflictError                       75    yes   another writer was first; run the job again
+    ├─ CommitConflictError                       75    yes   another writer changed the table first; run the job again
     │  ├─ InstantExistsError
     │  ├─ TableExistsError
     │  ├─ FileGroupConflictError

@@ -1,7 +1,7 @@
-"""Build this package as a zip for ``spark-submit --py-files``, which does not accept wheels.
+"""Build a zip file of this package for ``spark-submit --py-files``, which does not accept wheels.
 
-Equal sources produce equal bytes, because entries are sorted and have a fixed date and mode. Deployments can be
-compared by checksum.
+Equal sources produce equal bytes, because entries are sorted and have a fixed date and mode. Therefore checksums show
+whether two deployments are equal.
 """
 
 import os
@@ -21,7 +21,7 @@ def package_files() -> list[tuple[str, bytes]]:
 
 
 def write_archive(target: Path, files: list[tuple[str, bytes]] | None = None) -> Path:
-    """Write the zip. It replaces an older zip in one step, so a deployment never ships an incomplete zip.
+    """Write the zip file, and replace an older zip file in one step, so that no deployment copies an incomplete file.
 
     Args:
         files: result of `package_files`; None means that this function calls `package_files`.

@@ -17,6 +17,14 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
 
 @pytest.fixture(scope="session")
 def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
-    """A server that accepts requests whose headers a proxy has changed, because the server checks no signature."""
+    """A server that also has the API of Glue, and that checks no signatures, so a proxy may change the headers."""
     with running_server(tmp_path_factory.mktemp("moto")) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def versitygw(s3: S3) -> S3:
+    """A server that checks signatures. moto does not."""
+    if not os.environ.get("VERSITYGW"):
+        pytest.skip("versitygw is not built, and moto checks no signatures")
+    return s3

@@ -71,5 +71,5 @@ def forwarding(s3: S3, passage: Passage) -> Iterator[S3]:
     host, _, port = s3.endpoint.removeprefix("http://").partition(":")
     with _Proxy((host, int(port)), passage) as proxy:
         threading.Thread(target=proxy.serve_forever, daemon=True).start()
-        yield S3(f"http://127.0.0.1:{proxy.server_address[1]}", s3.secret)
+        yield s3.at(f"http://127.0.0.1:{proxy.server_address[1]}")
         proxy.shutdown()

@@ -3,54 +3,31 @@
 No change is made twice: after the job, the table is as after a job without a fault.
 """
 
-from datetime import datetime, timedelta, timezone
-
 import pytest
-from faults import Fault, OneFault, disturbing
 
-from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.stores.factory import open_storage
 from s3_server import S3
 from support.depth import cases, number_from
-from support.fail_points import tried
-from support.jobs_on_tables import JOBS, READ_ONLY_JOBS, is_old_or_new_state, later, read_state
-from support.small_tables import SmallTable
-from support.undone_tables import a_table
+from support.stores.disturbed_jobs import FAULTS, WRITING_JOBS, check_job_with_faults
+from support.stores.faults import Fault
 
-START = datetime.now(timezone.utc) - timedelta(hours=3)
 EVERY = int(number_from("FAIL_EVERY", 60, 23))
-WRITING_JOBS = [job for job in JOBS if job not in READ_ONLY_JOBS]
 
 
-def table_on(s3: S3) -> SmallTable:
-    return a_table(TableVersion.V9, START, open_storage(s3.new_table(), s3.options))
-
-
-@pytest.mark.parametrize("fault", Fault, ids=lambda fault: fault.value)
+@pytest.mark.parametrize(
+    "version", cases([TableVersion.V6, TableVersion.V9], [TableVersion.V9], lambda v: v.name)
+)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.value)
 @pytest.mark.parametrize("job", cases(WRITING_JOBS, ["archive"]))
-def test_a_job_completes_despite_a_fault_of_one_request(job: str, fault: Fault, s3: S3) -> None:
-    table = table_on(s3)
-    act = JOBS[job](table)
-    old = read_state(table)
-    act(table.storage, later(1))
-    new = read_state(table)
-    for number in range(1 + list(Fault).index(fault), 10_000, EVERY):
-        table = table_on(s3)
-        act = JOBS[job](table)
-        plan = OneFault(fault, number)
-        raised: HudiTableServiceError | None = None
-        with disturbing(s3, plan) as disturbed:
-            try:
-                act(open_storage(table.storage.uri, disturbed.options), later(1))
-            except HudiTableServiceError as error:
-                raised = error
-        if plan.count < number:
-            break
-        tried(job)
-        where = f"request {number}, {plan.disturbed}: {raised!r}"
-        assert raised is None or (fault is Fault.LOST and raised.retryable), where
-        assert is_old_or_new_state(job, read_state(table), old, new), where
-        act(table.storage, later(3))
-        assert read_state(table) == new, where
-    assert number > 5
+def test_a_job_completes_despite_a_fault_of_one_request(
+    job: str, fault: Fault, version: TableVersion, s3: S3
+) -> None:
+    check_job_with_faults(
+        job,
+        fault,
+        version,
+        EVERY,
+        new_table=s3.new_table,
+        endpoint=s3.endpoint,
+        options_at=lambda endpoint: s3.at(endpoint).options,
+    )

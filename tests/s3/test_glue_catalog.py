@@ -1,4 +1,4 @@
-"""The sync to AWS Glue, against the Glue of the S3 server (moto)."""
+"""The sync to AWS Glue, against the Glue of moto, which also serves S3."""
 
 import json
 from collections.abc import Iterator
@@ -70,8 +70,8 @@ class Lake:
 
 
 @pytest.fixture
-def lake(s3: S3) -> Iterator[Lake]:
-    made = Lake(s3)
+def lake(moto: S3) -> Iterator[Lake]:
+    made = Lake(moto)
     yield made
     made.glue.close()
 
@@ -168,7 +168,7 @@ def test_a_missing_region_and_an_unreachable_address_are_errors(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     closed = {"hoodie.aws.glue.endpoint": "http://127.0.0.1:9"}
-    with pytest.raises(CatalogError, match="AWS Glue does not answer"):
+    with pytest.raises(CatalogError, match="AWS Glue did not answer"):
         sync_catalog(replace(lake.request, options=closed))
     settings = replace(resolve_catalog_options(lake.request).catalog, glue_region="")
     with pytest.raises(CatalogError, match="You must specify a region"):

@@ -1,8 +1,5 @@
 """Storage on an S3 server passes the tests that every storage must pass, and its lock works between processes."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,26 +12,8 @@ from hudi_table_services.storage.stores.conditional import ConditionalStorage
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from s3_server import S3
+from support.stores.locked_counting import LOCK_OBJECT, count_in_processes
 from unit.storage.stores.test_storage_contract import StorageContract
-
-TURNS, PROCESSES = 5, 4
-
-# Each turn reads a number and writes the next one. Without mutual exclusion, two turns could write the same number.
-COUNTS_WITH_THE_LOCK = """
-import json, sys, time
-from hudi_table_services.options.locks import LockOptions
-from hudi_table_services.storage.stores.factory import open_storage
-from hudi_table_services.storage.locks.lock import table_lock
-
-uri, turns, options = sys.argv[1], int(sys.argv[2]), json.loads(sys.stdin.read())
-storage = open_storage(uri, options)
-for _ in range(turns):
-    with table_lock(storage, LockOptions(retry_wait_ms=50, client_retry_wait_ms=50)) as lock:
-        count = int(storage.read("count"))
-        time.sleep(0.02)
-        lock.verify()
-        storage.write("count", str(count + 1).encode())
-"""
 
 
 class TestS3(StorageContract):
@@ -63,31 +42,15 @@ def test_a_server_that_ignores_a_condition_of_puts_is_refused(moto: S3, header: 
         storage = open_storage(moto.new_table(), deaf.options)
         with pytest.raises(InvalidRequestError, match=f"ignores the condition {header} of a put"):
             table_lock(storage, LockOptions()).__enter__()
-        assert b'"expired":true' in storage.read(".hoodie/.locks/table_lock.json")
+        assert b'"expired":true' in storage.read(LOCK_OBJECT)
 
 
 def test_only_one_process_at_a_time_holds_the_lock_of_the_table(s3: S3, tmp_path: Path) -> None:
     uri = s3.new_table()
+    output = count_in_processes(uri, s3.options, tmp_path)
+    assert "canary-secret" not in output
     storage = open_storage(uri, s3.options)
-    storage.create("count", b"0")
-    script = tmp_path / "count.py"
-    script.write_text(COUNTS_WITH_THE_LOCK)
-    command = [sys.executable, str(script), uri, str(TURNS)]
-    running = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for _ in range(PROCESSES)
-    ]
-    for process in running:
-        assert process.stdin is not None
-        process.stdin.write(json.dumps(s3.options))
-        process.stdin.close()
-    for process in running:
-        assert process.stderr is not None
-        errors = process.stderr.read()
-        assert process.wait(60) == 0, errors
-        assert "canary-secret" not in errors
-    assert storage.read("count") == str(TURNS * PROCESSES).encode()
-    assert storage.exists(".hoodie/.locks/table_lock.json"), "object stores take Hudi's storage-based lock"
+    assert storage.exists(LOCK_OBJECT), "object stores take Hudi's storage-based lock"
 
 
 def test_the_error_about_an_unknown_setting_does_not_contain_its_value(s3: S3) -> None:

@@ -69,7 +69,7 @@ def _other_operation(result: JobResult, command: str) -> str:
 
 
 def _common_facts(result: JobResult) -> tuple[tuple[str, str], ...]:
-    # Summaries of savepoints contain the reason; that of a preview repeats the title.
+    # The details of a savepoint job contain the reason, and the reason of a preview would repeat the title.
     shows_reason = result.is_nothing_to_do or result.reused
     reason = result.reason if shows_reason and not isinstance(result.report, SavepointReport) else ""
     shows_instant = result.instant_time and not isinstance(result.report, ClusteringReport)

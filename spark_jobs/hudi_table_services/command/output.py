@@ -8,7 +8,7 @@ from rich.console import Console
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Whether a person reads the stream. Closed streams and pipes are no terminals."""
+    """Whether the stream is a terminal. The result is False for files, pipes and closed streams."""
     try:
         return stream.isatty()
     except ValueError:
@@ -16,12 +16,15 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def console_of(stream: TextIO) -> Console:
-    """Return the console of a stream. It obeys NO_COLOR and the width of the terminal."""
+    """Return a console that writes to the stream, in the width of the terminal, without colours if NO_COLOR is set."""
     return Console(file=stream, highlight=False, markup=False, emoji=False)
 
 
 def print_text(text: str) -> None:
-    """Print a text to standard output. If the reader of the pipe has ended, as in ``… | head``, print nothing."""
+    """Print a text to standard output.
+
+    If the program that reads the pipe has ended, as in ``… | head``, discard this text and all further output.
+    """
     try:
         print(text, flush=True)
     except BrokenPipeError:
@@ -29,5 +32,5 @@ def print_text(text: str) -> None:
 
 
 def discard_output() -> None:
-    """Discard further output, so that Python does not report the broken pipe when it ends."""
+    """Discard further output, so that Python does not report the broken pipe at the end of the process."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -25,7 +25,7 @@ _TABLE_HELP = "base path of the table: a folder, or a URI such as s3://lake/flig
 
 
 def job_parser(script: Script[JobRequest]) -> argparse.ArgumentParser:
-    """Create the parser of a sub-command that runs a job: TABLE, the flags of the script, and those for the output."""
+    """Create the parser of a sub-command that runs a job: TABLE, the flags of the script, and the output flags."""
     program = f"{PROGRAM} {script.command_name}"
     examples = script.examples.replace("{program} --base-path", program).replace("{program}", program)
     parser = script.parser(program, examples)
@@ -49,17 +49,20 @@ def view_parser(view: ViewCommand) -> argparse.ArgumentParser:
 def _add_table(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("table", nargs="?", metavar="TABLE", help=_TABLE_HELP)
     add = parser.add_argument_group("output").add_argument
-    add("--json", action="store_true", dest="as_json", help="print JSON, as in a pipe")
+    add("--json", action="store_true", dest="as_json", help="print JSON, which a pipe gets by default")
     add("--verbose", action="store_true", help="print the log instead of a progress bar")
 
 
 def output_flags(flags: argparse.Namespace) -> dict[str, Any]:
-    """Remove the flags for the output, and return them as arguments of `CommandPresentation`."""
+    """Remove the output flags, and return them as arguments of `CommandPresentation`."""
     return {name: vars(flags).pop(name, False) for name in ("as_json", "verbose")}
 
 
 def with_table(flags: argparse.Namespace) -> argparse.Namespace:
-    """Store TABLE under the name of `--base-path`. The instant of `show commit` may be the only or the first word."""
+    """Store TABLE under the name of `--base-path`.
+
+    `show commit` accepts TABLE and INSTANT in any order, and with `--base-path` it accepts INSTANT alone.
+    """
     values = vars(flags)
     if "table" not in values:
         return flags
@@ -107,7 +110,7 @@ def whole_parser() -> argparse.ArgumentParser:
 
 
 def _created_by(create: Callable[[], argparse.ArgumentParser], prog: str) -> argparse.ArgumentParser:
-    """Create a sub-parser. Argparse calls this function instead of a class; `create` knows the program name."""
+    """Create a sub-parser. Argparse calls this function instead of a parser class; `create` sets the program name."""
     return create()
 
 

@@ -1,4 +1,4 @@
-"""How the command shows a job: on a terminal a bar and a summary, in a pipe log lines and JSON."""
+"""Show a job: on a terminal with a progress bar and a summary, in a pipe with log lines and JSON."""
 
 import logging
 import os
@@ -31,14 +31,15 @@ _LABEL_WIDTH = 16
 class CommandPresentation(Presentation):
     """Presentation of one sub-command.
 
-    Standard output shows the result: a summary on a terminal, JSON in a pipe or with ``--json``. Standard error shows
-    the log and the error: a bar, warnings and a block on a terminal; log lines in a file or with ``--verbose``.
+    Standard output gets the result: a terminal a summary, a pipe JSON. With ``--json``, a terminal gets JSON too.
+    Standard error gets the log and the error: a terminal a progress bar, warnings, and the error as a block of lines;
+    a file log lines. With ``--verbose``, a terminal gets log lines instead of the progress bar.
 
     Args:
         command: name of the sub-command.
         table: base path of the table; empty if it is not known.
-        as_json: whether to print JSON also on a terminal.
-        verbose: whether to print log lines also on a terminal.
+        as_json: whether to print JSON on a terminal too.
+        verbose: whether to print log lines on a terminal too.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class CommandPresentation(Presentation):
         with ExitStack() as stack:
             stack.enter_context(log.progress_bar(self._command))
             stack.enter_context(warnings.catch_warnings())
-            warnings.filterwarnings("ignore", module=r"pyspark\.")  # for developers of PySpark
+            warnings.filterwarnings("ignore", module=r"pyspark\.")  # users cannot act on these warnings
             if with_spark and "PYSPARK_GATEWAY_PORT" not in os.environ:
                 log_errors_only()
                 stack.enter_context(stderr_lines(lambda line: _print_foreign(log, line)))
@@ -97,7 +98,7 @@ class CommandPresentation(Presentation):
         print_summary(console_of(sys.stdout), job_summary(result, self._command, elapsed_s, shown))
 
     def show_failure(self, result: JobResult) -> None:
-        """Print the whole result as JSON. A terminal shows the report of the failed job, if there is one."""
+        """Print the whole result as JSON. On a terminal, print its summary if the failed job made a report."""
         if self._prints_json or result.report is not None:
             self.show_result(result)
 

@@ -1,4 +1,4 @@
-"""The words of the command line: find the sub-command, read its flags and run it."""
+"""Run a command line: find the sub-command, read its flags and run the sub-command."""
 
 import argparse
 import difflib
@@ -39,7 +39,11 @@ _UNEXPECTED_EXIT_CODE = 70
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line. Returns the exit code: that of the script for jobs, and of the error for views."""
+    """Run a command line.
+
+    Returns:
+        The exit code. A job returns the exit code of its script; a view returns 0, or the exit code of its error.
+    """
     argcomplete.autocomplete(whole_parser())  # ends the process if a shell asks for completions
     words = list(arguments)
     try:

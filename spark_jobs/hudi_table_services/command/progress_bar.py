@@ -64,6 +64,8 @@ class TerminalLog(logging.Handler):
         progress = getattr(record, PROGRESS_FIELD, None)
         message = record.getMessage()
         if record.levelno >= logging.WARNING:
+            if message in self.shown_warnings:
+                return  # the checks before Spark have found the same as the job
             self.shown_warnings.add(message)
             self.print_line(self.format(record), _LEVEL_STYLES.get(record.levelno, ""))
         elif self._bar is not None:

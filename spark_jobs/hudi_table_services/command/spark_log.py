@@ -1,4 +1,4 @@
-"""The log of Spark on a terminal: only errors, from the start of the JVM on.
+"""Limit the log of Spark on a terminal to errors, from the start of the JVM on.
 
 Spark's own setting ``spark.log.level`` takes effect after Spark has logged the first lines. A log4j configuration that
 the JVM receives at its start also suppresses these lines. Lines that the JVM itself writes at its start cannot be
@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 SPARK_SETTINGS = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
-"""Settings of the Spark session. Spark before 3.5 ignores the level."""
+"""Settings of the Spark session. Releases of Spark before 3.5 ignore `spark.log.level`."""
 
 _OPTIONS = "SPARK_SUBMIT_OPTS"
 _CONFIGURATION = Path(__file__).with_name("log4j2-terminal.properties")

@@ -1,6 +1,6 @@
-"""Pass on what other programs write to standard error, line by line, so that the progress bar stays whole.
+"""Forward the lines that other programs write to standard error, so that the lines do not break the progress bar.
 
-The JVM of Spark and its workers inherit the file descriptor, so Python's `sys.stderr` does not see their lines.
+The JVM of Spark and its workers inherit the file descriptor, so they do not write to Python's `sys.stderr`.
 """
 
 import os
@@ -37,7 +37,7 @@ def stderr_lines(write_line: Callable[[str], None]) -> Iterator[None]:
 
 
 def _pass_on(descriptor: int, write_line: Callable[[str], None]) -> None:
-    # The file stays open after the end: a program that writes into a closed pipe would be ended by a signal.
+    # The pipe stays open after this function: if it were closed, a signal would end each program that writes to it.
     source = os.fdopen(descriptor, "rb", closefd=False)
     for line in iter(source.readline, b""):
         if line.strip() == _END:

@@ -143,7 +143,7 @@ VIEWS: tuple[ViewCommand, ...] = (
     ),
     ViewCommand(
         name="commit",
-        description="Show one instant, active or archived: rows, files and stored pairs; for a pending instant, the "
+        description="Show one active or archived instant: rows, files and extra metadata; for a pending instant, the "
         "next step.",
         read=_commit,
         add_flags=_add_commit_flags,

@@ -202,7 +202,7 @@ def refuse_cancelled(table: TableAccess, timeline: Timeline, instant: Instant) -
 
 
 def archived_during_the_write() -> FileGroupConflictError:
-    """Error of a job that cannot find out what other writers changed."""
+    """Error of a job that cannot determine the changes of other writers."""
     return FileGroupConflictError(
         "Commits that other writers completed during this job may be archived already, so this job cannot check "
         "whether they conflict with its own changes.",

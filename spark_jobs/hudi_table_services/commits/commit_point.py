@@ -53,7 +53,8 @@ def complete(
     if lock is not None:
         lock.verify()
     is_in_metadata_table = maintenance.write_change(table, pending, change, lock)
-    # The steps before take time. Do not add a step between this point and the creation of the completed file.
+    # The update of the metadata table takes time, so verify the lock again. Do not add a step between this point and
+    # the creation of the completed file.
     if lock is not None:
         lock.verify()
     completed = table.timeline_store.complete(pending, change.content)
@@ -77,7 +78,7 @@ def create_metadata_table_before_first_write(table: TableAccess, lock: TableLock
 
 
 def create_metadata_table_after_write(table: TableAccess, lock: TableLock) -> tuple[str, ...]:
-    """Create the metadata table that the request of a completed write asks for; see `creation.create_after_write`.
+    """Create the metadata table that a completed write requests explicitly; see `creation.create_after_write`.
 
     Call this function under the table lock, after `complete`.
 
@@ -97,7 +98,7 @@ def require_usable_metadata_table(table: TableAccess) -> None:
 
 
 def facts_to_collect(table: TableAccess, schema_json: str, staging_folder: str) -> FactsToCollect:
-    """What the tasks of a write must collect for the metadata table; see `maintenance.facts_to_collect`."""
+    """Facts that the tasks of a write must collect for the metadata table (`maintenance.facts_to_collect`)."""
     return maintenance.facts_to_collect(table, schema_json, staging_folder)
 
 

@@ -19,7 +19,7 @@ class NewFiles:
 
     Attributes:
         content: content of the completed file.
-        facts: facts about the new files, as far as the tasks of the write collected them.
+        facts: facts about the new files that the tasks of the write collected.
     """
 
     content: bytes

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
-from hudi_table_services.commits.commit_point import complete, prepare_deletion
+from hudi_table_services.commits.commit_point import complete, prepare_deletion, require_undoable
 from hudi_table_services.commits.instants import remove_without_plan
 from hudi_table_services.commits.table_change import NoFiles
 from hudi_table_services.contract.text import counted
@@ -126,6 +126,7 @@ def _roll_back(table: TableAccess, timeline: Timeline, undone: Instant) -> Insta
         elif _undoes(plan, undone):
             return _carry_out(table, rollback, plan)
     plan = plan_of(table, undone)
+    require_undoable(table, [undone])
     rollback = table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
     _LOG.info("Requested rollback %s of %s", rollback.requested_time, undone.requested_time)
     return _carry_out(table, rollback, plan)

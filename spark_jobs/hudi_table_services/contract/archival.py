@@ -85,13 +85,13 @@ class ArchiveReport(Report):
         return outcome_line(result, f"{counted(len(self.instants), 'instant')}; {self.retention}")
 
     def sections(self, result: "JobResult") -> list[Section]:
-        kept = (
+        archived = (
             f"{self.archived_commits} of {counted(self.commits_before, 'commit')} and "
             f"{counted(self.archived_services, 'other instant')}"
         )
         stop = [f"Archival stopped at {self.held_back_by}"] if self.held_back_by else []
         return [
-            ("Archival", [kept, self.retention, *stop]),
+            ("Archival", [archived, self.retention, *stop]),
             ("Instants", list(self.instants)),
             ("New files of the archive", list(self.files)),
         ]

@@ -1,4 +1,4 @@
-"""Clustering reports as text, for logs and approvals: the files to cluster, and the resulting files."""
+"""Clustering reports as text, for logs and approvals: the files before and after a clustering."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -111,7 +111,7 @@ def _evidence_lines(plan: ClusteringPlanReport) -> Iterable[str]:
 
 
 def _size_lines(report: ClusteringReport, result: JobResult) -> list[str]:
-    """Return two size histograms: of the files now and as expected, or, after an execution, before and after it."""
+    """Return two histograms of file sizes: now and expected, or, after an execution, before and after the execution."""
     if not result.files_before.file_count:
         return []
     now, then = ("before", "after") if _is_executed(report) else ("now", "expected")

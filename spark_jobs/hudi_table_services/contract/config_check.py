@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hudi_table_services.contract.report import Report, Section
 from hudi_table_services.contract.request import JobRequest
-from hudi_table_services.contract.text import counted
+from hudi_table_services.contract.text import RULE_TITLES, counted
 from hudi_table_services.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -52,6 +52,11 @@ class ConfigFinding:
     reason: str = ""
     cure: str = ""
     source: str = ""
+
+    @property
+    def title(self) -> str:
+        """Return the title of the rule, see `RULE_TITLES`; the id for a rule of another release."""
+        return RULE_TITLES.get(self.rule, self.rule)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +113,7 @@ class ConfigReport(Report):
 def _finding_lines(finding: ConfigFinding) -> Iterator[str]:
     """Yield the rule and its settings, the reason, the cure and the source of a finding."""
     settings = ", ".join(f"{key}={value}" for key, value in finding.options.items())
-    yield f"  {finding.severity} {finding.rule}: {settings}"
+    yield f"  {finding.severity}: {finding.title} ({finding.rule}): {settings}"
     yield f"    {finding.reason}"
     yield f"    cure: {finding.cure}"
     yield f"    source: {finding.source}"
@@ -122,7 +127,7 @@ FACTS = {
     "services_apart": "`true`: table services run in other processes than the writer",
     "storage_scheme": "scheme of the table's URI, such as `s3`; default: the scheme of the base path, if one is given",
     "commits_per_day": "number of commits to the table per day",
-    "longest_query_hours": "how long the longest query on the table runs",
+    "longest_query_hours": "duration of the longest query on the table, in hours",
     "max_active_runs": "`max_active_runs` of the DAG that writes the table",
     "max_active_tis_per_dag": "`max_active_tis_per_dag` of the task that writes the table",
     "pool_slots": "number of slots of the pool that the writing tasks share",

@@ -1,4 +1,4 @@
-"""A failure as a block of lines that users can read at once: what happened, to which table, and what to do."""
+"""The text of a failure for users, as a block of lines: what happened, which table is concerned, and what to do."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -16,11 +16,11 @@ class Failure:
 
     Attributes:
         kind: class name of the error; empty if the error has no class of this package.
-        message: what happened, to which object.
+        message: what happened, with the name of the object.
         hint: what to do; may be empty.
         table: base path of the table.
         table_now: a sentence about what the table contains now, such as "Nothing was written."
-        retry: a sentence about further tries; may be empty.
+        retry: a sentence that says whether another try follows, or may succeed; may be empty.
         page: address of the page about this kind of error; may be empty.
     """
 

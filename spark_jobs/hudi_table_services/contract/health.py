@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hudi_table_services.contract.metadata_table import MetadataTableHealth
 from hudi_table_services.contract.report import Report, Section
 from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.text import MEASURE_TITLES
 from hudi_table_services.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ DEFAULT_WARNINGS = {
     "metadata_missing_files": 0.0,
     "metadata_unlisted_files": 0.0,
     "metadata_unusable": 0.0,
+    "metadata_wrong_statistics": 0.0,
     "oldest_pending_hours": 24.0,
     "small_file_ratio": 0.5,
 }
@@ -36,7 +38,7 @@ DEFAULT_WARNINGS = {
 FEW_SMALL_FILES = 20
 """Up to this number of small files, the default limit of ``small_file_ratio`` does not apply.
 
-To open so few files costs readers almost nothing, so advice about them would be noise.
+Readers need almost no time to open so few files, so the report gives no advice about them.
 """
 
 
@@ -49,6 +51,8 @@ class HealthRequest(JobRequest):
             measure does not apply if one of the two fields contains the measure.
         small_file_limit_bytes: files below this size count as small. 0 means the limit that the table's writers
             recorded, or else the default of ``hoodie.parquet.small.file.limit``.
+        deep: also read all records of all indexes of the metadata table, and compare the statistics of columns with
+            the footers of the data files. This opens every data file.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.
@@ -59,6 +63,7 @@ class HealthRequest(JobRequest):
     warn_above: Mapping[str, str] = field(default_factory=dict)
     fail_above: Mapping[str, str] = field(default_factory=dict)
     small_file_limit_bytes: int = 0
+    deep: bool = False
 
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)
@@ -122,7 +127,7 @@ MEASURES = {
     "leftover_files": "data files of writes that are neither completed nor pending, and data files that were copied "
     "into another folder of the table under the same name",
     "metadata_bytes": "bytes of all files of the metadata table",
-    "metadata_commits_ahead": "delta commits of the metadata table that no instant of the table explains",
+    "metadata_commits_ahead": "delta commits of the metadata table whose instants the table does not have",
     "metadata_commits_behind": "completed instants of the table that the metadata table lacks",
     "metadata_commits_since_compaction": "delta commits of the metadata table since its last compaction",
     "metadata_log_bytes": "bytes of the log files that the next compaction of the metadata table merges",
@@ -132,6 +137,8 @@ MEASURES = {
     "metadata_unlisted_files": "data files of completed writes that the metadata table does not list",
     "metadata_unusable": "1 if the metadata table cannot be read, lost a file of any index, or contradicts "
     "the table; else 0",
+    "metadata_wrong_statistics": "records of `column_stats` and `partition_stats` with which readers would skip rows; "
+    "only a deep check measures it",
     "missing_files": "files of the latest file slices that are missing or empty, or whose size differs from the "
     "size in their commit",
     "oldest_pending_hours": "hours since the oldest pending instant was requested",
@@ -201,6 +208,16 @@ class HealthFinding:
     value: float
     limit: float
     advice: str
+
+    @property
+    def title(self) -> str:
+        """Return the title of the measure, see `MEASURE_TITLES`; the name for a measure of another release."""
+        return MEASURE_TITLES.get(self.measure, self.measure)
+
+    @property
+    def statement(self) -> str:
+        """Return title, measure, value and limit, such as ``Small files (small_files): 4, above 1``."""
+        return f"{self.title} ({self.measure}): {self.value:g}, above {self.limit:g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,7 +290,7 @@ class HealthReport(Report):
         return cls(**fields)
 
     def summary(self, result: "JobResult") -> str:
-        above = "; ".join(f"{each.measure} is {each.value:g}, above {each.limit:g}" for each in self.findings)
+        above = "; ".join(each.statement for each in self.findings)
         return f"Health of the table: {self.status}" + (f" ({above})" if above else "")
 
     def sections(self, result: "JobResult") -> list[Section]:

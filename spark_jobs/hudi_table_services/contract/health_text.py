@@ -26,7 +26,7 @@ def _verdict(report: HealthReport) -> Iterator[str]:
     if report.damage:
         yield f"  Damaged: {report.damage}"
     for each in report.findings:
-        yield f"  {each.level}: {each.measure} is {each.value:g}, above {each.limit:g}. {each.advice}"
+        yield f"  {each.level}: {each.statement}. {each.advice}"
 
 
 def _pending(report: HealthReport) -> Iterator[str]:
@@ -72,12 +72,13 @@ def _metadata_table(report: HealthReport) -> Iterator[str]:
         "problem": f"{state.problem} {state.path}".strip(),
         "jobs refuse changes": state.refusal,
         "pending": ", ".join(state.pending),
-        "lacks": ", ".join(state.missing_instants),
-        "unexplained": ", ".join(state.unexplained_instants),
+        "missing instants": ", ".join(state.missing_instants),
+        "instants that the table does not have": ", ".join(state.unexplained_instants),
         "not compared with the folders": state.not_compared,
     }
     yield from (f"  {label}: {text}" for label, text in facts.items() if text)
     yield from (f"  difference: {each}" for each in state.difference_examples)
+    yield from (f"  wrong statistics: {each}" for each in state.wrong_statistics_examples)
     if report.metadata_table and not state.unusable:
         yield f"  last compaction: {state.last_compaction or 'none on its active timeline'}"
 

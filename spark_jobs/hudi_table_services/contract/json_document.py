@@ -34,8 +34,8 @@ def parse_document(text: str, what: str) -> tuple[int, Mapping[str, object]]:
     if type(version) is not int or version not in _KNOWN_VERSIONS:
         known = " and ".join(map(str, _KNOWN_VERSIONS))
         raise InvalidRequestError(
-            f"The {what} has contract_version {version!r}; this release knows {known}.",
-            hint="Use provider and engine of the same release.",
+            f"The {what} has contract_version {version!r}; this release reads {known}.",
+            hint="Use the provider and the engine of the same release.",
         )
     return version, fields
 
@@ -140,7 +140,7 @@ class JsonDocument:
 
     def _wrong(self, name: str, value: object, expected: str) -> InvalidRequestError:
         return InvalidRequestError(
-            f"Field {name!r} of the {self._what} is a {_JSON_TYPES.get(type(value), 'value')}, but must be {expected}."
+            f"Field {name!r} of the {self._what} is {_JSON_TYPES.get(type(value), 'a value')}, but must be {expected}."
         )
 
 
@@ -181,11 +181,11 @@ def _field(document: JsonDocument, name: str, field_type: object) -> object:
 
 
 _JSON_TYPES = {
-    str: "text",
+    str: "a text",
     bool: "true or false",
-    int: "number",
-    float: "number",
-    list: "list",
-    dict: "object",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
     type(None): "null",
 }

@@ -18,7 +18,14 @@ METADATA_TABLE = "metadata_table"
 ALL = "all"
 """Value of `drop` that drops the whole metadata table."""
 
-_HEALTH_LISTS = ("being_built", "pending", "missing_instants", "unexplained_instants", "difference_examples")
+_HEALTH_LISTS = (
+    "being_built",
+    "pending",
+    "missing_instants",
+    "unexplained_instants",
+    "difference_examples",
+    "wrong_statistics_examples",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,10 +151,12 @@ class MetadataTableHealth:
             timeline of the metadata table.
         pending: pending instants of the metadata table, each as action and requested time.
         missing_instants: requested times of some completed instants of the table that the metadata table lacks.
-        unexplained_instants: requested times of some delta commits that no instant of the table explains.
+        unexplained_instants: requested times of some delta commits whose instants the table does not have.
         difference_examples: some paths of files that the metadata table and the folders describe differently, each
             with the difference.
-        not_compared: why the files in the metadata table were not compared with the folders; empty if they were.
+        wrong_statistics_examples: some records of `column_stats` and `partition_stats` with which readers would skip
+            rows, each as a text. Only a deep check compares them.
+        not_compared: why the metadata table was not compared with the table; empty if it was.
     """
 
     being_built: tuple[str, ...] = ()
@@ -160,6 +169,7 @@ class MetadataTableHealth:
     missing_instants: tuple[str, ...] = ()
     unexplained_instants: tuple[str, ...] = ()
     difference_examples: tuple[str, ...] = ()
+    wrong_statistics_examples: tuple[str, ...] = ()
     not_compared: str = ""
 
     @classmethod

@@ -142,7 +142,7 @@ class RecoveryReport(Report):
     Attributes:
         savepoint: requested time of the restored savepoint; empty for rollbacks.
         undone: instants that the job undid, newest first.
-        finished: requested times of unfinished rollbacks and restores of other jobs that this job completed.
+        finished: requested times of rollbacks and restores that other jobs left pending and that this job completed.
         left_alone: one sentence for each failed write that the job did not undo. The sentence gives the reason.
     """
 
@@ -187,8 +187,8 @@ class RecoveryReport(Report):
         return [
             ("Would be undone" if result.is_preview else "Undone", undone),
             ("Files that would be deleted", [name for each in self.undone for name in each.file_names]),
-            ("Finished first", list(self.finished)),
-            ("Left alone", list(self.left_alone)),
+            ("Pending rollbacks and restores that the job completed first", list(self.finished)),
+            ("Failed writes that were not undone", list(self.left_alone)),
         ]
 
 
@@ -258,7 +258,7 @@ class OrphanReport(Report):
         return [
             ("Orphans by reason", reasons),
             ("Orphans", files),
-            ("Folders of jobs that have ended", [*self.folders, *self.heartbeats]),
+            ("Folders and heartbeats of jobs that have ended", [*self.folders, *self.heartbeats]),
             ("Kept after the last check", list(self.spared)),
             ("Not deleted", list(self.failed_files)),
             ("Foreign files in partitions, never touched", foreign),

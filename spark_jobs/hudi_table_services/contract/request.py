@@ -30,7 +30,7 @@ class JobRequest:
 
     Attributes:
         base_path: URI or path of the table.
-        request_id: identity of the request. The work of one request id is done at most once. Default: a new id for
+        request_id: identity of the request. Jobs do the work of one request id at most once. Default: a new id for
             each request.
         table_name: name that an existing table must have. Default: the name in the options. Empty means that any
             name is allowed.

@@ -60,7 +60,7 @@ def _size_class(size_bytes: int) -> str:
             return f"{low} MiB and more"
         if size_bytes < high << 20:
             return f"{low}-{high} MiB"
-    raise AssertionError("the last class is open")
+    raise AssertionError("the last size class has no upper bound")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +189,7 @@ class JobResult:
 
     @classmethod
     def of(cls, request: JobRequest, outcome: Outcome) -> "JobResult":
-        """Build a result that names the request and its outcome. The job replaces the other fields."""
+        """Build a result with the fields of the request and the outcome. The job sets the other fields."""
         return cls(
             request_id=request.request_id,
             outcome=outcome,
@@ -210,7 +210,7 @@ class JobResult:
 
     @property
     def is_preview(self) -> bool:
-        """Whether the request asked for a preview or a dry run. In both, the job only plans."""
+        """Whether the job was a preview or a dry run, which only plans."""
         return self.outcome is Outcome.PLANNED
 
     @property

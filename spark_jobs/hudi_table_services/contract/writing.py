@@ -23,10 +23,11 @@ OPERATIONS = (
 
 
 class TimestampsWithoutZone(str, Enum):
-    """How a write stores columns of timestamps without time zone, if the table does not store them without time zone.
+    """How a write stores timestamps without time zone.
 
-    UTC reads the values as times in UTC, SESSION as times in Spark's session time zone. REFUSE converts
-    no column, so that a write fails if the table cannot store the column as it is.
+    A column that the table already stores without time zone stays as it is. For other columns, UTC reads the values as
+    times in UTC, and SESSION reads the values as times in Spark's session time zone. REFUSE converts no column, so that
+    a write fails if the table cannot store the column as it is.
     """
 
     UTC = "utc"

@@ -36,9 +36,9 @@ def write_summary(result: JobResult) -> str:
 def _counts(result: JobResult) -> str:
     rows = result.rows
     counts = f"{rows.inserted} inserted, {rows.updated} updated, {rows.deleted} deleted"
-    lost = f", {rows.older_than_stored} older than the stored version" if rows.older_than_stored else ""
-    same = f", {rows.unchanged} unchanged" if rows.unchanged else ""
-    return counts + same + lost
+    older = f", {rows.older_than_stored} older than the stored version" if rows.older_than_stored else ""
+    unchanged = f", {rows.unchanged} unchanged" if rows.unchanged else ""
+    return counts + unchanged + older
 
 
 def _plan_lines(result: JobResult) -> list[str]:

@@ -11,7 +11,7 @@ from hudi_table_services.execution.base_file_writer import COMMIT_TIME, RECORD_K
 from hudi_table_services.storage.stores.storage import Storage
 
 KEPT_META_COLUMNS = (COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY)
-"""Meta columns that a rewrite keeps. The others, file name and partition path, are the same for a whole file."""
+"""Meta columns that a rewrite keeps. The other meta columns have the same value in all rows of a file."""
 
 _SMALL_FILE_BYTES = 8 << 20
 _BATCH_ROWS = 65_536

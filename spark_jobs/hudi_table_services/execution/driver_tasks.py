@@ -1,8 +1,8 @@
-"""Run small work in the driver's process instead of in workers of a Spark Connect server.
+"""Run small tasks in the driver's process instead of in workers of a Spark Connect server.
 
 Each session of a server starts Python workers of its own, which costs about three seconds of processor time. A driver
-of Spark Connect is a Python process with the same packages, so the driver itself can do what one Spark task would do
-in a second or two. Drivers of spark-submit leave all tasks to Spark, whose workers outlive a single step.
+of Spark Connect is a Python process with the same packages, so the driver itself can run tasks that would take a Spark
+task one or two seconds. Drivers of spark-submit leave all tasks to Spark, which reuses its workers in later steps.
 """
 
 import io
@@ -34,10 +34,11 @@ FIRST_ROWS = 1000
 """Number of rows that the driver collects first, to measure the bytes per row of a larger frame."""
 
 MAX_COLLECTED_BYTES = 64 << 20
-"""Largest estimate of the memory for collected rows, from the first rows."""
+"""Largest memory for collected rows, as estimated from the first rows."""
 
 MAX_SOURCE_BYTES = 4 << 20
-"""Largest estimate of Spark for the bytes of a frame that the driver collects. Files are compressed, rows are not."""
+"""Largest size, as estimated by Spark, of a frame that the driver collects. Spark's estimate is the size of the
+compressed files; the collected rows are larger."""
 
 _ESTIMATE = re.compile(r"Statistics\(sizeInBytes=(?P<number>[0-9.]+(?:E[+-]?\d+)?) (?P<unit>[KMGTPE]i)?B")
 _UNITS = (None, "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
@@ -56,8 +57,8 @@ def run_in_driver(tasks: Sequence[TaskT], work: Callable[[TaskT], ResultT]) -> l
     """Run the tasks one after another in this process.
 
     Returns:
-        The results, or None if an error occurred that a retry may fix. Spark must then run the tasks, as it repeats
-        tasks that fail in a worker.
+        The results, or None if an error occurred that a retry may fix. In that case Spark must run the tasks, as it
+        repeats tasks that fail in a worker.
 
     Raises:
         HudiTableServiceError: `work` raised an error that a retry cannot fix.
@@ -89,7 +90,7 @@ def collect_small(frame: "DataFrame") -> list[pa.RecordBatch] | None:
 def _ordered_rows(frame: "DataFrame", count: int) -> pa.Table:
     """Return at most `count` rows, ordered by Spark partition and then by row as in `map_batches`.
 
-    Spark's limit may exchange the partitions, and their order with them.
+    Spark's limit may shuffle the partitions and change their order.
     """
     name = f"row_{uuid.uuid4().hex}"
     rows = frame.selectExpr("*", f"monotonically_increasing_id() AS {name}").limit(count).toArrow()

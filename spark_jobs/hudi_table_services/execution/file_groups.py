@@ -58,7 +58,8 @@ class WriteJob:
         instant_time: requested time of the commit.
         data_schema: Arrow schema of the user's columns in the writer schema.
         avro_schema_json: writer schema with meta fields, for footers.
-        ordering_fields: columns that a merge compares if event time decides; empty if incoming rows always win.
+        ordering_fields: columns that a merge compares if event time determines which row wins; empty if incoming rows
+            always win.
         statistics_columns: columns whose statistics the tasks collect; a dotted path for a member of a struct.
         key_staging: where the tasks stage the keys that they insert and delete; None if these keys are not wanted.
         secondary: where the tasks stage keys of secondary indexes.
@@ -110,8 +111,8 @@ class WrittenFileGroup:
             value.
         data_size_bytes: bytes of the file without its footer.
         statistics: None if the job names no columns.
-        keys: keys that the file group did not have before, and keys that it no longer has; None if there are none, or
-            if the job does not want them.
+        keys: keys that the file group did not have before, and keys that it no longer has; None if there are no such
+            keys, or if the job stages no keys.
         secondary: changed entries of the secondary indexes that the job names.
     """
 
@@ -124,7 +125,7 @@ class WrittenFileGroup:
 
 
 def new_file_id() -> str:
-    """New file id ``<uuid>-0``. It has no underscore and no dot, because parsers of file names do not accept them."""
+    """New file id ``<uuid>-0``. It has no underscore and no dot, which separate the parts of file names."""
     return f"{uuid.uuid4()}-0"
 
 

@@ -1,4 +1,4 @@
-"""Count the rows of a base file by its footer."""
+"""Read the number of rows of a base file from its footer."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq

@@ -37,7 +37,7 @@ ResultT = TypeVar("ResultT")
 
 _RESULT_SCHEMA = pa.schema([pa.field("result", pa.binary())])
 _ERROR_CLASS = re.compile(r"\[(?!PYTHON_)[A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*\] .*")
-"""An error class of Spark with its message. Classes of Python workers name no cause."""
+"""An error class of Spark with its message. Error classes of Python workers do not describe the cause."""
 _DATA_EXCEPTION = re.compile(
     r"SQLSTATE: 22|\[(?:CAST_INVALID_INPUT|CANNOT_PARSE_TIMESTAMP|DIVIDE_BY_ZERO|ARITHMETIC_OVERFLOW)\b"
 )

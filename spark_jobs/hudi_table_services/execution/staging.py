@@ -6,7 +6,7 @@ exchange). Each row moves from the JVM to Python once and never back. A retried 
 which a shuffle of a non-deterministic input does not guarantee.
 
 A staged file consists of record batches. All rows of a batch belong to one table partition. Readers use only the files
-of those task attempts whose results Spark used, so files of failed and superseded attempts are ignored.
+of task attempts whose results Spark used, so files of failed and superseded attempts are ignored.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -59,7 +59,7 @@ class TaskCounts:
         return FinishedTasks(self.done.value, self.weight.value, self.rows.value, self.written_bytes.value)
 
     def watched(self) -> AbstractContextManager[None]:
-        """Context manager around the Spark job. Accumulators need none."""
+        """Context manager around the Spark job. Accumulators need no setup."""
         return nullcontext()
 
     def add(self, weight: int, written: tuple[int, int]) -> None:
@@ -74,7 +74,7 @@ class ServerCounts:
     """Counts of a Spark job on a Spark Connect server. The server reports Spark tasks, each of which runs some tasks.
 
     Args:
-        weights: cost of each task. All Spark tasks count as equally expensive.
+        weights: cost of each task. All Spark tasks are treated as equally expensive.
     """
 
     def __init__(self, spark: "SparkSession", weights: Sequence[int]) -> None:

@@ -51,7 +51,7 @@ class ArchivedState:
 
     Attributes:
         content: bytes of the state file; may be empty, except for a completed instant.
-        changed_at: instant time at which the state file was written.
+        changed_at: time at which the state file was written, in the format of instant times.
     """
 
     instant: Instant
@@ -68,12 +68,12 @@ class ArchivedRecord:
 
 
 def archive_file_name(number: int) -> str:
-    """Name of an archive file; numbers begin at 1."""
+    """Return the name of an archive file; numbers begin at 1."""
     return f".commits_.archive.{number}_{_WRITE_TOKEN}"
 
 
 def archive_file_number(name: str) -> int | None:
-    """Number of an archive file; None for other names, for example of a plan to merge archive files."""
+    """Return the number of an archive file; None for other names, such as the name of a plan to merge archive files."""
     match = _NAME.fullmatch(name)
     return int(match[1]) if match else None
 
@@ -112,7 +112,11 @@ def decode_archive(data: bytes) -> Iterator[ArchivedRecord]:
 
 
 def archived_writes(records: Iterable[ArchivedRecord]) -> dict[tuple[str, Action], ArchivedWrite]:
-    """Map identities to completed writes. Raises MalformedMetadataError if a completed write has no metadata."""
+    """Map the identity of each completed write to the write.
+
+    Raises:
+        MalformedMetadataError: a completed write has no metadata.
+    """
     found = {}
     for record in records:
         instant = record.instant
@@ -185,7 +189,7 @@ def _encoded(state: ArchivedState) -> bytes:
 
 
 def _content_field_if_readable(state: ArchivedState) -> dict[str, Any]:
-    """Field with the content of a state file.
+    """Return the field with the content of a state file.
 
     The requested and inflight files of a completed instant serve only as information. If they cannot be decoded, they
     are archived without content.
@@ -199,7 +203,7 @@ def _content_field_if_readable(state: ArchivedState) -> dict[str, Any]:
 
 
 def _content_field(state: ArchivedState) -> dict[str, Any]:
-    """The field of the record for the content; no field if the file of a table service is empty."""
+    """Return the field with the content of a state file; no field if the file of a table service is empty."""
     action, is_completed = state.instant.action.comparable, state.instant.is_completed
     if action in (Action.COMMIT, Action.DELTA_COMMIT):
         metadata = decode_commit_metadata(state.content) if state.content or is_completed else _EMPTY_COMMIT
@@ -235,5 +239,5 @@ _SERVICES: Mapping[tuple[Action, bool], tuple[str, Mapping[str, Any]]] = {
 
 
 def written_states(records: Sequence[ArchivedRecord]) -> frozenset[tuple[str, Action]]:
-    """Identities of the instants whose completed state is among the records."""
+    """Return the identities of the instants whose completed state is among the records."""
     return frozenset(record.instant.identity for record in records if record.instant.is_completed)

@@ -60,7 +60,7 @@ def encode_container(schema: AvroSchema, record: AvroRecord, notes: Mapping[str,
 
 
 def decode_container(schema: AvroSchema, data: bytes) -> dict[str, Any]:
-    """First record of a container file, resolved to the given schema: missing fields get their default values.
+    """Return the first record of a container file. Fields that the file lacks get the default values of `schema`.
 
     Raises:
         MalformedMetadataError: the data is not a container file, is damaged, or has no record; the record has a
@@ -80,7 +80,7 @@ def decode_container(schema: AvroSchema, data: bytes) -> dict[str, Any]:
 
 
 def container_record_name(data: bytes) -> str:
-    """Name of the record type in a container file, without the namespace.
+    """Return the name of the record type in a container file, without the namespace.
 
     Raises:
         MalformedMetadataError: the data is not a container file of records, or is damaged.
@@ -94,7 +94,7 @@ def container_record_name(data: bytes) -> str:
 
 
 def container_notes(data: bytes) -> dict[str, str]:
-    """Key-value pairs in the header of a container file, except the pairs that Avro defines.
+    """Return the key-value pairs in the header of a container file, except the pairs that Avro defines.
 
     Raises:
         MalformedMetadataError: the data is not a container file, or is damaged.
@@ -120,7 +120,7 @@ class _Container:
         self.schema = _written_schema(header["meta"]["avro.schema"])
 
     def first_block(self) -> bytes:
-        """Encoded records of the first block; empty if the file has no block."""
+        """Return the encoded records of the first block; empty if the file has no block."""
         if not self._source.read(1):
             return b""
         self._source.seek(-1, io.SEEK_CUR)

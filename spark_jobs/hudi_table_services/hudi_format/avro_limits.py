@@ -113,7 +113,7 @@ class _Checker:
 
     @staticmethod
     def _full_name(node: Mapping[str, Any], enclosing: str) -> tuple[str, str]:
-        """Full name of a named type, and the namespace that applies inside it."""
+        """Return the full name of a named type, and the namespace that applies inside the type."""
         name, namespace = node.get("name"), node.get("namespace", enclosing) or ""
         if not isinstance(name, str) or not isinstance(namespace, str) or not name:
             raise ValueError("the file's schema has a type without a name")

@@ -38,13 +38,13 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_]")
 
 
 def record_name(table_name: str) -> str:
-    """Full name of the top record: ``hoodie.<table>.<table>_record``, with illegal characters replaced by ``__``."""
+    """Return the full name of the top record: ``hoodie.<table>.<table>_record``. ``__`` replaces illegal characters."""
     clean = _ILLEGAL.sub("__", _ILLEGAL_FIRST.sub("__", table_name))
     return f"hoodie.{clean}.{clean}_record"
 
 
 def to_avro_json(schema: StructType, table_name: str, *, with_meta_fields: bool) -> str:
-    """Avro JSON of a table schema, character for character as Hudi writes it.
+    """Return the Avro JSON of a table schema, character for character as Hudi writes it.
 
     The footer of a base file contains the schema with meta fields. Commit metadata and table properties contain the
     schema without meta fields.
@@ -117,7 +117,7 @@ def from_optional_avro_json(text: str | None) -> StructType | None:
 
 
 def from_avro_json(text: str) -> StructType:
-    """Columns of an Avro record, without the meta columns.
+    """Return the columns of an Avro record, without the meta columns.
 
     Accepts ``["null", T]`` and, as Spark SQL writes it into table properties, ``[T, "null"]``.
 
@@ -211,7 +211,7 @@ class _Reader:
 
 
 def _full_name(node: dict[str, Json], enclosing: str) -> tuple[str, str]:
-    """Full name of a named type, and the namespace that applies inside it."""
+    """Return the full name of a named type, and the namespace that applies inside the type."""
     name = cast(str, node["name"])
     namespace = cast(str, node.get("namespace", enclosing))
     full_name = name if "." in name or not namespace else f"{namespace}.{name}"

@@ -40,7 +40,7 @@ class BloomFilter(Protocol):
     """Interface of both kinds of filters."""
 
     def contains(self, offsets: Offsets, data: Bytes) -> Flags:
-        """One flag per key: False if the key was certainly never added, True if it was probably added."""
+        """Return one flag per key: False if the key was certainly not added, True if the key was probably added."""
         ...
 
 
@@ -59,7 +59,7 @@ class SimpleBloomFilter:
 
     @classmethod
     def sized_for(cls, entries: int, fpp: float, max_entries: int) -> "SimpleBloomFilter":
-        """Empty filter of the size that Hudi chooses for a number of keys (BloomFilterUtils).
+        """Return an empty filter of the size that Hudi chooses for a number of keys (BloomFilterUtils).
 
         Above `max_entries` keys the filter does not grow, so false positives increase. The number of hashes is optimal
         for the actual number of keys.
@@ -87,7 +87,7 @@ class SimpleBloomFilter:
                 self._bits[block.next_positions(self.bit_count)] = True
 
     def contains(self, offsets: Offsets, data: Bytes) -> Flags:
-        """One flag per key: False if the key was certainly never added, True if it was probably added."""
+        """Return one flag per key: False if the key was certainly not added, True if the key was probably added."""
         found = np.zeros(len(offsets) - 1, dtype=np.bool_)
         for block in key_blocks(offsets, data):
             for _ in range(self.hash_count):
@@ -99,17 +99,17 @@ class SimpleBloomFilter:
         return found
 
     def to_bytes(self) -> bytes:
-        """Serialised form."""
+        """Return the serialised filter."""
         header = _HEADER.pack(_VERSION, self.hash_count, _MURMUR, self.bit_count)
         return header + np.packbits(self._bits, bitorder="little").tobytes()
 
     def to_base64(self) -> str:
-        """Footer value of a filter with type code `SIMPLE`."""
+        """Return the footer value of a filter with type code `SIMPLE`."""
         return base64.b64encode(self.to_bytes()).decode("ascii")
 
 
 class DynamicBloomFilter:
-    """A filter to which Hudi added rows of bits as it added keys.
+    """A filter of several rows of bits. Hudi adds a row when the last row has its maximum number of keys.
 
     This project reads dynamic filters but does not write them. The number of keys is known when a file is written, so a
     simple filter has the right size.
@@ -119,7 +119,7 @@ class DynamicBloomFilter:
         self.rows = rows
 
     def contains(self, offsets: Offsets, data: Bytes) -> Flags:
-        """One flag per key: False if the key was certainly never added, True if it was probably added."""
+        """Return one flag per key: False if the key was certainly not added, True if the key was probably added."""
         found = np.zeros(len(offsets) - 1, dtype=np.bool_)
         for row in self.rows:
             found |= row.contains(offsets, data)
@@ -165,7 +165,7 @@ class _Reader:
         self._header()
         _, _, rows = _DYNAMIC_HEADER.unpack(self._take(_DYNAMIC_HEADER.size))
         if rows < 1:
-            raise MalformedMetadataError(f"Bloom filter: {rows} rows.")
+            raise MalformedMetadataError(f"Bloom filter: the header declares {rows} rows.")
         return DynamicBloomFilter(tuple(self.simple() for _ in range(rows)))
 
     def _header(self) -> tuple[int, int]:

@@ -26,7 +26,7 @@ _CACHED_COMMITS = 4
 
 
 def encode_commit_metadata(metadata: CommitMetadata, version: TableVersion) -> bytes:
-    """Content of a completed commit, delta commit or replace commit, or of an inflight workload profile.
+    """Encode the content of a completed commit, delta commit or replace commit, or of an inflight workload profile.
 
     Args:
         metadata: belongs to a replace commit if `partition_to_replace_file_ids` is not None.
@@ -44,7 +44,7 @@ def decode_commit_metadata(data: bytes) -> CommitMetadata:
 
     The last few results are cached, because jobs read the newest commit many times.
 
-    An operation that this release does not know is read as `WriteOperation.UNKNOWN`.
+    An unknown operation is read as `WriteOperation.UNKNOWN`.
 
     Raises:
         MalformedMetadataError: the data is empty or is neither JSON nor Avro, or a field has an impossible value.
@@ -70,7 +70,7 @@ def _json_record(metadata: CommitMetadata) -> dict[str, object]:
 
 
 def commit_record(metadata: CommitMetadata) -> dict[str, object]:
-    """The record for an Avro file. If the metadata names replaced file groups, the record is a replace commit."""
+    """Return the Avro record. It is a replace commit if the metadata names replaced file groups."""
     record: dict[str, object] = {
         "partitionToWriteStats": {
             path: [write_stat_codec.avro_record(stat) for stat in stats]

@@ -22,7 +22,9 @@ MAX_RECORD_KEY = "hoodie_max_record_key"
 def base_file_footer(
     avro_schema_json: str, bloom: SimpleBloomFilter, min_key: str | None, max_key: str | None
 ) -> dict[str, str]:
-    """Footer pairs of a new base file. With a BLOOM index, Hudi's upserts fail on a file without a bloom filter.
+    """Return the footer pairs of a new base file.
+
+    With a BLOOM index, Hudi's upserts fail on a file without a bloom filter.
 
     Args:
         avro_schema_json: schema of the rows, including the meta columns.

@@ -20,7 +20,7 @@ _FILE = re.compile(r"(\d+)_(\d+)_(\d+)\.parquet", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class HistoryFile:
-    """A file of the history. Files sort by name, the order in which Hudi merges them.
+    """A file of the history. Files are ordered by name, as Hudi orders them for a merge.
 
     Attributes:
         first, last: smallest and largest requested time in the file.
@@ -47,18 +47,18 @@ class HistoryFile:
 
 
 def manifest_name(number: int) -> str:
-    """Name of a manifest; numbers begin at 1."""
+    """Return the name of a manifest; numbers begin at 1."""
     return f"manifest_{number}"
 
 
 def manifest_number(name: str) -> int | None:
-    """Number of a manifest; None if the name is not the name of a manifest."""
+    """Return the number of a manifest; None if the name is not the name of a manifest."""
     match = _MANIFEST.fullmatch(name)
     return int(match[1]) if match else None
 
 
 def encode_manifest(files: Iterable[HistoryFile]) -> bytes:
-    """The manifest in the layout that Hudi writes."""
+    """Encode a manifest in the layout that Hudi writes."""
     listed = ", ".join(
         f'{{\n    "fileName" : {json.dumps(each.name)},\n    "fileLen" : {each.size_bytes}\n  }}'
         for each in files
@@ -67,7 +67,7 @@ def encode_manifest(files: Iterable[HistoryFile]) -> bytes:
 
 
 def decode_manifest(data: bytes) -> tuple[HistoryFile, ...]:
-    """Files that a manifest lists.
+    """Return the files that a manifest lists.
 
     Raises:
         MalformedMetadataError: the data is not a manifest, or a listed name is not the name of a history file.

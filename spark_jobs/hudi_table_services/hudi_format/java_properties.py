@@ -20,7 +20,7 @@ _STORED = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f", **{sign: f"\\{sig
 
 
 def load_properties(data: bytes, what: str) -> dict[str, str]:
-    r"""Key-value pairs of a properties text. If a key is repeated, its last value counts.
+    r"""Return the key-value pairs of a properties text. If a key is repeated, its last value applies.
 
     Args:
         data: ISO 8859-1 text.
@@ -44,21 +44,24 @@ def _pairs(data: bytes, what: str) -> Mapping[str, str]:
 
 
 def store_properties(properties: Mapping[str, str], comments: Sequence[str]) -> bytes:
-    """Properties text: comment lines, then the pairs in their order."""
+    """Return the properties text: comment lines, then the pairs in their order."""
     lines = [f"#{comment}" for comment in comments]
     lines += [f"{_escape_key(key)}={_escape_value(value)}" for key, value in properties.items()]
     return "".join(f"{line}\n" for line in lines).encode("latin-1")
 
 
 def java_date(moment: datetime) -> str:
-    """The date comment of a stored file, in UTC, e.g. ``Sat Nov 21 08:14:20 UTC 2026``."""
+    """Return the date comment of a stored file, in UTC, e.g. ``Sat Nov 21 08:14:20 UTC 2026``."""
     utc = moment.astimezone(timezone.utc)
     # strftime is not used, because names of days and months must not depend on the locale.
     return f"{_DAYS[utc.weekday()]} {_MONTHS[utc.month - 1]} {utc:%d %H:%M:%S} UTC {utc:%Y}"
 
 
 def _logical_lines(text: str) -> list[str]:
-    """Lines, without comments and blank lines. A line that ends with an odd number of backslashes is continued."""
+    """Return the logical lines, without comments and blank lines.
+
+    A logical line continues after a line that ends with an odd number of backslashes.
+    """
     lines: list[str] = []
     pieces: list[str] = []  # joined only at the end of the logical line, because it may have very many pieces
     for natural in _LINE_END.split(text):

@@ -53,7 +53,7 @@ class LogBlock:
 
 
 def encode_block(block: LogBlock) -> bytes:
-    """The block as Hudi writes it, without footers."""
+    """Encode a block as Hudi does, without footers."""
     headers = _COUNT.pack(len(block.headers)) + b"".join(
         _PAIR.pack(key, len(text)) + text
         for key, text in ((key, value.encode()) for key, value in sorted(block.headers.items()))
@@ -96,7 +96,7 @@ def decode_blocks(data: bytes, *, skips_incomplete: bool = True) -> Iterator[Log
 
 
 def _end_of_complete_block(data: bytes, start: int) -> int | None:
-    """Position of the block's end, or None if the block is incomplete."""
+    """Return the position of the block's end, or None if the block is incomplete."""
     body_start = start + len(MAGIC) + _SIZE.size
     if body_start > len(data):
         return None
@@ -113,7 +113,7 @@ def _decoded(block: bytes) -> LogBlock:
         version, block_type = _PAIR.unpack_from(block, len(MAGIC) + _SIZE.size)
         if version != _FORMAT_VERSION:
             raise MalformedMetadataError(
-                f"A log block has the unknown format version {version}; this release knows {_FORMAT_VERSION}."
+                f"A log block has the unknown format version {version}; this release reads {_FORMAT_VERSION}."
             )
         position = len(MAGIC) + _SIZE.size + _PAIR.size
         (count,) = _COUNT.unpack_from(block, position)
@@ -134,13 +134,13 @@ def _decoded(block: bytes) -> LogBlock:
 
 
 def encode_records(records: list[bytes]) -> bytes:
-    """Content of an Avro data block: encoded records, each preceded by its length."""
+    """Encode the content of an Avro data block: encoded records, each preceded by its length."""
     framed = b"".join(_COUNT.pack(len(record)) + record for record in records)
     return _PAIR.pack(_RECORDS_VERSION, len(records)) + framed
 
 
 def decode_records(content: bytes) -> list[bytes]:
-    """The encoded records of an Avro data block.
+    """Return the encoded records of an Avro data block.
 
     Raises:
         MalformedMetadataError: the content has another version, or is cut short.
@@ -149,7 +149,7 @@ def decode_records(content: bytes) -> list[bytes]:
         version, count = _PAIR.unpack_from(content, 0)
         if version not in (2, _RECORDS_VERSION):
             raise MalformedMetadataError(
-                f"The content of an Avro data block has the unknown version {version}; this release knows 2 and 3."
+                f"The content of an Avro data block has the unknown version {version}; this release reads 2 and 3."
             )
         records, position = [], _PAIR.size
         for _ in range(count):

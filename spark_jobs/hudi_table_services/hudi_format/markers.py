@@ -31,12 +31,12 @@ class Marker(NamedTuple):
 
 
 def marker_folder(instant_time: str) -> str:
-    """Folder of one instant's markers, relative to the base path."""
+    """Return the folder of one instant's markers, relative to the base path."""
     return f"{TEMP_FOLDER}/{instant_time}"
 
 
 def marker_path(instant_time: str, data_file_path: str, kind: MarkerKind) -> str:
-    """Path of a data file's direct marker; both paths are relative to the base path."""
+    """Return the path of a data file's direct marker; both paths are relative to the base path."""
     return f"{marker_folder(instant_time)}/{data_file_path}{_INFIX}{kind.value}"
 
 
@@ -70,7 +70,7 @@ def parse_marker(name: str) -> Marker:
 
 
 def decode_markers_file(text: str) -> tuple[Marker, ...]:
-    """Markers of a ``MARKERSn`` file of the timeline server, one per line.
+    """Return the markers of a ``MARKERSn`` file of the timeline server, one per line.
 
     Raises:
         MalformedFileNameError: a line is not a marker.

@@ -61,7 +61,7 @@ class KeyBlock:
         return magnitude - (magnitude // divisor) * divisor
 
     def where(self, kept: npt.NDArray[np.bool_]) -> "KeyBlock":
-        """Block of the keys for which `kept` is true, with the same hash state."""
+        """Return a block of the keys for which `kept` is true, with the same hash state."""
         return KeyBlock(
             rows=self.rows[kept],
             length=self.length,

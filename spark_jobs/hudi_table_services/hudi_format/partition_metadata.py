@@ -18,7 +18,7 @@ class PartitionMetadata:
     """Content of the file: the instant that created a partition, and the partition's depth.
 
     Attributes:
-        commit_time: requested time of the instant that created the partition; ``""`` if the file does not name it.
+        commit_time: requested time of the instant that created the partition; ``""`` if the file contains no time.
         depth: number of folder levels from the base path to the partition; 0 for the base path itself.
     """
 
@@ -27,7 +27,7 @@ class PartitionMetadata:
 
 
 def encode_partition_metadata(commit_time: str, depth: int, now: datetime) -> bytes:
-    """Content of the file.
+    """Encode the file.
 
     Args:
         commit_time: requested time of the instant that creates the partition.

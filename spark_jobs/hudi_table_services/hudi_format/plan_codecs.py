@@ -22,7 +22,7 @@ def _codec(build: type[T], /, **names: str | AvroName) -> RecordCodec[T]:
 
 
 def _codec_of_version_1(build: type[T], /, **names: str | AvroName) -> RecordCodec[T]:
-    """Codec of a record whose version is always 1 and therefore has no attribute."""
+    """Return the codec of a record whose version is always 1 and therefore has no attribute."""
     constants: Mapping[str, Any] = {"version": 1}
     return RecordCodec(build, _codec(build, **names).names, constants)
 

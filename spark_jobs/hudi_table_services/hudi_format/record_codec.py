@@ -30,7 +30,7 @@ PLAIN = ValueCodec(_same, _same)
 
 
 def list_of(items: ValueCodec = PLAIN) -> ValueCodec:
-    """Codec of a tuple. Nulls inside an Avro array are skipped."""
+    """Return the codec of a tuple. Nulls inside an Avro array are skipped."""
     return ValueCodec(
         lambda values: [items.to_avro(value) for value in values],
         lambda values: tuple(items.from_avro(value) for value in values if value is not None),
@@ -38,7 +38,7 @@ def list_of(items: ValueCodec = PLAIN) -> ValueCodec:
 
 
 def map_of(values: ValueCodec = PLAIN) -> ValueCodec:
-    """Codec of a mapping with text keys. Null values of an Avro map are skipped."""
+    """Return the codec of a mapping with text keys. Null values of an Avro map are skipped."""
     return ValueCodec(
         lambda mapping: {key: values.to_avro(value) for key, value in mapping.items()},
         lambda mapping: {key: values.from_avro(value) for key, value in mapping.items() if value is not None},
@@ -94,7 +94,7 @@ class RecordCodec(Generic[T]):
 
     @property
     def value(self) -> ValueCodec:
-        """Codec for a value of this class inside another record."""
+        """Return the codec for a value of this class inside another record."""
         return ValueCodec(self.to_avro, self.from_avro)
 
 
@@ -105,5 +105,5 @@ def _required(build: type[Any]) -> set[str]:
 
 
 def _nullable(build: type[Any]) -> set[str]:
-    """Attributes that may be None. For these attributes null is read as None, not as the default."""
+    """Return the attributes that may be None. Their codec reads null as None, not as the default."""
     return {field.name for field in fields(build) if type(None) in get_args(field.type)}

@@ -18,7 +18,7 @@ _TABLE_NAME = "hoodie.table.name"
 
 
 def decode_properties(data: bytes) -> dict[str, str]:
-    """Key-value pairs of the file, without escapes. Check their integrity with `checksum_is_valid`.
+    """Return the key-value pairs of the file, without escapes. `checksum_is_valid` checks their integrity.
 
     Raises:
         MalformedMetadataError: the file has an escape that no Java program writes.
@@ -46,7 +46,10 @@ def encode_properties(properties: Mapping[str, str], *, saved_at: datetime) -> b
 
 
 def table_checksum(database: str, table: str) -> str:
-    """CRC-32 of ``database.table``, unsigned, in decimal. Without a database, the text starts with the dot."""
+    """Return the CRC-32 of ``database.table``, unsigned, in decimal.
+
+    Without a database, the text starts with the dot.
+    """
     return str(zlib.crc32(f"{database}.{table}".encode()))
 
 

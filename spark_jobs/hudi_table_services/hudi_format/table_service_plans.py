@@ -37,7 +37,7 @@ from hudi_table_services.model.table_service_plans import (
 def encode_requested_replace(
     plan: ClusteringPlan | None, extra_metadata: Mapping[str, str] | None = None
 ) -> bytes:
-    """Content of a requested replace commit: with a clustering plan, or with all fields null for an overwrite."""
+    """Encode a requested replace commit. Without a plan, all fields are null, as for an overwrite."""
     requested = RequestedReplace(
         operation_type=CLUSTER, clustering_plan=plan, extra_metadata=extra_metadata or {}
     )
@@ -48,85 +48,85 @@ def encode_requested_replace(
 
 
 def decode_requested_replace(data: bytes) -> RequestedReplace:
-    """Content of ``replacecommit.requested`` and ``clustering.requested``."""
+    """Decode ``replacecommit.requested`` or ``clustering.requested``."""
     return REQUESTED_REPLACE.from_avro(decode_container(schemas.REQUESTED_REPLACE, data))
 
 
 def encode_compaction_plan(plan: CompactionPlan) -> bytes:
-    """Content of ``compaction.requested``."""
+    """Encode ``compaction.requested``."""
     return encode_container(schemas.COMPACTION_PLAN, COMPACTION_PLAN.to_avro(plan))
 
 
 def decode_compaction_plan(data: bytes) -> CompactionPlan:
-    """Content of ``compaction.requested`` and ``logcompaction.requested``."""
+    """Decode ``compaction.requested`` or ``logcompaction.requested``."""
     return COMPACTION_PLAN.from_avro(decode_container(schemas.COMPACTION_PLAN, data))
 
 
 def encode_clean_plan(plan: CleanPlan) -> bytes:
-    """Content of ``clean.requested``. Hudi fails on relative paths in plans of version 2."""
+    """Encode ``clean.requested``. Hudi fails on relative paths in plans of version 2."""
     return encode_container(schemas.CLEAN_PLAN, CLEAN_PLAN.to_avro(plan))
 
 
 def decode_clean_plan(data: bytes) -> CleanPlan:
-    """Content of ``clean.requested`` (and, in table version 6, ``clean.inflight``)."""
+    """Decode ``clean.requested`` or, in table version 6, ``clean.inflight``."""
     return CLEAN_PLAN.from_avro(decode_container(schemas.CLEAN_PLAN, data))
 
 
 def encode_clean_metadata(metadata: CleanMetadata) -> bytes:
-    """Content of a completed clean."""
+    """Encode a completed clean."""
     return encode_container(schemas.CLEAN_METADATA, CLEAN_METADATA.to_avro(metadata))
 
 
 def decode_clean_metadata(data: bytes) -> CleanMetadata:
-    """Content of a completed clean."""
+    """Decode a completed clean."""
     return CLEAN_METADATA.from_avro(decode_container(schemas.CLEAN_METADATA, data))
 
 
 def encode_rollback_plan(plan: RollbackPlan) -> bytes:
-    """Content of ``rollback.requested``."""
+    """Encode ``rollback.requested``."""
     return encode_container(schemas.ROLLBACK_PLAN, ROLLBACK_PLAN.to_avro(plan))
 
 
 def decode_rollback_plan(data: bytes) -> RollbackPlan:
-    """Content of ``rollback.requested``."""
+    """Decode ``rollback.requested``."""
     return ROLLBACK_PLAN.from_avro(decode_container(schemas.ROLLBACK_PLAN, data))
 
 
 def encode_rollback_metadata(metadata: RollbackMetadata) -> bytes:
-    """Content of a completed rollback."""
+    """Encode a completed rollback."""
     return encode_container(schemas.ROLLBACK_METADATA, ROLLBACK_METADATA.to_avro(metadata))
 
 
 def decode_rollback_metadata(data: bytes) -> RollbackMetadata:
-    """Content of a completed rollback."""
+    """Decode a completed rollback."""
     return ROLLBACK_METADATA.from_avro(decode_container(schemas.ROLLBACK_METADATA, data))
 
 
 def encode_savepoint_metadata(metadata: SavepointMetadata) -> bytes:
-    """Content of a completed savepoint."""
+    """Encode a completed savepoint."""
     return encode_container(schemas.SAVEPOINT_METADATA, SAVEPOINT_METADATA.to_avro(metadata))
 
 
 def decode_savepoint_metadata(data: bytes) -> SavepointMetadata:
-    """Content of a completed savepoint."""
+    """Decode a completed savepoint."""
     return SAVEPOINT_METADATA.from_avro(decode_container(schemas.SAVEPOINT_METADATA, data))
 
 
 def encode_restore_plan(plan: RestorePlan, notes: Mapping[str, str] | None = None) -> bytes:
-    """Content of ``restore.requested``. The record has no field for notes, so the file's header contains them."""
+    """Encode ``restore.requested``. The file's header contains the notes, because the record has no field for them."""
     return encode_container(schemas.RESTORE_PLAN, RESTORE_PLAN.to_avro(plan), notes)
 
 
 def decode_restore_plan(data: bytes) -> RestorePlan:
-    """Content of ``restore.requested``."""
+    """Decode ``restore.requested``."""
     return RESTORE_PLAN.from_avro(decode_container(schemas.RESTORE_PLAN, data))
 
 
 def encode_restore_metadata(metadata: RestoreMetadata) -> bytes:
-    """Content of a completed restore."""
+    """Encode a completed restore."""
     return encode_container(schemas.RESTORE_METADATA, RESTORE_METADATA.to_avro(metadata))
 
 
 def decode_restore_metadata(data: bytes) -> RestoreMetadata:
-    """Content of a completed restore."""
+    """Decode a completed restore."""
     return RESTORE_METADATA.from_avro(decode_container(schemas.RESTORE_METADATA, data))

@@ -1,9 +1,10 @@
 """The workload profile of an inflight write: the file groups to which the write adds rows, or which it replaces.
 
 Hudi's own profile names only the file groups that get new rows. For an overwrite, Hudi names the replaced file groups
-only in the completed instant. This project already names them in the inflight instant, under a key of the extra
-metadata that every release of Hudi ignores. An inflight instant cannot use the field of the completed instant: with
-this field, the Avro record in table versions 8 and 9 would have a type that Hudi does not expect in an inflight file.
+only in the completed instant. This project also names the replaced file groups in the inflight instant, under a key
+of the extra metadata that every release of Hudi ignores. An inflight instant cannot use the field of the completed
+instant: with this field, the Avro record in table versions 8 and 9 would have a type that Hudi does not expect in an
+inflight file.
 """
 
 import json
@@ -22,7 +23,7 @@ to ids of file groups."""
 
 
 def encode_workload_profile(profile: CommitMetadata, version: TableVersion) -> bytes:
-    """Content of an inflight commit or replace commit.
+    """Encode an inflight commit or replace commit.
 
     Args:
         profile: `partition_to_replace_file_ids` names the file groups that the write will replace; None if it replaces

@@ -75,7 +75,7 @@ _ATTRIBUTES = frozenset(
 
 
 def json_record(stat: WriteStat) -> dict[str, object]:
-    """The stat with the fields of table version 6 in their order, followed by extra fields of other releases."""
+    """Return the stat with the fields of table version 6 in their order, followed by extra fields of other releases."""
     fields = [*_JSON_FIELDS, *(name for name in stat.extra if name not in _JSON_FIELDS)]
     if stat.prev_base_file is None:
         fields.remove("prevBaseFile")
@@ -83,7 +83,7 @@ def json_record(stat: WriteStat) -> dict[str, object]:
 
 
 def avro_record(stat: WriteStat) -> dict[str, object]:
-    """The stat with the fields of the Avro schema, and no others."""
+    """Return the stat with exactly the fields of the Avro schema."""
     return _record(stat, _AVRO_FIELDS)
 
 

@@ -1,1 +1,1 @@
-"""Jobs: each job calls other packages to load a table, to plan, to request, to execute and to complete."""
+"""Jobs: each job calls other packages to load a table, plan changes, request an instant, execute and complete it."""

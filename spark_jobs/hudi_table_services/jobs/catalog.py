@@ -90,12 +90,12 @@ def _sync(
     )
     # The catalog is read before the table: if another sync runs at the same time, this sync sees a table that is at
     # least as new as the catalog, and cannot undo the changes of the other sync.
-    with watch.phase("read_catalog"):
+    with watch.phase("read catalog"):
         database = catalog_database(config, settings)
         states = [
             catalog.read(database, variant.name.lower()) for variant in table_variants(config, settings)
         ]
-    with watch.phase("read_table"):
+    with watch.phase("read table"):
         snapshot = load_snapshot(storage, config=config, metadata_enable=options.metadata_enable)
     if not snapshot.timeline.completed_writes or snapshot.schema_json is None:
         return replace(result, reason="the table has no completed write", timings_s=watch.seconds)
@@ -107,7 +107,7 @@ def _sync(
         return replace(result, reason="the catalog is up to date", timings_s=watch.seconds)
     if request.preview:
         return replace(result, outcome=Outcome.PLANNED, timings_s=watch.seconds)
-    with watch.phase("change_catalog"):
+    with watch.phase("change catalog"):
         for plan in plans:
             _carry_out(catalog, plan)
     return replace(result, outcome=Outcome.COMPLETED, timings_s=watch.seconds)

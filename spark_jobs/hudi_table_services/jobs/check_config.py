@@ -51,7 +51,7 @@ def check_table_config(request: CheckConfigRequest, *, storage: Storage | None =
     watch = Stopwatch()
     table = None
     if request.base_path:
-        with watch.phase("look"):
+        with watch.phase("read table"):
             table = _table_facts(storage or open_storage(request.base_path, request.storage_options), request)
     report = check_config(request.options, request.runtime, table, accepted_rules=request.accepted_rules)
     for line in report.lines():

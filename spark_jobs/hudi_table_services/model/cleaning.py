@@ -32,8 +32,8 @@ class CleanOptions:
         max_commits_per_run: ``hoodie.clean.max.commits.to.clean``; None means no limit.
         partition_regex: ``hoodie.clean.partition.filter.regex``; None means all partitions.
         partitions_selected: ``hoodie.clean.partition.filter.selected``; empty means all partitions.
-        floor_hours: ``hoodie.airflow.clean.floor.hours``: files that became outdated within this many hours stay,
-            regardless of the policy, because queries may still read them.
+        floor_hours: ``hoodie.airflow.clean.floor.hours``: under every policy, a clean keeps files that became outdated
+            less than this many hours ago, because queries may still read them.
     """
 
     policy: CleanPolicy
@@ -114,7 +114,7 @@ class PinnedFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """The point in time since which a clean keeps every state of the table readable.
+    """The point in time from which on a clean keeps every state of the table readable.
 
     Attributes:
         earliest: the earliest completed write whose state time travel can still read. None if the policy counts

@@ -58,7 +58,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringOptions:
-    """Settings of a clustering plan. Defaults are Hudi's unless a comment says otherwise.
+    """Settings of a clustering plan. `options.keys.clustering` declares their keys and defaults.
 
     Attributes:
         layout: order of the rows in the new files.
@@ -143,7 +143,7 @@ class CommitCount:
         count: number of these writes, without the writes in `not_counted`.
         since: the newest clustering, completed or pending; None if the active timeline contains no clustering.
         instants: requested times of the counted writes, oldest first.
-        not_counted: number of completed writes since that clustering that do not count, such as compactions.
+        not_counted: number of completed writes since that clustering that `count` leaves out, such as compactions.
     """
 
     count: int
@@ -202,7 +202,7 @@ class PlannedGroup:
 
     @property
     def files_removed(self) -> int:
-        """Return by how many files the group reduces the number of files; 0 if only the order of the rows improves."""
+        """Return the decrease in the number of files; 0 if the group improves only the order of the rows."""
         return len(self.slices) - self.output_files
 
 

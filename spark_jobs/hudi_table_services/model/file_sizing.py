@@ -1,7 +1,7 @@
 """Input and result of file sizing (UpsertPartitioner, WorkloadProfile, BucketInfo; Hudi 1.2).
 
 *Inserts* are rows whose key is not in the table. *Updates*, including deletes, are rows whose key is in the table; they
-are tagged to the file group that contains the key. Counts are rows. Sizes are bytes.
+are tagged to the file group that contains the key. Counts are numbers of rows. Sizes are in bytes.
 """
 
 from dataclasses import dataclass
@@ -126,7 +126,7 @@ class FileSample:
 class CommitTotals:
     """Bytes and rows that one completed instant wrote. Hudi estimates the record size from these totals. Parity only.
 
-    A deltacommit has one value per base file. Every other action has one value per instant.
+    There is one value for each base file of a deltacommit, and one value for each instant of another action.
     """
 
     requested_time: str
@@ -197,7 +197,7 @@ class RecordSizeSource(str, Enum):
     TABLE_FILES = "base files of the whole table"
     EXPLICIT_OPTION = "the given hoodie.copyonwrite.record.size.estimate"
     BATCH = "a sample of the incoming batch"
-    FEW_RECORDS = "the few records of the table"
+    FEW_RECORDS = "base files of the whole table, which has few records"
     DEFAULT_OPTION = "the default of hoodie.copyonwrite.record.size.estimate"
     COMMIT_HISTORY = "bytes and records of the latest commits"
 
@@ -224,9 +224,9 @@ class RecordSizeEstimate:
         text = f"{self.bytes_per_record:.1f} bytes per record from {self.source.value}"
         if not self.sampled_files:
             return text
-        things = "commits" if self.source is RecordSizeSource.COMMIT_HISTORY else "files"
+        sampled = "commits" if self.source is RecordSizeSource.COMMIT_HISTORY else "files"
         odd = f", ignored atypical files: {self.odd_files}" if self.odd_files else ""
-        return f"{text} ({things}: {self.sampled_files}, records: {self.sampled_records}{odd})"
+        return f"{text} ({sampled}: {self.sampled_files}, records: {self.sampled_records}{odd})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,7 +257,7 @@ class WriteBucket:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class SkippedFileGroup:
-    """A file group that was considered for padding but gets no inserts, with the reason."""
+    """A file group that was considered for padding but receives no inserts, with the reason."""
 
     file_group_id: FileGroupId
     size_bytes: int
@@ -269,10 +269,10 @@ class PartitionSizing:
     """Write buckets of one partition path.
 
     Attributes:
-        buckets: first the UPDATE buckets, ordered by file id; then the INSERT buckets, largest first. Every bucket has
-            rows.
-        skipped: file groups that were considered for padding but get no inserts, ordered by file id. Empty if the batch
-            has no inserts for the partition path.
+        buckets: first the UPDATE buckets, ordered by file id; then the INSERT buckets, largest first. No bucket is
+            empty.
+        skipped: file groups that were considered for padding but receive no inserts, ordered by file id. Empty if the
+            batch has no inserts for the partition path.
         record_size: the estimate used for this partition path.
         records_per_new_file: number of rows of a full new file.
     """

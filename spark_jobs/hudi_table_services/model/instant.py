@@ -38,12 +38,12 @@ class Action(str, Enum):
 
     @property
     def comparable(self) -> "Action":
-        """Return the action that the instant has when it is completed. Completion does not change the identity."""
+        """Return the action that the instant has after its completion. `identity` uses this action in every state."""
         return _COMPLETES_AS.get(self, self)
 
     @property
     def pending_names(self) -> "tuple[Action, ...]":
-        """Return the actions that a pending instant may have if it completes as this action."""
+        """Return all actions that complete as the same action, such as `commit` and `compaction`."""
         return tuple(action for action in Action if action.comparable is self.comparable)
 
     @property
@@ -71,8 +71,8 @@ class InstantState(str, Enum):
         return ("requested", "inflight", "completed").index(self.value)
 
 
-# In table version 6, a compaction of the metadata table adds three digits to the time of the newest delta commit, which
-# may have three more digits than a write.
+# In table version 6, the times of a metadata table are longer: a delta commit can add three digits to the time of a
+# write, and a compaction adds three digits to the time of the newest delta commit.
 _NAME = re.compile(
     r"(?P<requested>\d{14,23})(?:_(?P<completed>\d{14,23}))?\.(?P<first>[a-z]+)(?:\.(?P<second>[a-z]+))?",
     re.ASCII,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from hudi_table_services.errors import UnsupportedTableError
+from hudi_table_services.model.schema import DATE, INT, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType
 from hudi_table_services.model.table_version import TableVersion
 
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
@@ -139,13 +140,23 @@ class TimestampKeyGenOptions:
 
     @property
     def unit_us(self) -> int | None:
-        """Return the length, in microseconds, of the unit in which the column's numbers count.
+        """Return the unit of the column's numbers, in microseconds.
 
         Return None for types whose values are text.
         """
         if self.timestamp_type.reads_text:
             return None
         return TIME_UNITS_US[_FIXED_UNITS.get(self.timestamp_type, self.scalar_unit)]
+
+    def reads(self, column_type: DataType) -> bool:
+        """Whether the timestamp type fits the type of a column. If not, Hudi writes a wrong date."""
+        if column_type == STRING:
+            return self.unit_us is None and bool(self.input_formats)
+        if column_type in (INT, LONG):
+            return self.unit_us is not None
+        if column_type == DATE:
+            return self.unit_us == TIME_UNITS_US["DAYS"]
+        return column_type in (TIMESTAMP, TIMESTAMP_NTZ) and self.unit_us == 1
 
     @property
     def properties(self) -> dict[str, str]:
@@ -194,7 +205,7 @@ class KeyGeneratorConfig:
         return len(self.record_key_fields) > 1 or self.encodes_single_key_name
 
     def table_properties(self, version: TableVersion) -> dict[str, str]:
-        """Return ``hoodie.properties`` of a new table. Version 6 names the class, later versions name the type."""
+        """Return these settings as properties of a new table. Version 6 names the class, later versions the type."""
         if version >= TableVersion.V8:
             made = {"hoodie.table.keygenerator.type": self.type.value}
         else:
@@ -205,6 +216,11 @@ class KeyGeneratorConfig:
         made["hoodie.datasource.write.hive_style_partitioning"] = str(self.hive_style).lower()
         made["hoodie.datasource.write.partitionpath.urlencode"] = str(self.url_encode).lower()
         return {**made, **(self.timestamp.properties if self.timestamp else {})}
+
+    def reads_times_of(self, column_type: DataType) -> bool:
+        """Whether a partition column of this type can become a formatted time. `timestamp` must be set."""
+        is_instant = self.consistent_logical_timestamp and column_type == TIMESTAMP
+        return is_instant or (self.timestamp is not None and self.timestamp.reads(column_type))
 
     @property
     def _partition_fields_property(self) -> str:

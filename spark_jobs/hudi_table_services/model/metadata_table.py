@@ -71,8 +71,9 @@ class StatValue:
     """A smallest or greatest value of a column.
 
     Attributes:
-        value: the value as Avro stores it. A date is its number of days since 1970, a time or timestamp is its number
-            of units, and a decimal is the bytes of its unscaled value. An array is a tuple; its items may be None.
+        value: the value as Avro stores it: a date as the number of days since 1970, a time or timestamp as a number of
+            the units of its type, a decimal as the bytes of its unscaled value, and an array as a tuple whose items may
+            be None.
     """
 
     kind: StatKind
@@ -84,7 +85,7 @@ class ValueType:
     """Type of a column, as the statistics of the column store it.
 
     Attributes:
-        type_id: number of the type; see `ValueTypeId` for the numbers that Hudi 1.2 knows.
+        type_id: number of the type; see `ValueTypeId` for the numbers of Hudi 1.2.
         additional_info: precision and scale of a decimal, such as ``20,2``.
     """
 
@@ -170,13 +171,13 @@ class BaseFileBloom:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordLocation:
-    """The place of a row of the table, according to the record index.
+    """The location of a row of the table, according to the record index.
 
     Attributes:
         file_id: id of the file group that contains the row.
         instant_millis: time of the commit that added the record, in milliseconds since 1970.
-        is_plain_text: whether the record index stores the file id as text. If not, the record index stores three
-            numbers.
+        is_plain_text: whether the record index stores the file id as text. If not, the record index stores the file id
+            as three numbers.
         position: number of the row in the file, if known.
     """
 
@@ -189,7 +190,7 @@ class RecordLocation:
 
 @dataclass(frozen=True, slots=True)
 class SecondaryIndexEntry:
-    """The value of an entry of a secondary index. All other facts are in the key of the entry."""
+    """The value of an entry of a secondary index. The key contains the column's value and the record key."""
 
     is_deleted: bool = False
 
@@ -214,7 +215,7 @@ class MetadataRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexDefinition:
-    """Definition of an index of the table, which is a partition of its metadata table.
+    """Definition of an index of the table. One partition of the metadata table contains the index.
 
     Attributes:
         name: name of the partition of the metadata table.
@@ -234,7 +235,7 @@ class IndexDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondaryIndex:
-    """A secondary index: it leads from a value of a column to the record keys of the rows with this value.
+    """A secondary index, which maps a value of a column to the record keys of the rows with this value.
 
     Attributes:
         name: partition of the metadata table that contains the index, ``secondary_index_<name>``.
@@ -285,8 +286,8 @@ class FileColumnRange:
     Attributes:
         column: name of the column; a dotted path for a member of a struct.
         min_value, max_value: smallest and greatest value, without NaN; None if the column has no values other than
-            nulls and NaN, or if the smallest and greatest value are not known. A date is its number of days since 1970,
-            a timestamp its number of microseconds since 1970.
+            nulls and NaN, or if the smallest and greatest value are not known. A date is a number of days since 1970,
+            and a timestamp is a number of microseconds since 1970.
         value_count: number of rows, including rows with null.
         null_count: None if the number is not known.
         total_size_bytes: size on storage.

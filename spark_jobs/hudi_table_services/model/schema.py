@@ -212,7 +212,7 @@ def check_names(schema: StructType) -> None:
     if illegal:
         raise InvalidRequestError(
             f"Column names not allowed in a Hudi table: {', '.join(map(repr, illegal))}.",
-            hint="Use letters, digits and _, not beginning with a digit; rename them in the source query.",
+            hint="Use letters, digits and _, and begin with a letter or _. Rename the columns in the source query.",
         )
     seen: dict[str, str] = {}
     for path in paths:

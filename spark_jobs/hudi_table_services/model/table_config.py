@@ -14,7 +14,7 @@ class RecordMergeMode(str, Enum):
     EVENT_TIME_ORDERING: the version with the larger ordering value stays. If the ordering values are equal, the version
         of the later commit stays.
     COMMIT_TIME_ORDERING: the version of the later commit stays.
-    CUSTOM: a payload class decides; writes refuse such tables.
+    CUSTOM: a payload class decides. Writes to such tables are refused.
     """
 
     COMMIT_TIME_ORDERING = "COMMIT_TIME_ORDERING"

@@ -66,7 +66,7 @@ class RequestedReplace:
     """Content of a requested replace commit (HoodieRequestedReplaceMetadata).
 
     Attributes:
-        operation_type: `CLUSTER` with a plan; None if the instant is an overwrite whose file has no fields.
+        operation_type: `CLUSTER` with a plan; None if the instant is an overwrite whose file contains only nulls.
         clustering_plan: None if the instant is an overwrite, because an overwrite has no plan.
     """
 

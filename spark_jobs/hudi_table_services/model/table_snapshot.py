@@ -21,6 +21,8 @@ class TableSnapshot:
             requested time of the plan. Jobs must not write into any of these file groups.
         schema_json: Avro JSON schema of the latest completed write, without meta columns; None if the table has no
             completed write.
+        is_from_metadata_table: whether the metadata table listed the files. It does not show whether they exist. Equal
+            snapshots may differ in this attribute.
     """
 
     config: TableConfig
@@ -28,6 +30,7 @@ class TableSnapshot:
     file_slices: Mapping[str, tuple[FileSlice, ...]] = field(default_factory=dict)
     reserved_file_groups: Mapping[FileGroupId, str] = field(default_factory=dict)
     schema_json: str | None = None
+    is_from_metadata_table: bool = field(default=False, compare=False)
 
     @property
     def partitions(self) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ class TableVersion(IntEnum):
 
     @classmethod
     def parse(cls, text: str) -> "TableVersion":
-        """Parse a version number. Raises UnsupportedTableError for a version that this release does not know."""
+        """Parse a version number. Raises UnsupportedTableError for a version that is not supported."""
         try:
             return cls(int(text))
         except ValueError:
@@ -71,5 +71,5 @@ class TableVersion(IntEnum):
 
     @property
     def names_ordering_fields(self) -> bool:
-        """Whether the precombine field is named ``hoodie.table.ordering.fields`` (from version 9 on)."""
+        """Whether ``hoodie.table.ordering.fields`` replaces ``hoodie.table.precombine.field`` (from version 9 on)."""
         return self >= TableVersion.V9

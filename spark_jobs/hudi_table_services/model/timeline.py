@@ -11,7 +11,7 @@ class Timeline:
     """Instants ordered by requested time, one per requested time and action. Create a timeline with `of`.
 
     Attributes:
-        may_have_archive: False if the table has no folder for archived instants; True also if this is not known.
+        may_have_archive: False if the table has no folder for archived instants; True if it has one or may have one.
     """
 
     instants: tuple[Instant, ...] = ()

@@ -54,7 +54,7 @@ class HistoryEnd(Enum):
     """Neither the timeline nor the archive has older writes."""
 
     ENOUGH = "enough"
-    """The caller did not ask for older writes."""
+    """The caller requested no older writes."""
 
     ARCHIVE_TOO_LARGE = "archive_too_large"
     """The archive files with older writes exceed the size limit."""

@@ -16,6 +16,13 @@ REQUEST_ID_KEY = "airflow.request_id"
 FILE_SIZES_KEY = "airflow.file_sizes"
 """Key of the writer's limits of file sizes, a JSON object, in the extra metadata of a write."""
 
+FILE_GROUPS_KEY = "airflow.file_groups"
+"""Extra metadata of the instant that creates a partition of the metadata table: number of its file groups.
+
+Hudi records this number nowhere and counts the file groups. If the last one has no record yet and its file is lost, the
+hashes of keys lead to other file groups.
+"""
+
 
 class WriteOperation(str, Enum):
     """Values of ``operationType`` (WriteOperationType)."""

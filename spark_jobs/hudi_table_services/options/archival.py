@@ -61,7 +61,7 @@ def _refuse_contradictions(options: ArchivalOptions, reader: OptionReader) -> No
     if reader[CLEAN_POLICY] is CleanPolicy.KEEP_LATEST_COMMITS and options.min_commits <= retained:
         raise InvalidRequestError(
             f"{MIN_COMMITS}={options.min_commits} is not above {COMMITS_RETAINED}={retained}: archival would "
-            "take commits off the active timeline although cleaning keeps these commits readable.",
+            "remove commits from the active timeline although cleaning keeps these commits readable.",
             hint=f"Keep more commits, or set {COMMITS_RETAINED} (or {CLEAN_POLICY}) to the value of the clean job.",
         )
 

@@ -79,7 +79,8 @@ def _keys_without_effect(reader: OptionReader, plan: ClusteringOptions) -> list[
     """Return a warning for each key that has no effect because of other keys. The warning gives the reason."""
     mode = plan.partition_filter_mode
     warnings = [
-        f"{option} has no effect: {keys.PARTITION_FILTER_MODE} is {mode.value}, and only {needed.value} reads it."
+        f"{option} has no effect: {keys.PARTITION_FILTER_MODE} is {mode.value}, and only {needed.value} uses "
+        "this option."
         for option, needed in _READ_BY_MODE.items()
         if mode is not needed and reader.text(option) not in ("", option.default)
     ]

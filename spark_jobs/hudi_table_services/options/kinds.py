@@ -20,7 +20,7 @@ class Kind(ABC, Generic[ValueT]):
 
     @abstractmethod
     def parse(self, key: str, text: str) -> ValueT:
-        """Parse a text that has no blanks at its ends.
+        """Parse a text without leading and trailing blanks.
 
         Raises:
             InvalidRequestError: the text is invalid. The message names the key, the text and the allowed values.

@@ -33,7 +33,7 @@ _RENEWALS_PER_VALIDITY = 10
 
 _USE = (
     f"Use {FILE_SYSTEM_PROVIDER} on file systems and {STORAGE_BASED_PROVIDER} (Hudi 1.0.2 and later) on object "
-    "stores, here and for all other writers of the table."
+    "stores, for this job and for all other writers of the table."
 )
 _ELSEWHERE = {
     "Zookeeper": "keeps the lock in a ZooKeeper ensemble",
@@ -100,7 +100,7 @@ class LockOptions:
 
     @classmethod
     def of(cls, hoodie_options: Mapping[str, str]) -> "LockOptions":
-        """Build the settings from the lock options of a request. Ignores all other options."""
+        """Build the settings from the lock options of a request. All other options are ignored."""
         reader = OptionReader(hoodie_options)
         return cls(
             provider=_full_name(reader[LOCK_PROVIDER]),

@@ -38,7 +38,7 @@ from hudi_table_services.options.reader import OptionReader
 
 
 def metadata_table_settings(reader: OptionReader) -> MetadataTableSettings:
-    """Options of a request.
+    """Return the settings of the metadata table from the options of a request.
 
     Raises:
         InvalidRequestError: an option is invalid.
@@ -59,7 +59,7 @@ def metadata_table_settings(reader: OptionReader) -> MetadataTableSettings:
 
 
 def index_settings(reader: OptionReader) -> IndexSettings:
-    """Settings of the indexes that a job builds.
+    """Return the settings of the indexes that a job builds.
 
     Raises:
         InvalidRequestError: an option is invalid, or the bounds of the record index contradict each other.
@@ -105,7 +105,7 @@ def _is_partitioned_index(reader: OptionReader) -> bool | None:
 
 
 def metadata_service_settings(reader: OptionReader) -> ServiceSettings:
-    """Settings of a request.
+    """Return the settings of the services of the metadata table from the options of a request.
 
     Raises:
         InvalidRequestError: an option is invalid.
@@ -121,7 +121,7 @@ def metadata_service_settings(reader: OptionReader) -> ServiceSettings:
 
 
 DEFAULT_SERVICE_SETTINGS = metadata_service_settings(OptionReader({}))
-"""Settings if no key is given."""
+"""Settings of the services of the metadata table if no key is given."""
 
 DEFAULT_METADATA_SETTINGS = metadata_table_settings(OptionReader({}))
-"""Options if no key is given."""
+"""Settings of the metadata table if no key is given."""

@@ -12,7 +12,8 @@ class ServiceSettings:
     Attributes:
         max_delta_commits: ``hoodie.metadata.compact.max.delta.commits``: number of delta commits after which the
             metadata table is compacted.
-        archival: settings of its archival. As in Hudi, one commit more stays than in the table.
+        archival: settings of the archival of the metadata table. As in Hudi, the limits are one commit larger than the
+            limits of the table.
     """
 
     max_delta_commits: int
@@ -24,15 +25,16 @@ class IndexSettings:
     """Settings of the indexes that a job builds.
 
     Attributes:
-        columns: columns with statistics, besides three meta columns. Empty means the columns of the definition that the
-            table has; if it has none, the first columns of the table.
-        max_columns: number of columns with statistics if there is no list of columns; None if the request does not
-            contain the key.
+        columns: columns with statistics, in addition to three meta columns. Empty means the columns of the existing
+            index if `max_columns` is None, and otherwise the first columns of the table.
+        max_columns: number of columns with statistics if `columns` is empty; None if the request does not contain the
+            key.
         column_stats_groups, partition_stats_groups, bloom_filter_groups: numbers of file groups.
         min_groups, max_groups: bounds for the number of file groups of a record index.
-        min_partition_groups, max_partition_groups: the same for each partition of the table in a partitioned record
+        min_partition_groups, max_partition_groups: bounds for the number of file groups that a partitioned record index
+            has for each partition of the table.
+        is_partitioned_index: whether a new record index is partitioned; None if the request selects no kind of record
             index.
-        is_partitioned_index: whether a new record index is partitioned; None if the request does not say it.
         growth_factor: expected growth of the number of keys of a record index.
         max_group_bytes: greatest size of a file group of a record index.
     """
@@ -53,12 +55,12 @@ class IndexSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewIndexes:
-    """Indexes of a metadata table that a job creates, besides `files`.
+    """Indexes of a metadata table that a job creates, in addition to `files`.
 
     Attributes:
         column_stats: None means Hudi's default for the table version.
         partition_stats: None means that there are statistics of partitions if there are statistics of columns.
-        record_index, partitioned_record_index: which kind of record index; not both.
+        record_index, partitioned_record_index: the kind of the record index. At most one of both is True.
         settings: settings of these indexes.
     """
 

@@ -17,7 +17,7 @@ class Effect(str, Enum):
     """Jobs reject every other value, because this release supports only the default."""
     REFUSED = "refused"
     NO_EFFECT = "no effect"
-    """Hudi knows the key. Jobs of this release accept and ignore it, with a warning in the result."""
+    """The key exists in Hudi. Jobs of this release ignore the key, with a warning in the result."""
 
 
 class OptionGroup(str, Enum):

@@ -9,7 +9,7 @@ ValueT = TypeVar("ValueT")
 
 
 class OptionReader:
-    """Reads option values as their declarations define. An absent or blank option has its default."""
+    """Reads option values with the parsers of their declarations. An absent or blank option has its default."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = options

@@ -1,4 +1,4 @@
-"""All hoodie.* keys that this release knows, with functions that find a key by its name."""
+"""All declared hoodie.* keys, with functions that find a key by its name."""
 
 import difflib
 

@@ -23,11 +23,11 @@ from hudi_table_services.options.reader import OptionReader
 from hudi_table_services.options.registry import ALIASES, find_option, is_listed, similar_option
 from hudi_table_services.options.writing_values import ConcurrencyMode, FailedWritesPolicy
 
-_MOST_LEVELS = {"zstd": 22, "gzip": 9}
+_HIGHEST_LEVELS = {"zstd": 22, "gzip": 9}
 
 
 def with_fields(options: Mapping[str, str], fields: Mapping[AnyOption, object]) -> dict[str, str]:
-    """Return the options of a request, plus those fields of the request that correspond to an option.
+    """Return the options of a request, plus the fields of the request that correspond to an option.
 
     Args:
         fields: maps each option to the value of its field in the request. Values that are None or an empty text are
@@ -122,12 +122,12 @@ def base_file_options(reader: OptionReader) -> BaseFileOptions:
 def _codec_level(reader: OptionReader, codec: str) -> int | None:
     if CODEC_LEVEL not in reader:
         return None
-    if codec not in _MOST_LEVELS:
+    if codec not in _HIGHEST_LEVELS:
         raise InvalidRequestError(
             f"{CODEC_LEVEL}={reader.text(CODEC_LEVEL)} and {CODEC}={codec} contradict each other: "
             "this codec has no levels."
         )
-    level, highest = reader[CODEC_LEVEL], _MOST_LEVELS[codec]
+    level, highest = reader[CODEC_LEVEL], _HIGHEST_LEVELS[codec]
     if level is not None and level > highest:
         raise InvalidRequestError(f"{CODEC_LEVEL}={level} is too large: {codec} has levels up to {highest}.")
     return level

@@ -46,7 +46,7 @@ _SIZES_FILES = (
     WriteOperation.INSERT_OVERWRITE,
     WriteOperation.INSERT_OVERWRITE_TABLE,
 )
-"""Operations that create files for new rows. Other operations often run with default limits that no file follows."""
+"""Operations that create files for new rows. Commits of other operations record no limits of file sizes."""
 
 DEFAULT_LIMITS = FileSizeLimits(
     small_file_limit_bytes=keys.SMALL_FILE_LIMIT.default_value,
@@ -61,12 +61,12 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
     Raises:
         InvalidRequestError: an option is invalid or contradicts another option. The message names the key, its value
             and the allowed values, or both keys of a contradiction.
-        UnsupportedTableError: this release does not know the table version.
+        UnsupportedTableError: this release does not support the table version.
     """
     options = with_fields(request.options, _fields(request))
     prefix = options.get(keys.METADATA_KEY_PREFIX.key, keys.METADATA_KEY_PREFIX.default)
-    noted = {key: value for key, value in options.items() if _is_noted(key, prefix)}
-    others = {key: value for key, value in options.items() if key not in noted}
+    stored_only = {key: value for key, value in options.items() if _is_only_stored(key, prefix)}
+    others = {key: value for key, value in options.items() if key not in stored_only}
     named, warnings = known_options(others, OptionGroup.WRITES)
     reader = OptionReader(named)
     index_type = reader[keys.INDEX_TYPE]
@@ -99,7 +99,7 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
             if request.timestamps_without_zone
             else None
         ),
-        extra_metadata={**noted, **_limits_to_record(operation, file_sizing)},
+        extra_metadata={**stored_only, **_limits_to_record(operation, file_sizing)},
         hoodie_options=named,
         warnings=warnings,
     )
@@ -132,7 +132,7 @@ def _pending_clustering(reader: OptionReader) -> PendingClusteringOptions:
     )
 
 
-def _is_noted(key: str, prefix: str) -> bool:
+def _is_only_stored(key: str, prefix: str) -> bool:
     """Whether an option is only stored in the commit's metadata: its key has the prefix and is not a known option."""
     return bool(prefix) and key.startswith(prefix) and key not in KNOWN_OPTIONS
 
@@ -227,10 +227,10 @@ def _payload_mode(reader: OptionReader) -> RecordMergeMode | None:
 
 
 def _limits_to_record(operation: WriteOperation, options: FileSizingOptions) -> dict[str, str]:
-    """Return the limits of file sizes as extra metadata of a commit, so that reports judge files by these limits.
+    """Return the limits of file sizes as extra metadata of a commit, so that reports classify files by these limits.
 
-    The value is a small JSON object with Hudi's keys. Hudi and other readers ignore extra metadata that they do not
-    know. The result is empty if the operation does not size files.
+    The value is a small JSON object with Hudi's keys. Hudi and other readers ignore unknown extra metadata. The
+    result is empty if the operation does not size files.
     """
     if operation not in _SIZES_FILES:
         return {}

@@ -85,13 +85,13 @@ def _concurrency_problems(options: WriteOptions, given: OptionReader) -> Iterato
     if LOCK_PROVIDER not in given:
         yield (
             f"{mode} without {LOCK_PROVIDER}: all writers of a table must share one lock.",
-            f"Name {FILE_SYSTEM_PROVIDER} (on object stores {STORAGE_BASED_PROVIDER}) here and for the other writers.",
+            f"Use {FILE_SYSTEM_PROVIDER} (on object stores {STORAGE_BASED_PROVIDER}) for all writers of the table.",
         )
     if options.lock.provider == IN_PROCESS_PROVIDER:
         yield (
             f"{mode} and {LOCK_PROVIDER}={IN_PROCESS_PROVIDER} contradict each other: "
             "that lock works only within one process.",
-            f"Use {FILE_SYSTEM_PROVIDER} (on object stores {STORAGE_BASED_PROVIDER}) here and for the other writers.",
+            f"Use {FILE_SYSTEM_PROVIDER} (on object stores {STORAGE_BASED_PROVIDER}) for all writers of the table.",
         )
     if options.failed_writes_policy is FailedWritesPolicy.EAGER:
         yield (

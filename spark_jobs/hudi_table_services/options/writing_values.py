@@ -23,7 +23,7 @@ from hudi_table_services.options.metadata_settings_values import MetadataTableSe
 
 
 class IndexType(str, Enum):
-    """``hoodie.index.type``: where a record key is unique, and how the index finds out which files it need not read."""
+    """``hoodie.index.type``: the scope in which a record key is unique, and how a write finds the files with a key."""
 
     SIMPLE = "SIMPLE"
     BLOOM = "BLOOM"
@@ -33,7 +33,7 @@ class IndexType(str, Enum):
     GLOBAL_RECORD_LEVEL_INDEX = "GLOBAL_RECORD_LEVEL_INDEX"
     """Name of RECORD_INDEX since Hudi 1.1."""
     RECORD_LEVEL_INDEX = "RECORD_LEVEL_INDEX"
-    """Partitioned record index: in each file group, the keys of one partition of the table."""
+    """Partitioned record index: each file group contains the keys of one partition of the table."""
 
     @property
     def is_global(self) -> bool:
@@ -42,7 +42,7 @@ class IndexType(str, Enum):
 
     @property
     def uses_record_index(self) -> bool:
-        """Whether the record index of the metadata table says which files have keys of the batch."""
+        """Whether a write finds the files with keys of the batch in the record index of the metadata table."""
         return self in (
             IndexType.RECORD_INDEX,
             IndexType.GLOBAL_RECORD_LEVEL_INDEX,
@@ -51,7 +51,7 @@ class IndexType(str, Enum):
 
     @property
     def without_record_index(self) -> "IndexType":
-        """The index type with the same result that reads all files: GLOBAL_SIMPLE, or SIMPLE."""
+        """Return the index type that has the same result but reads all files: GLOBAL_SIMPLE or SIMPLE."""
         return IndexType.GLOBAL_SIMPLE if self.is_global else IndexType.SIMPLE
 
     @property

@@ -2,10 +2,10 @@
 
 Follows SimpleConcurrentFileWritesConflictResolutionStrategy and PreferWriterConflictResolutionStrategy (Hudi 1.2): two
 writes conflict if they change the same file group. New file groups never conflict here; `commits` checks separately
-whether two writes add rows with the same keys. This module adds two rules to Hudi's. A commit that was rolled back
-during an update of its rows is a conflict, because the update would restore the undone rows. Under either strategy, a
-clustering drops a group if a writer changed a file of the group; Hudi's clustering checks this only under the second
-strategy.
+whether two writes add rows with the same keys. This module adds two rules to those of Hudi. A commit that was rolled
+back during an update of its rows is a conflict, because the update would restore the undone rows. Under either
+strategy, a clustering drops a group if a writer changed a file of the group; Hudi's clustering checks this only under
+the second strategy.
 """
 
 from collections.abc import Collection, Iterable
@@ -67,7 +67,7 @@ def groups_to_drop(changes: Iterable[ConcurrentChange]) -> frozenset[FileGroupId
 def _message(change: ConcurrentChange, shared: tuple[FileGroupId, ...]) -> str:
     name = f"{change.instant.action.value} {change.instant.requested_time}"
     if change.kind is ChangeKind.UNDONE:
-        return f"Another writer rolled back {name} while this write was building on it."
+        return f"Another writer rolled back {name} after this write had read the table."
     named = ", ".join(map(str, shared[:_MAX_NAMED_GROUPS]))
     more = f" and {len(shared) - _MAX_NAMED_GROUPS} more" if len(shared) > _MAX_NAMED_GROUPS else ""
     verb = "changed" if change.kind is ChangeKind.COMPLETED else "is going to replace"

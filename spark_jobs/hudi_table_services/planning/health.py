@@ -31,8 +31,8 @@ _ADVICE = {
     "commits_since_clustering": "Cluster the table.",
     "commits_to_archive": "Archive the timeline: readers list and load all of it.",
     "commits_to_clean": "Clean the table.",
-    "damaged": "Write nothing until the file is restored or the instant undone; `damage` in the report names the file "
-    "or the instant.",
+    "damaged": "Write nothing until the file is restored or the instant is undone; `damage` in the report names the "
+    "file or the instant.",
     "dead_instants": "Run the next write, or take the next step that is listed for each dead instant.",
     "foreign_files": "Move the foreign files out of the table, because some readers treat them as data files. No job "
     "of this project touches them.",
@@ -41,8 +41,8 @@ _ADVICE = {
     "hours_since_commit": "Find out why no job writes to the table.",
     "leftover_bytes": "List the leftover files with repair_orphan_files.py, which by default deletes nothing.",
     "leftover_files": "List the leftover files with repair_orphan_files.py, which by default deletes nothing.",
-    "metadata_bytes": "Let changes of the table compact and clean the metadata table, or drop indexes that no reader "
-    "uses.",
+    "metadata_bytes": "Run jobs that change the table: they also compact and clean the metadata table. Or drop indexes "
+    "that no reader uses.",
     "metadata_commits_ahead": f"Readers that use the metadata table may see files of undone writes. {_REBUILD}",
     "metadata_commits_behind": "A writer ignored the metadata table, and readers that use it lose rows. Find the "
     f"writer. {_REBUILD}",
@@ -52,10 +52,12 @@ _ADVICE = {
     "metadata_log_files": f"Lower {COMPACT_DELTA_COMMITS} for the writers.",
     "metadata_missing_files": "Readers that use the metadata table fail, or read old files. If the files were deleted "
     f"by mistake, copy them back. Otherwise: {_REBUILD}",
-    "metadata_pending_instants": "Run the next change of the table: it finishes or undoes them.",
+    "metadata_pending_instants": "Run a job that changes the table: the job finishes or undoes these instants.",
     "metadata_unlisted_files": "Readers that use the metadata table do not see these files. Look for copies and for "
     f"files that a clean left with repair_orphan_files.py. If the files belong to commits: {_REBUILD}",
     "metadata_unusable": f"`metadata_table_state` in the report names the reason. {_REBUILD}",
+    "metadata_wrong_statistics": "Readers that skip files with these statistics lose rows. "
+    f"`metadata_table_state` in the report names some of the records. {_REBUILD}",
     "missing_files": "Copy the files back from a backup, or restore the table to a savepoint. Until then, run no "
     "clustering and no clean: they would make the loss permanent.",
     "oldest_pending_hours": "Take the next step that is listed for the oldest pending instant.",

@@ -141,7 +141,7 @@ def _schedule(request: ScheduleClusteringRequest, storage: "Storage | None") -> 
 
 
 def _start_execution(request: ExecuteClusteringRequest, _: bool) -> JobResult | None:
-    from hudi_table_services.jobs.clustering.execute import start_execution
+    from hudi_table_services.jobs.clustering.start import start_execution
 
     return start_execution(request)
 

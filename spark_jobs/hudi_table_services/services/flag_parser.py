@@ -1,4 +1,7 @@
-"""The parser of flags: raises errors of this project, and names the flag or value that a misspelled one resembles."""
+"""The parser of command-line flags. It raises errors of this project.
+
+For a misspelled flag or value, the hint of the error names the most similar known flag or value.
+"""
 
 import argparse
 import difflib
@@ -69,14 +72,14 @@ class RequestParser(argparse.ArgumentParser):
         name = argparse.ArgumentError(action, "").argument_name
         raise InvalidRequestError(
             f"Argument {name}: invalid choice: {value!r}.",
-            hint=_close(str(value), known) or f"Use one of {', '.join(known)}.",
+            hint=_did_you_mean(str(value), known) or f"Use one of {', '.join(known)}.",
         )
 
     def _hint(self, words: list[str], unknown: str) -> str:
         if not unknown.startswith("-"):
             return self._hint_for_further_value(words, unknown)
         flags = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
-        return _close(unknown.partition("=")[0].replace("_", "-"), flags)
+        return _did_you_mean(unknown.partition("=")[0].replace("_", "-"), flags)
 
     def _hint_for_further_value(self, words: list[str], unknown: str) -> str:
         """If the word follows the value of a repeatable flag, say that the flag must be repeated."""
@@ -87,6 +90,6 @@ class RequestParser(argparse.ArgumentParser):
         return ""
 
 
-def _close(value: str, known: Sequence[str]) -> str:
+def _did_you_mean(value: str, known: Sequence[str]) -> str:
     close = difflib.get_close_matches(value, known, n=1)
     return f"Did you mean {close[0]}?" if close else ""

@@ -172,7 +172,7 @@ def add_run_flags(group: argparse._ArgumentGroup) -> None:
         "--remote",
         metavar="sc://HOST:PORT",
         help="Spark Connect server that runs the Spark tasks of the job; default: the variable SPARK_REMOTE, else a "
-        "local Spark. Pass an address that contains a token in the variable",
+        "local Spark. If the address contains a token, set the variable instead of this flag",
     )
     add(
         "--conf",

@@ -41,6 +41,12 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"files below this size count as small; default: {SMALL_FILE_LIMIT.default_value >> 20} MiB",
     )
+    group.add_argument(
+        "--deep",
+        action="store_true",
+        help="also read all records of the metadata table, and compare column statistics with the footers of all data "
+        "files",
+    )
 
 
 def _check_options(request: HealthRequest) -> None:

@@ -1,4 +1,4 @@
-"""All table services. Functions find a script by its file name and read a result with the report of any service."""
+"""All table services, and functions that find a script by its file name and parse the result of any service."""
 
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
@@ -28,7 +28,7 @@ SERVICES: tuple[Service, ...] = (
     HEALTH,
     CONFIG_CHECK,
 )
-"""All services. Code outside of this package that differs by service iterates over these records."""
+"""All services. Code outside this package that handles every service iterates over these records."""
 
 _SCRIPTS = {each.file_name: each for service in SERVICES for each in service.scripts}
 _REPORTS = {service.name: service.report for service in SERVICES if service.report is not None}

@@ -131,8 +131,11 @@ def _require_rows(request: UpsertRequest) -> None:
 def _check_write(request: UpsertRequest, sees_local_files: bool) -> None:
     from hudi_table_services.jobs.writing.preflight import check_write
 
-    for note in check_write(request, source_is_local=sees_local_files):
+    checked = check_write(request, source_is_local=sees_local_files)
+    for note in checked.notes:
         _LOG.info("%s", note)
+    for warning in checked.warnings:
+        _LOG.warning("%s", warning)
 
 
 def _upsert(spark: "SparkSession", request: UpsertRequest, storage: "Storage | None") -> JobResult:

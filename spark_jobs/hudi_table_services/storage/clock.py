@@ -27,7 +27,7 @@ class SystemClock:
 
 @dataclass(frozen=True, slots=True)
 class ClockNotBefore:
-    """A clock that never returns a time before a moment.
+    """A clock that never returns a time before `moment`.
 
     Two timelines that belong together must agree on the order of their instants, even if the clock of this machine is
     behind the clock of another writer.

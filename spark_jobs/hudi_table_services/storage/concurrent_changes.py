@@ -1,4 +1,4 @@
-"""Find what other writers changed on the timeline while a job was running."""
+"""Find the changes that other writers made on the timeline while a job was running."""
 
 import logging
 from collections.abc import Collection, Iterable
@@ -76,7 +76,10 @@ def pending_may_be_archived(store: TimelineStore, before: Timeline, after: Timel
 
 
 def _first_left_by_archival(timeline: Timeline) -> str:
-    """Requested time of the first write; empty if no write is completed. Archival keeps at least one such write."""
+    """Requested time of the first write; empty if no write is completed.
+
+    Archival keeps at least one completed write.
+    """
     return (first_write_time(timeline) or "") if timeline.completed_writes else ""
 
 

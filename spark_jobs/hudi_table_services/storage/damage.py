@@ -8,7 +8,7 @@ from hudi_table_services.errors import CorruptTableError
 _METADATA_TABLE = ".hoodie/metadata/"
 _HINT = "Restore the file from a backup. No file was deleted because of the damage."
 REBUILD_HINT = "Build the metadata table again with rebuild_metadata_table.py. No row of the table is lost."
-"""Cure of damage in a metadata table: its content can be computed from the files of the table."""
+"""Hint about a damaged metadata table: its content can be computed from the files of the table."""
 
 
 @contextmanager

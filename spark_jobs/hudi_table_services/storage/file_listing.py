@@ -50,7 +50,7 @@ def is_partition(files: Iterable[StoredObject]) -> bool:
 
 
 def foreign_files(listed: Mapping[str, tuple[StoredObject, ...]]) -> tuple[StoredObject, ...]:
-    """Find the files that Hudi did not write, but that readers find in partitions. Sort the files by path.
+    """Return the files in partitions that Hudi did not write and that readers do not ignore, sorted by path.
 
     Readers ignore files whose names start with ``.`` or ``_``. A reader that treats every Parquet file of a partition
     as a data file fails on foreign files, or returns their rows.

@@ -59,7 +59,7 @@ class Visibility:
 
 
 def first_write_time(timeline: Timeline) -> str | None:
-    """Requested time of the first write that has no savepoint. If all have savepoints, the time of the first.
+    """Requested time of the first write without a savepoint, or of the first write if all writes have savepoints.
 
     Pending writes count, because archival stops at a pending write. Commits with savepoints do not count, because
     archival can keep a commit with a savepoint and archive later writes. Other actions do not count, because archival

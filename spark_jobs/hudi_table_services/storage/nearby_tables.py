@@ -20,10 +20,11 @@ def with_nearby_tables(
 ) -> TableNotFoundError:
     """Return the error with the name of a table that the user probably meant.
 
-    The function looks at the folders above the base path, at the folders in it, and at the folders beside it.
+    The function searches the folders above the base path, the folders inside the base path, and the other folders of
+    its parent folder.
 
     Returns:
-        A new error, or the error itself if there is no such table, or if the storage does not list the folders.
+        A new error, or the given error if there is no such table or if the storage does not list the folders.
     """
     try:
         hint = _hint(base_path.rstrip("/"), storage_options)
@@ -46,8 +47,8 @@ def _hint(path: str, options: Mapping[str, str] | None) -> str:
     folder = _parent(path)
     if not folder:
         return ""
-    beside = _tables_in(folder, options)
-    close = difflib.get_close_matches(path.rpartition("/")[2], beside, n=1)
+    siblings = _tables_in(folder, options)
+    close = difflib.get_close_matches(path.rpartition("/")[2], siblings, n=1)
     return f"Did you mean {folder}/{close[0]}?" if close else ""
 
 

@@ -82,7 +82,7 @@ class _Calls(Generic[_Item, _Result]):
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    """Threads that stay for later calls, because the start of a thread takes longer than a read of a local file."""
+    """Threads that later calls reuse, because starting a thread takes longer than reading a local file."""
     return ThreadPoolExecutor(_ALL_THREADS, thread_name_prefix="storage")
 
 

@@ -17,7 +17,7 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 
 
 def clustering_plan_of(store: TimelineStore, instant: Instant) -> ClusteringPlan | None:
-    """Plan of a pending clustering; None if the instant is anything else, for example an overwrite.
+    """Plan of a pending clustering; None if the instant is not a pending clustering, for example an overwrite.
 
     In timeline layout 1 only the plan distinguishes a pending clustering from a pending overwrite.
 

@@ -22,7 +22,7 @@ from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.pending_plans import planned_file_groups
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.storage.table_files import list_table
+from hudi_table_services.storage.table_files import Source, TableListing, list_table
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 
@@ -44,8 +44,8 @@ def load_snapshot(
             the loader lists no folder and loads no file slices.
         config: properties that the caller has just read. None means that the loader reads them.
         metadata_enable: ``hoodie.metadata.enable`` of the request. False means that the loader lists folders; otherwise
-            it lists the metadata table where `list_table` permits that. Partitions without any file of a completed
-            write may then be missing.
+            `list_table` chooses between the metadata table and the folders. If the metadata table is used, partitions
+            without any file of a completed write may be missing.
 
     Raises:
         TableNotFoundError, CorruptTableError: see `read_table_config` and `TimelineStore.load`.
@@ -75,22 +75,18 @@ class _SnapshotLoader:
     def load(self, partitions: Collection[str] | None) -> TableSnapshot:
         timeline = self._store.load()
         wants_files = partitions is None or len(partitions) > 0
+        listing = self._listing(timeline, partitions) if wants_files else None
         return TableSnapshot(
             config=self._config,
             timeline=timeline,
-            file_slices=self._file_slices(timeline, partitions) if wants_files else {},
+            file_slices=self._file_slices(timeline, listing) if listing is not None else {},
             reserved_file_groups=reserved_file_groups(self._store, timeline),
             schema_json=self._schema_json(timeline),
+            is_from_metadata_table=listing is not None and listing.source is Source.METADATA_TABLE,
         )
 
-    def _file_slices(
-        self, timeline: Timeline, partitions: Collection[str] | None
-    ) -> Mapping[str, tuple[FileSlice, ...]]:
-        has_own_log_instants = self._config.table_version.layout.has_completion_time_in_names
-        visibility = Visibility.of(timeline, has_own_log_instants=has_own_log_instants)
-        replaced = self._replaced(timeline)
-        written = _WrittenFiles(self, timeline)
-        listing = list_table(
+    def _listing(self, timeline: Timeline, partitions: Collection[str] | None) -> TableListing:
+        return list_table(
             self._storage,
             self._config,
             timeline,
@@ -98,6 +94,12 @@ class _SnapshotLoader:
             partitions,
             metadata_enable=self._metadata_enable,
         )
+
+    def _file_slices(self, timeline: Timeline, listing: TableListing) -> Mapping[str, tuple[FileSlice, ...]]:
+        has_own_log_instants = self._config.table_version.layout.has_completion_time_in_names
+        visibility = Visibility.of(timeline, has_own_log_instants=has_own_log_instants)
+        replaced = self._replaced(timeline)
+        written = _WrittenFiles(self, timeline)
         return {
             path: latest_slices(path, files, visibility, replaced.get(path, ()), written.pick)
             for path, files in listing.files.items()

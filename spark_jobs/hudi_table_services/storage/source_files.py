@@ -79,7 +79,7 @@ def source_files(path: str, storage_options: Mapping[str, str]) -> Iterator[Sour
 
 
 def _split(path: str) -> tuple[str, tuple[str, ...]]:
-    """Split a path into its longest folder without wildcard, and the names below this folder."""
+    """Split a path into its longest folder without wildcards, and the names below this folder."""
     path = _LOCAL.sub("/", path, count=1) if _LOCAL.match(path) else path  # Spark decodes no %XX in a path
     root = _ROOT.match(path)
     start = root.end() if root else 0
@@ -128,7 +128,7 @@ def _files_of(storage: Storage, match: str) -> Iterator[SourceFile]:
 def _files_below(storage: Storage, folder: str, columns: tuple[str, ...]) -> Iterator[SourceFile]:
     listing = storage.list_folder(folder)
     files = {each.name: each for each in listing.files}
-    # Spark compares whole paths, so a folder has its place by its name and a slash.
+    # Spark sorts whole paths, so a folder is sorted by its name and a slash.
     for name in sorted((*files, *(f"{name}/" for name in listing.folders))):
         if not _is_visible(name):
             continue
@@ -162,7 +162,7 @@ def _nothing_found(path: str, storage: Storage, names: tuple[str, ...]) -> Inval
 
 
 def _content(folder: str, missing: str, names: Sequence[str]) -> str:
-    """Describe the content of a folder that lacks a name. The name that resembles the missing one comes first."""
+    """Describe the content of a folder that lacks a name. A name that resembles the missing name comes first."""
     if not names:
         return f"{folder} is empty or missing."
     close = difflib.get_close_matches(missing, names, n=1)

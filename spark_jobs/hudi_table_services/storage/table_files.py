@@ -1,16 +1,15 @@
 """List the data files of a table: from its metadata table if that is cheaper and can be trusted, else from folders.
 
-Planners, sensors, pages and the checks of writes list with this module. Its listing contains only data files of
-completed instants when it comes from the metadata table, so these searches list the folders themselves
-(`storage.file_listing`):
+Planners, sensors, pages and the checks of writes use this module. A listing from the metadata table contains only data
+files of completed instants, so the following searches list folders instead (`storage.file_listing`):
 
-- orphans, leftovers, copies and foreign files, and files of one instant that an undo deletes: the metadata table does
-  not list files of instants that are not completed, and files that Hudi did not write;
+- orphans, leftovers, copies and foreign files, and files of one instant that an undo deletes: the metadata table
+  lists neither files of instants that are not completed nor files that Hudi did not write;
 - lost files, and predecessors of files that an undo needs: an entry in the metadata table does not prove that the file
   exists;
-- files that a clean deletes or protects, and files of a savepoint: an error in the metadata table would delete rows for
-  good, while an error in a plan or a page lasts until the next one. The preview of a clean lists folders too, so that
-  it names the files that the clean deletes, for example those of retried tasks.
+- files that a clean deletes or protects, and files of a savepoint: an error in the metadata table would delete rows
+  permanently, while a wrong plan or page can be computed again. The preview of a clean lists folders too, so that it
+  names all files that the clean deletes, for example files of retried tasks.
 """
 
 import logging
@@ -36,12 +35,13 @@ FEW_PARTITIONS = 10
 """From this number of wanted partitions on, the metadata table is read.
 
 One folder costs one LIST. The metadata table costs 2 LIST and about 5 GET (its properties, its newest compaction, 3
-ranges of the base file), and 2 GET for each write since that compaction. So it pays from about 10 folders on. A listing
-of the whole table always reads it, because the number of folders is not known before they are listed."""
+ranges of the base file), and 2 GET for each write since that compaction. So the metadata table is cheaper from about 10
+folders on. A listing of the whole table always reads the metadata table, because the number of folders is unknown
+before they are listed."""
 
 
 class Source(Enum):
-    """Where a listing comes from."""
+    """Source of a listing."""
 
     METADATA_TABLE = "metadata table"
     FOLDERS = "folders"
@@ -52,9 +52,8 @@ class TableListing:
     """The files of the partitions of a table.
 
     Attributes:
-        files: partition path → files, sorted by path. See `list_partitions` and `ListedTable` for their differences:
-            files from the metadata table have no time of last change, and only data files of completed instants are
-            among them.
+        files: partition path → files, sorted by path. Files from the metadata table have no time of last change, and
+            are only data files of completed instants; see `list_partitions` and `ListedTable`.
         refusal: why the metadata table was not used; None if it was used, or if it was not read at all.
     """
 
@@ -77,9 +76,9 @@ def list_table(
     If the properties list a metadata table that cannot be used, one warning names the reason.
 
     Args:
-        config: properties of the table, read before the timeline or after it.
+        config: properties of the table. The caller may read them before or after the timeline.
         timeline: active timeline of the table. It must be loaded before this call.
-        partitions: list only these partitions; those that do not exist are left out. None lists all partitions.
+        partitions: list only these partitions; partitions that do not exist are left out. None lists all partitions.
         metadata_enable: ``hoodie.metadata.enable`` of the request; False lists folders.
 
     Raises:
@@ -102,7 +101,10 @@ def _from_metadata_table(
     clock: Clock,
     partitions: Collection[str] | None,
 ) -> ListingOutcome:
-    """List twice if need be: compaction, cleaning or a rollback can change the metadata table between two requests."""
+    """List the metadata table; list it again if a concurrent change may have caused a failure.
+
+    Compaction, cleaning or a rollback can change the metadata table between two requests.
+    """
     outcome = list_from_metadata_table(storage, config, timeline, clock, partitions)
     if isinstance(outcome, UnusableMetadataTable) and outcome.reason in _PASSING:
         outcome = list_from_metadata_table(storage, config, timeline, clock, partitions)
@@ -122,10 +124,10 @@ def _warn(storage: Storage, refusal: UnusableMetadataTable) -> None:
 
 
 _UNUSED = frozenset({Reason.NOT_LISTED, Reason.BEING_BUILT})
-"""Reasons that are no fault: readers need not use a metadata table that the properties do not offer."""
+"""Reasons that cause no warning: the properties do not list a complete partition, so readers need not use it."""
 
 _PASSING = frozenset({Reason.CHANGED, Reason.DAMAGED, Reason.BEHIND, Reason.AHEAD})
-"""Reasons that a second reading may not find, because a writer changed the metadata table during the first."""
+"""Reasons for a second read: a writer may have changed the metadata table during the first read."""
 
 _REBUILD = (
     "Unless a writer changed the table at the same time, build the metadata table again with "

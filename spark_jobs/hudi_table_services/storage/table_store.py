@@ -111,8 +111,8 @@ def require_table(storage: Storage) -> None:
 def _no_table(storage: Storage) -> TableNotFoundError:
     return TableNotFoundError(
         f"There is no Hudi table at {storage.uri}: {PROPERTIES} does not exist.",
-        hint="Check the base path. It is the folder that contains .hoodie. Only if this folder has data files of a "
-        "table whose .hoodie was deleted, restore .hoodie from a copy before anything else runs.",
+        hint="Check the base path: it is the folder that contains .hoodie. If .hoodie of this table was deleted, "
+        "restore .hoodie from a copy before you run another job.",
     )
 
 

@@ -242,7 +242,7 @@ class TimelineStore:
         return tuple(instant for instant in found if instant is not None)
 
     def _listing(self) -> FolderListing:
-        """Files whose names are names of instants, and folders. While a completed file is empty, list them again."""
+        """List the instant files and the folders of the timeline. List again while a completed file is empty."""
         for pause in _PAUSES:
             found = self._list()
             if not any(self._is_empty_completed(stored) for stored in found.files):

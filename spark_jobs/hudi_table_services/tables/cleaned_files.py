@@ -1,4 +1,4 @@
-"""Distinguish a conflict from a lost file if a file disappears while a write reads it.
+"""Distinguish a conflict from a lost file if a file does not exist when a job reads it.
 
 In a conflict, either another writer replaced the file and a clean deleted it, or a rollback undid the file's commit and
 deleted the file.
@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from hudi_table_services.errors import (
     CommitConflictError,
+    CorruptTableError,
     ExecutionFailedError,
     FileGroupConflictError,
     HudiTableServiceError,
@@ -20,6 +21,7 @@ from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.request_lookup import refuse_second_write
 from hudi_table_services.tables.table import TableAccess
 
@@ -41,15 +43,75 @@ def conflict_where_cleaned(
     Raises:
         FileGroupConflictError: other writers removed the file; the message names the file.
         CommitConflictError: another attempt of the request has committed.
+        CorruptTableError: the metadata table lists the file, and the storage does not have it.
     """
     try:
         yield
     except (ExecutionFailedError, ObjectNotFoundError) as failure:
         if (before := planned_with()) is not None:
-            conflict = _second_write(table, before, request_id) or _conflict(table, before, failure.path)
-            if conflict is not None:
-                raise conflict from failure
+            error = _second_write(table, before, request_id) or _conflict(table, before, failure.path)
+            error = error or lost_file(table.storage, before, failure.path)
+            if error is not None:
+                raise error from failure
         raise
+
+
+@contextmanager
+def naming_lost_files(storage: Storage, snapshot: TableSnapshot) -> Iterator[None]:
+    """Replace an error about a missing file that the metadata table lists. Do not change other errors.
+
+    Args:
+        snapshot: the state of the table whose files are read.
+
+    Raises:
+        CorruptTableError: the metadata table lists the file, and the storage does not have it.
+    """
+    try:
+        yield
+    except (ExecutionFailedError, ObjectNotFoundError) as failure:
+        error = lost_file(storage, snapshot, failure.path)
+        if error is not None:
+            raise error from failure
+        raise
+
+
+def lost_file(storage: Storage, snapshot: TableSnapshot, path: str) -> CorruptTableError | None:
+    """The error about a base file that the metadata table lists, and that does not exist; else None.
+
+    Args:
+        path: a file that could not be read; empty if the failure names no file.
+    """
+    try:
+        is_lost = _lists(snapshot, path) and not storage.exists(path) and _lists(load_snapshot(storage), path)
+    except HudiTableServiceError as error:
+        # The caller raises the first failure, which is more informative.
+        _LOG.warning("Cannot find out whether the metadata table lists %s: %s", path, error)
+        return None
+    if not is_lost:
+        return None
+    return CorruptTableError(
+        f"The metadata table lists {path}, but the storage does not have this file.",
+        path=path,
+        hint="table_health.py counts such files (metadata_missing_files, missing_files) and names some of them. If the "
+        "file was deleted by mistake, copy it back from a backup, or restore the table to a savepoint. If the table is "
+        "correct without the file, build the metadata table again with rebuild_metadata_table.py.",
+    )
+
+
+def lost_file_in(storage: Storage, message: str) -> CorruptTableError | None:
+    """As `lost_file`, for a failure of another program whose message contains the name of the file."""
+    try:
+        snapshot = load_snapshot(storage)
+    except HudiTableServiceError as error:
+        _LOG.warning("Cannot find out whether the metadata table lists the missing file: %s", error)
+        return None
+    named = (s for s in snapshot.all_slices if s.base_file is not None and s.base_file.file_name in message)
+    found = (lost_file(storage, snapshot, each.base_file_path or "") for each in named)
+    return next((lost for lost in found if lost is not None), None)
+
+
+def _lists(snapshot: TableSnapshot, path: str) -> bool:
+    return snapshot.is_from_metadata_table and any(s.base_file_path == path for s in snapshot.all_slices)
 
 
 def _second_write(table: TableAccess, before: TableSnapshot, request_id: str) -> HudiTableServiceError | None:

@@ -62,7 +62,7 @@ class ClusteringHistory:
 
     @classmethod
     def load(cls, store: TimelineStore, timeline: Timeline) -> "ClusteringHistory":
-        """Read the requested file of every replace commit, because only this file shows whether it is a clustering.
+        """Read the requested file of every replace commit: only this file shows whether the instant is a clustering.
 
         Raises:
             MalformedMetadataError: the plan of a pending clustering cannot be read.

@@ -23,7 +23,7 @@ def count_commits_of(
     archived: Callable[[], Sequence[ArchivedWrite]] = tuple,
     row_writes: Collection[str] = (),
 ) -> CommitCount:
-    """Count completed writes since the newest clustering, completed or pending, of any writer.
+    """Count the completed writes of all writers since the newest completed or pending clustering.
 
     Args:
         operations: write operations to count; if empty, all operations that change rows (`COUNTED_OPERATIONS`). None
@@ -47,7 +47,7 @@ def count_commits_of(
     later = [i for i in timeline.completed_writes if i.requested_time > newest]
     wanted: Collection[WriteOperation] = operations or COUNTED_OPERATIONS
     known = {write.identity: write.metadata.operation_type for write in before}
-    # A commit of an unknown operation counts if all operations count.
+    # If all operations are counted, commits of unknown operations are counted too.
     skipped = frozenset() if operations else frozenset(row_writes)
     read = [i for i in later if i.identity not in known and not _is_known(i, skipped)]
     found = {} if parity else _operations(store, read)

@@ -11,7 +11,7 @@ from hudi_table_services.tables.table import TableAccess
 
 
 def is_executed(table: TableAccess, pending: Instant, expires_after_minutes: int) -> bool:
-    """Whether a pending plan is being executed. Executions by Hudi have no heartbeat, so their age decides.
+    """Whether a pending plan is being executed. For executions by Hudi, which have no heartbeat, the age is checked.
 
     Args:
         expires_after_minutes: age after which an execution without a heartbeat counts as dead.
@@ -33,7 +33,7 @@ def is_executed_by_others(
 ) -> bool:
     """Whether another request executes a pending plan.
 
-    Attempts of this request do not count, because this job takes them over.
+    Attempts of this request are ignored, because this job takes them over.
     """
     owner = read_heartbeat_owner(table.storage, pending.requested_time)
     if owner is not None and owner.startswith(f"{request_id}/"):

@@ -1,4 +1,4 @@
-"""Read which request made an instant, from the instant's files."""
+"""Read the files of an instant for the id of the request that made the instant."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What a new metadata table has to describe: the files that readers see, and the newest file slices."""
+"""Read the facts that a new metadata table describes: the files that readers see, and the newest file slices."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ class TableContent:
     """State of a table.
 
     Attributes:
-        files: partition path → data file → size in bytes. Files of instants that are not completed, and files that are
-            no data files, are left out. A partition may have no files.
+        files: partition path → data file → size in bytes. Files of instants that are not completed, and files other
+            than data files, are left out. A partition may have no files.
         live_slices: partition path → newest slice of each file group, without replaced file groups.
         schema_json: Avro schema of the table as JSON; None if the table has no schema yet.
     """

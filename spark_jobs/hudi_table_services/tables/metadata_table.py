@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 
 from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
 from hudi_table_services.hudi_format.metadata_table import file_groups
 from hudi_table_services.hudi_format.metadata_table.index_definitions import PATH as DEFINITIONS
+from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.metadata_table import IndexDefinition
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableVersion
@@ -19,10 +20,12 @@ from hudi_table_services.storage.metadata_table.checked_partition import (
     check_files,
     check_instants,
 )
+from hudi_table_services.storage.metadata_table.file_format import read_file_format
 from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
 from hudi_table_services.storage.metadata_table.unusable import Reason, UnusableError, some
+from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE
 
@@ -100,12 +103,13 @@ def require_maintainable(config: TableConfig) -> None:
 
 
 def require_current(table: MetadataTable, *, ignore: Collection[str]) -> None:
-    """Refuse to add a change to a metadata table that does not describe the table as it is.
+    """Refuse to add a change to a metadata table that does not match the current table.
 
     Args:
         ignore: requested times of instants that the caller is going to complete.
 
-    This reads names only, unless the names of the files of `files` do not show that all of them exist.
+    The check reads only file names, unless the names in the partition `files` do not show that all files of this
+    partition exist.
 
     Raises:
         CorruptTableError: the metadata table lacks a completed instant of the table, because a writer ignored it; or
@@ -119,14 +123,50 @@ def require_current(table: MetadataTable, *, ignore: Collection[str]) -> None:
             check_files(table, file_groups.FILES, present)
 
 
+def require_file_groups(table: MetadataTable, *, may_be_empty: Collection[str] = ()) -> None:
+    """Refuse to add a change if the files to which it would be added are lost or damaged, before a job writes data.
+
+    This function lists the folder of every partition, and reads the newest log file of `files`. It does not read other
+    indexes, because a change does not need them.
+
+    Args:
+        may_be_empty: partitions that have no file group if the table has no data.
+
+    Raises:
+        CorruptTableError: a partition lost file groups, or the newest file of `files` is damaged.
+        UnsupportedTableError: see `partition_slices`.
+    """
+    found = map_in_parallel(partial(partition_slices, table), table.partitions)
+    slices = dict(zip(table.partitions, found, strict=True))
+    for name in table.partitions:
+        if name not in may_be_empty:
+            require_any_group(name, slices[name])
+    read_file_format(table, slices.get(file_groups.FILES))
+
+
+def require_any_group(name: str, slices: Collection[FileSlice]) -> None:
+    """Raise CorruptTableError if a partition of the metadata table has no file group.
+
+    Each partition has file groups from its creation on, except a partitioned record index. Keys that are assigned to
+    no file group would be lost.
+    """
+    if not slices:
+        raise CorruptTableError(
+            f"The partition {name!r} of the metadata table has no file group: its files or its first instant are "
+            "lost.",
+            path=f"{METADATA_TABLE}/{name}",
+            hint=REBUILD_HINT,
+        )
+
+
 def require_intact(table: MetadataTable) -> Mapping[str, CheckedPartition]:
-    """Check every partition before a compaction. A compaction of a damaged partition would hide the damage for good.
+    """Check every partition before a compaction. A compaction of a damaged partition would hide the damage.
 
     Returns:
         The partitions that readers may use, by name.
 
     Raises:
-        CorruptTableError: as in `require_current`; or a file of any partition was lost or cut.
+        CorruptTableError: as in `require_current`; or a file of any partition is missing or truncated.
         UnsupportedTableError: see `partition_slices`.
     """
     read = cache(table.commit_metadata)
@@ -134,7 +174,7 @@ def require_intact(table: MetadataTable) -> Mapping[str, CheckedPartition]:
         _require_instants(table, ignore=())
         if later := completeness.later_instants(table):
             raise UnusableError(
-                Reason.AHEAD, f"{some(later)} of the metadata table are later than the table."
+                Reason.AHEAD, f"{some(later)} of the metadata table are later than all instants of the table."
             )
         found = {}
         for name in table.partitions:
@@ -147,7 +187,7 @@ def require_intact(table: MetadataTable) -> Mapping[str, CheckedPartition]:
 
 @contextmanager
 def refusing_unusable(problem: str = "The metadata table is damaged") -> Iterator[None]:
-    """Turn the answer that a metadata table cannot be used into an error that names the file and the cure.
+    """Convert UnusableError to an error that names the file, with a hint to rebuild the metadata table.
 
     Args:
         problem: beginning of the message.

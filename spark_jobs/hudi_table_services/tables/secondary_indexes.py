@@ -30,7 +30,7 @@ def require_updatable_secondary_indexes(storage: Storage, config: TableConfig) -
 
 
 def refused_secondary_index(storage: Storage, config: TableConfig) -> str:
-    """Why jobs cannot update a secondary index, with what to do; empty if they can update all."""
+    """Why jobs cannot update a secondary index, with a hint; empty if jobs can update all secondary indexes."""
     try:
         require_updatable_secondary_indexes(storage, config)
     except (UnsupportedTableError, CorruptTableError) as error:

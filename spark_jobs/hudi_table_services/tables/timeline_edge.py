@@ -22,7 +22,7 @@ from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.table import TableAccess
 
 _NEXT_COMMIT = Instant(requested_time="9" * 17, action=Action.COMMIT, state=InstantState.REQUESTED)
-"""An instant time that is later than the time of every instant."""
+"""An instant that is later than every instant of the timeline."""
 
 
 def hidden_writes(table: TableAccess, before: Timeline, after: Timeline) -> tuple[ArchivedWrite, ...]:
@@ -92,8 +92,8 @@ def uncommitted_files(table: TableAccess, timeline: Timeline, until: str) -> Map
 def never_completed(table: TableAccess, times: Set[str]) -> Set[str]:
     """Return the times that the archive does not contain.
 
-    The archive can contain commits that are later than the first active commit, because archival passes over a commit
-    with a savepoint.
+    The archive can contain commits that are later than the first active commit, because archival skips commits with
+    savepoints.
     """
     if not times:
         return times

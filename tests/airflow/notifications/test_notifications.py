@@ -91,7 +91,7 @@ def test_the_payload_of_a_failure_has_kind_limits_and_advice(table: SmallTable) 
     assert (finding["value"], finding["limit"]) == (2, 1), "the limits of the task apply"
     assert finding["advice"].startswith("Cluster the table")
     assert payload["health"]["pending"][0]["next_step"]
-    for part in ("flights", "UnhealthyTableError", "small_files is 2, above 1", "pending commit"):
+    for part in ("flights", "UnhealthyTableError", "Small files (small_files): 2, above 1", "pending commit"):
         assert part in payload["text"]
     assert needs_attention(payload)
 

@@ -63,7 +63,7 @@ def test_a_limit_fails_the_task_after_the_task_pushed_the_report(table: SmallTab
     ti = RecordingTaskInstance()
     with pytest.raises(
         HudiTaskRefusedError,
-        match=r"small_file_ratio is 1, above 0.5.*Cluster the table: .* merges \d+ small files",
+        match=r"small_file_ratio\): 1, above 0.5.*Cluster the table: .* merges \d+ small files",
     ):
         check_health(table, ti, fail_above={"small_file_ratio": 0.5})
     assert ti.pushed["health"]["status"] == "failing"

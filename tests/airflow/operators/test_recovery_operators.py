@@ -11,6 +11,7 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.operators.archive import ArchiveOperator
+from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.metadata_table import RebuildMetadataTableOperator
 from airflow_hudi_provider.operators.recovery import (
     DeleteSavepointOperator,
@@ -241,3 +242,41 @@ def test_a_failed_rollback_names_pending_rollbacks_without_a_claim_about_their_c
         f"Pending on the timeline: rollback {pending.requested_time}. "
         "The next run that is not a preview first finishes pending rollbacks."
     )
+
+
+def table_now(run: Run, operator: type[UpkeepOperator], **arguments: Any) -> str:
+    """What the block about a failed task says about the table."""
+    ti = TaskInstance()
+    with pytest.raises(HudiTaskError):
+        run(operator, "sys.exit(3)", ti=ti, run_on="spark", **arguments)
+    return str(ti.pushed[FAILURE_KEY]["table_now"])
+
+
+def test_failed_tasks_name_the_savepoints_of_the_table(table: SmallTable, run: Run) -> None:
+    commit = table.commit(A).requested_time
+    assert table_now(run, SavepointOperator) == "Savepoints on the table: none."
+    run(SavepointOperator, instant=commit)
+    named = f"Savepoints on the table: {commit}."
+    assert table_now(run, SavepointOperator) == named
+    assert table_now(run, DeleteSavepointOperator, instant=commit) == named
+
+
+def test_failed_tasks_name_the_timeline_or_the_indexes(table: SmallTable, run: Run) -> None:
+    done, pending = table.commit(A).requested_time, table.begin().requested_time
+    timeline = f"has 1 completed instant, the oldest {done}; pending: commit {pending}."
+    assert timeline in table_now(run, ArchiveOperator)
+    assert timeline in table_now(run, RepairOperator, preview=False)
+    rebuilt = table_now(run, RebuildMetadataTableOperator)
+    assert rebuilt == "The table has no metadata table that readers use."
+
+
+@pytest.mark.parametrize("operator", [SavepointOperator, ArchiveOperator, RepairOperator, CleanOperator])
+def test_a_failed_preview_changed_nothing(
+    table: SmallTable, run: Run, operator: type[UpkeepOperator]
+) -> None:
+    table.commit(A)
+    assert table_now(run, operator, preview=True) == "Nothing was changed: a preview writes nothing."
+
+
+def test_a_failed_task_without_a_table_says_so(run: Run) -> None:
+    assert table_now(run, ArchiveOperator) == "There is no table."

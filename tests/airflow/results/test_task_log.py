@@ -1,8 +1,9 @@
 """Lines of jobs and results in the log of a task."""
 
+import logging
 from typing import Any
 
-from airflow_hudi_provider.results.log import SparkLogSorter, log_result
+from airflow_hudi_provider.results.log import SparkLogSorter, log_result, warnings_of_engine
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome, PartitionReport, RowCounts
 
 
@@ -42,6 +43,20 @@ def test_the_task_log_shows_lines_of_the_job_and_folds_lines_of_spark() -> None:
         "Traceback",
         "::endgroup::",
     ]
+
+
+def test_a_warning_of_the_checks_before_spark_appears_once() -> None:
+    log = Lines()
+    with warnings_of_engine() as shown:
+        logging.getLogger("hudi_table_services.services.writing").warning("The column %s", "at")
+        logging.getLogger("another.package").warning("other")
+    assert shown == {"The column at"}
+    sorter = SparkLogSorter(log, shown=shown)
+    for text in ("The column at", "Rolling back 1", "Rolling back 1"):
+        sorter.info(f"2026-11-21 10:00:03,123 WARNING {text}")
+    warnings = ("The column at", "Rolling back 1", "New")
+    log_result(log, JobResult(request_id="r", outcome=Outcome.COMPLETED, warnings=warnings), shown)
+    assert [line for line in log.lines if line in warnings] == ["Rolling back 1", "New"]
 
 
 def test_the_log_of_a_result_contains_a_table_and_a_summary() -> None:

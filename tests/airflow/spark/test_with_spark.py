@@ -241,3 +241,24 @@ def test_all_clustering_operators_can_run_on_spark(
     (_, *clusterings) = [instant.requested_time for instant in timeline.completed_writes]
     assert clusterings == [answers["first"]["instant"], answers["both"]["instant"]]
     assert ids(twin) == ROWS["id"].to_pylist()
+
+
+@pytest.mark.thorough
+def test_dry_runs_leave_the_folder_as_it_was(
+    loaded: tuple[Any, Path], run_dag: Callable[..., Any], tmp_path: Path
+) -> None:
+    base_path, source = loaded[1], str(tmp_path / "rows.parquet")
+    pq.write_table(ROWS.slice(0, 4), source)
+    before = sorted(map(str, base_path.rglob("*")))
+    keys = {"table_name": "t", "record_key": "id", "partition_by": "p", "source_path": source}
+    with DAG("dry_runs", schedule=None) as dag:
+        UpsertWithSizingOperator(
+            task_id="new", base_path=str(tmp_path / "none"), dry_run=True, take_turns=True, conf=QUICK, **keys
+        )
+        UpsertWithSizingOperator(
+            task_id="existing", base_path=str(base_path), dry_run=True, take_turns=True, conf=QUICK, **keys
+        )
+    run = run_dag(dag)
+    assert [xcom(run, task_id)["outcome"] for task_id in ("new", "existing")] == ["planned", "planned"]
+    assert not (tmp_path / "none").exists()
+    assert sorted(map(str, base_path.rglob("*"))) == before

@@ -80,7 +80,7 @@ def test_tasks_load_cluster_and_clean(
     assert sorted(row["id"] for row in read_snapshot(base_path).to_pylist()) == list(range(1000))
     logged = "".join(capfd.readouterr())
     assert "Spark Connect server: localhost" in logged
-    assert "executor_memory: set these on the Spark Connect server" in logged
+    assert "executor_memory: these arguments have no effect on a Spark Connect session" in logged
     assert CANARY not in logged
 
 
@@ -194,7 +194,7 @@ def test_a_connection_with_a_path_is_refused(tmp_path: Path, monkeypatch: pytest
         source_path=landed(tmp_path, 10),
         spark_conn_id="with_path",
     )
-    with pytest.raises(HudiTaskRefusedError, match="'with_path' gives no address") as raised:
+    with pytest.raises(HudiTaskRefusedError, match="'with_path' has no valid address") as raised:
         task.execute(context())
     assert CANARY not in str(raised.value)
 

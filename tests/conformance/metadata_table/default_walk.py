@@ -1,11 +1,14 @@
 """Real Hudi with its own defaults, and the engine, on one table that the engine created; and a model of its rows."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from judges.concurrent_jobs import FAILURE_OF_HUDI
 from judges.engine import Engine
 from judges.hudi_judge import HudiJudge, HudiRefusedError
+from judges.metadata_readers import assert_read
 from judges.oracle import Oracle
 from judges.rows import PLAIN, Model, Row, as_table, merged, some_rows
 from judges.table_files import instant_names, timeline_folder
@@ -36,15 +39,29 @@ class DefaultWalk:
         self.base_path, self.oracle = base_path, oracle
         self._version = 0
         self.model: Model = {}
+        self.seconds: list[tuple[str, float]] = []
+        self.seconds_of_checks: list[float] = []
+
+    def times(self) -> str:
+        """The name of each action so far, with its duration in seconds, and the durations of all checks."""
+        actions = ", ".join(f"{name} {seconds:.1f}" for name, seconds in self.seconds)
+        return f"{actions}; checks {', '.join(f'{seconds:.1f}' for seconds in self.seconds_of_checks)}"
+
+    def assert_read(self) -> None:
+        """All readers return the rows of the model."""
+        started = time.monotonic()
+        assert_read(self.judge, self.base_path, self.model, self.oracle)
+        self.seconds_of_checks.append(time.monotonic() - started)
 
     def we_upsert(self) -> None:
         rows = self._rows()
-        self._engine.write(
-            self.base_path,
-            as_table(rows, PLAIN),
-            version=self.oracle.table_version,
-            has_default_metadata_table=True,
-        )
+        with self._timed("our upsert"):
+            self._engine.write(
+                self.base_path,
+                as_table(rows, PLAIN),
+                version=self.oracle.table_version,
+                has_default_metadata_table=True,
+            )
         self.model = merged(self.model, rows)
 
     def hudi_upserts(self) -> None:
@@ -98,11 +115,23 @@ class DefaultWalk:
 
     def _hudi_writes(self, rows: list[Row], operation: str) -> None:
         options = default_options(self.oracle, operation)
-        _with_retry(lambda: self.judge.write(self.base_path, as_table(rows, PLAIN), options))
+        with self._timed(f"Hudi's {operation}"):
+            _with_retry(lambda: self.judge.write(self.base_path, as_table(rows, PLAIN), options))
 
     def _call(self, procedure: str, arguments: str) -> None:
         settings = default_options(self.oracle)
-        _with_retry(lambda: self.judge.call(self.base_path, procedure, arguments, settings=settings))
+        with self._timed(f"Hudi's {procedure}"):
+            _with_retry(lambda: self.judge.call(self.base_path, procedure, arguments, settings=settings))
+
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
+        started = time.monotonic()
+        try:
+            yield
+        except BaseException as error:
+            error.add_note(f"{name} failed after {time.monotonic() - started:.1f} s; before: {self.times()}")
+            raise
+        self.seconds.append((name, time.monotonic() - started))
 
 
 def _with_retry(act: Callable[[], object]) -> None:

@@ -17,7 +17,8 @@ from hudi_table_services.execution.sessions.session import SessionSettings, star
 from hudi_table_services.execution.spark_tasks import default_parallelism
 from support.depth import cases
 from support.spark.connect_server import ConnectServer
-from support.spark.every_job import TableElsewhere, rows_by_hudi_rs, run_every_job
+from support.spark.every_job import run_every_job
+from support.spark.table_elsewhere import TableElsewhere, rows_by_hudi_rs
 
 FIRST = orders(range(1000))
 
@@ -158,7 +159,7 @@ def test_jobs_at_the_same_time_do_not_disturb_each_other(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("version", ["6", "9"])
-def test_every_kind_of_job(version: str, server: ConnectServer, base_path: Path) -> None:
+def test_every_job(version: str, server: ConnectServer, base_path: Path) -> None:
     settings = SessionSettings(application_name="every job", identity=str(base_path), remote=server.address)
     spark = start_session(settings)
     try:
@@ -166,3 +167,5 @@ def test_every_kind_of_job(version: str, server: ConnectServer, base_path: Path)
         run_every_job(TableElsewhere(spark, str(base_path), {}, version, read_rows))
     finally:
         stop_session(spark)
+        # PySpark sets this variable and keeps it, so later tests could not start a session without a server.
+        os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)

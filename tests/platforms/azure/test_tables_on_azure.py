@@ -4,11 +4,12 @@ import pytest
 from azurite import Azurite
 from pyspark.sql import SparkSession
 
-from support.spark.every_job import TableElsewhere, rows_by_hudi_rs, run_every_job
+from support.spark.every_job import run_every_job
+from support.spark.table_elsewhere import TableElsewhere, rows_by_hudi_rs
 
 
 @pytest.mark.parametrize("version", ["6", "9"])
-def test_hudi_rs_reads_a_table_on_azure_after_every_kind_of_job(
+def test_hudi_rs_reads_a_table_on_azure_after_every_job(
     spark: SparkSession, azure: Azurite, version: str
 ) -> None:
     uri = azure.new_table()

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,19 +37,12 @@ class Hdfs:
 
 
 @contextmanager
-def running_hdfs(
-    folder: Path, java_home: str, *, security: Mapping[str, str] | None = None, java_flags: Sequence[str] = ()
-) -> Iterator[Hdfs]:
-    """Format and start an HDFS below a folder; end its processes at the end.
-
-    Args:
-        security: settings for Kerberos.
-        java_flags: flags of the servers' Java.
-    """
+def running_hdfs(folder: Path, java_home: str) -> Iterator[Hdfs]:
+    """Format and start an HDFS below a folder; end its processes at the end."""
     ports = {name: free_port() for name in ("rpc", "http", "data", "data_http", "data_ipc")}
     hdfs = Hdfs(f"127.0.0.1:{ports['rpc']}", folder / "conf")
-    _write_configuration(hdfs, folder, ports, security or {})
-    java = [f"{java_home}/bin/java", "-Xmx384m", *java_flags, "-cp", class_path(hdfs.conf_dir)]
+    _write_configuration(hdfs, folder, ports)
+    java = [f"{java_home}/bin/java", "-Xmx384m", "-cp", class_path(hdfs.conf_dir)]
     environment = {**os.environ, "HADOOP_CONF_DIR": str(hdfs.conf_dir)}
     with (folder / "format.log").open("wb") as log:
         subprocess.run(
@@ -87,11 +80,9 @@ def class_path(conf_dir: Path) -> str:
     return os.pathsep.join([str(conf_dir), f"{made.stdout.strip()}/*", f"{jars}/*"])
 
 
-def _write_configuration(
-    hdfs: Hdfs, folder: Path, ports: dict[str, int], security: Mapping[str, str]
-) -> None:
+def _write_configuration(hdfs: Hdfs, folder: Path, ports: dict[str, int]) -> None:
     hdfs.conf_dir.mkdir(parents=True)
-    write_site(hdfs.conf_dir / "core-site.xml", {"fs.defaultFS": f"hdfs://{hdfs.address}", **security})
+    write_site(hdfs.conf_dir / "core-site.xml", {"fs.defaultFS": f"hdfs://{hdfs.address}"})
     write_site(
         hdfs.conf_dir / "hdfs-site.xml",
         {
@@ -106,7 +97,6 @@ def _write_configuration(
             "dfs.datanode.hostname": "127.0.0.1",
             "dfs.namenode.datanode.registration.ip-hostname-check": "false",
             "dfs.namenode.safemode.extension": "0",
-            **security,  # also here, because the defaults of HDFS are loaded after core-site.xml
         },
     )
     (hdfs.conf_dir / "log4j2.properties").write_text(

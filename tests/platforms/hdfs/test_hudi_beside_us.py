@@ -19,6 +19,8 @@ from judges.rows import PLAIN, Model, Row, as_table, assert_rows_equal, merged, 
 from support.depth import number_from
 
 SECONDS = number_from("HDFS_LOOP_SECONDS", 20, 20)
+MOST_SECONDS = 300.0
+"""After this time, each side must have written twice, also on a busy machine."""
 CONFLICTS = ("HoodieWriteConflictException", "Could not read commit details")
 OURS, THEIRS = range(100, 104), range(4)
 """Keys that only the engine or only Hudi writes at the same time. Otherwise the result would depend on the order."""
@@ -99,10 +101,13 @@ def test_hudi_and_we_write_one_table_on_hdfs(
         model = merged(merged(model, ours), theirs)
     assert_rows_equal(judge.read(base_path, {"hoodie.metadata.enable": metadata}), model, "Hudi, after turns")
 
-    until = time.monotonic() + SECONDS
+    started = time.monotonic()
     upserts = 0
     with Ours(write_by_us) as running:
-        while time.monotonic() < until or upserts < 2:
+        while running.failure is None and (
+            (passed := time.monotonic() - started) < SECONDS
+            or (passed < MOST_SECONDS and min(upserts, running.upserts) < 2)
+        ):
             batch: list[Row] = some_rows(THEIRS, 10 + upserts, PLAIN)
             try:
                 judge.write(base_path, as_table(batch, PLAIN), options)
@@ -113,7 +118,7 @@ def test_hudi_and_we_write_one_table_on_hdfs(
             upserts += 1
             model = merged(model, batch)
     assert running.failure is None
-    assert running.upserts >= 2, "the engine did not write at the same time"
+    assert min(upserts, running.upserts) >= 2, "Hudi and the engine did not write at the same time"
     expected = {**model, **running.model}
     for listed_by in {metadata, "false"}:
         found = judge.read(base_path, {"hoodie.metadata.enable": listed_by})

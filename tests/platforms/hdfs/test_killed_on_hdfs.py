@@ -11,11 +11,8 @@ from e2e.job_processes import SCRIPT, JobProcess, environment, run, spark_settin
 from hudi_table_services.contract.health import HealthRequest
 from hudi_table_services.jobs.health.table_health import table_health
 from hudi_table_services.storage.stores.factory import open_storage
-from hudi_table_services.storage.stores.storage import Storage
-from support.spark.every_job import rows_of_copy
-
-MOMENTS = (".commit.requested", ".inflight", ".parquet", ".hoodie/metadata/")
-"""Parts of paths: the job is killed as soon as a new file has such a path."""
+from support.spark.table_elsewhere import rows_of_copy
+from support.stores.loads import MOMENTS, kill_when_written
 
 
 def test_a_write_that_was_killed_at_each_moment_is_completed(
@@ -44,14 +41,3 @@ def test_a_write_that_was_killed_at_each_moment_is_completed(
     report = table_health(HealthRequest(base_path=uri)).report
     assert report is not None
     assert (report.pending, report.measures["leftover_files"]) == ((), 0)
-
-
-def kill_when_written(storage: Storage, part: str, process: JobProcess) -> None:
-    known = {each.path for each in storage.list_files()}
-
-    def new_file() -> str | None:
-        paths = (each.path for each in storage.list_files())
-        return next((path for path in paths if part in path and path not in known), None)
-
-    process.wait_for(f"new file {part}", new_file)
-    process.kill()

@@ -12,6 +12,7 @@ from name_node import Hdfs
 from hudi_table_services.errors import InvalidRequestError, StorageError, StoragePermissionError
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
+from support.stores.locked_counting import count_in_processes
 from unit.storage.stores.test_storage_contract import UNUSUAL_NAMES, StorageContract
 
 
@@ -93,3 +94,9 @@ def test_a_name_service_is_resolved_by_the_settings(hdfs: Hdfs, storage: Storage
 def test_a_server_that_does_not_answer_is_an_error() -> None:
     with pytest.raises(StorageError, match="Cannot read 'a'"):
         open_storage("hdfs://127.0.0.1:9/t", {"dfs.client.failover.max.attempts": "1"}).read("a")
+
+
+def test_only_one_process_at_a_time_holds_the_lock_of_the_table(
+    new_table: Callable[[], str], tmp_path: Path
+) -> None:
+    count_in_processes(new_table(), {}, tmp_path)

@@ -7,11 +7,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_table_services.storage.stores.factory import open_storage
-from support.spark.every_job import TableElsewhere, rows_of_copy, run_every_job
+from support.spark.every_job import run_every_job
+from support.spark.table_elsewhere import TableElsewhere, rows_of_copy
 
 
 @pytest.mark.parametrize("version", ["6", "9"])
-def test_hudi_rs_reads_a_table_of_hdfs_after_every_kind_of_job(
+def test_hudi_rs_reads_a_table_of_hdfs_after_every_job(
     spark: SparkSession, new_table: Callable[[], str], tmp_path: Path, version: str
 ) -> None:
     uri = new_table()

@@ -8,7 +8,8 @@ import json
 import sys
 
 from hudi_table_services.execution.sessions.session import SessionSettings, start_session, stop_session
-from support.spark.every_job import TableElsewhere, rows_by_hudi_rs, run_every_job
+from support.spark.every_job import run_every_job
+from support.spark.table_elsewhere import TableElsewhere, rows_by_hudi_rs
 
 
 def main() -> None:

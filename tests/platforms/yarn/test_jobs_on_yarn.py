@@ -24,7 +24,7 @@ from e2e.job_processes import (
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.services.registry import read_result
 from hudi_table_services.storage.stores.factory import open_storage
-from support.spark.every_job import Row, rows_of_copy
+from support.spark.table_elsewhere import Row, rows_of_copy
 
 LONGEST_S = 900.0
 TABLE_FLAGS = ("--table-name=t", "--record-key=k", "--partition-by=p", "--ordering-field=ts")

@@ -98,7 +98,7 @@ def test_by_default_the_index_has_ten_file_groups_and_stays_readable(
 
 def test_a_key_in_two_partitions_is_refused(table: TableUnderTest, spark: SparkSession) -> None:
     table.write([("key-1-ä", 9, "z", 1.0)])
-    with pytest.raises(UnsupportedTableError, match="'key-1-ä' is more than once in the table") as caught:
+    with pytest.raises(UnsupportedTableError, match="'key-1-ä' occurs more than once in the table") as caught:
         rebuild(table, spark, partitions=(RECORD_INDEX,))
     assert "y/" in str(caught.value)
     assert "z/" in str(caught.value)

@@ -117,6 +117,20 @@ def test_columns_that_are_read_without_spark_are_those_of_spark(spark: SparkSess
     assert found.types == schema_from_spark_json(spark.read.parquet(path).schema.jsonValue())
 
 
+@pytest.mark.parametrize("header", ["id,city,City,", "id,id,id", "NA,id,na", '"",id,_c0'])
+@pytest.mark.parametrize("null", ["", "NA"])
+def test_names_of_csv_columns_are_those_that_spark_gives(
+    spark: SparkSession, tmp_path: Path, header: str, null: str
+) -> None:
+    path, options = str(tmp_path / "rows.csv"), {"header": "true", **({"nullvalue": null} if null else {})}
+    Path(path).write_text(f"{header}\n1,a,b,c\n")
+    source = SourceSpec(path=path, format="csv", options=options)
+    found = read_source_columns(source, first_source_files(path, {})[0])
+    names = spark.read.options(**options).csv(path).columns
+    assert found is None or list(found.names) == names
+    assert (found is None) == (header.startswith('""'))  # repeated quotes are left to Spark
+
+
 def test_spark_takes_the_columns_of_the_first_parquet_file(spark: SparkSession, tmp_path: Path) -> None:
     for name, columns in (("b", ["id"]), ("a/z", ["id", "from_a"]), ("c", ["id", "from_c"])):
         path = tmp_path / f"{name}.parquet"
@@ -136,12 +150,12 @@ def test_a_first_write_names_text_that_keeps_a_column_from_being_a_number(
     source = csv(tmp_path, "id,price,name\n1,1.5,a\n2,n/a,b\n3,2,7\n4,,d\n", inferSchema="true")
     result = write(spark, tmp_path, source)
     (warning,) = result.warnings
-    assert warning.startswith("price was read as text: 1 of 3 values is no double: 'n/a'.")
+    assert warning.startswith("price was read as text: 1 of 3 values cannot be read as double: 'n/a'.")
 
 
 def test_a_type_conflict_names_the_text_that_causes_it(spark: SparkSession, tmp_path: Path) -> None:
     write(spark, tmp_path, csv(tmp_path, "id,price\n1,1.5\n", inferSchema="true"))
-    with pytest.raises(InvalidRequestError, match="1 of 2 values is no double: 'n/a'"):
+    with pytest.raises(InvalidRequestError, match="1 of 2 values cannot be read as double: 'n/a'"):
         write(spark, tmp_path, csv(tmp_path, "id,price\n1,1.5\n2,n/a\n", inferSchema="true"))
     with pytest.raises(InvalidRequestError, match="inferSchema=true"):
         write(spark, tmp_path, csv(tmp_path, "id,price\n1,1.5\n"))

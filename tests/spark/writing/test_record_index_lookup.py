@@ -164,7 +164,7 @@ def test_a_damaged_record_index_is_not_used(table: TableUnderTest) -> None:
     )
     assert result.rows.updated == 60
     (warning,) = result.warnings
-    assert "files of it are damaged" in warning
+    assert "files of the metadata table are damaged" in warning
 
 
 def test_a_lost_file_of_the_record_index_is_noticed(table: TableUnderTest) -> None:

@@ -20,6 +20,12 @@ from support.metadata_table.maintained_tables import (
 
 
 def check_readers(storage: Storage, where: str) -> None:
+    """A listing from the metadata table is that of the folders, or is refused; the indexes belong to the live files."""
+    if check_listing(storage, where):
+        check_indexes(storage, where)
+
+
+def check_listing(storage: Storage, where: str) -> bool:
     """A listing from the metadata table is that of the folders, or is refused.
 
     A clean deletes files before the metadata table lists them no longer. A file that a clean could not delete is not
@@ -27,12 +33,12 @@ def check_readers(storage: Storage, where: str) -> None:
     """
     outcome = listing(storage)
     if not isinstance(outcome, ListedTable):
-        return
+        return False
     listed, present = files_in(listed_files(outcome)), files_in(visible_files(storage))
     actions = {i.action for i in access(storage, ticking()).load_timeline()}
     assert live_files(storage) <= listed, where
     assert listed == present or Action.CLEAN in actions, (where, listed ^ present)
-    check_indexes(storage, where)
+    return True
 
 
 def check_indexes(storage: Storage, where: str) -> None:

@@ -1,142 +1,224 @@
-"""Every kind of job on one table, wherever its storage is. After each job, hudi-rs reads the table."""
+"""Every job and every write operation on one table, wherever its storage is. After each, hudi-rs reads the table.
 
-import shutil
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta, timezone
-from pathlib import Path
+A test compares `STEPS` with the registry of services, so that a new job or operation cannot be left out.
+"""
 
-import pyarrow as pa
-from hudi import HudiReadOptions, HudiTable
-from pyspark.sql import SparkSession
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from hudi_table_services.contract.archival import ArchiveRequest
-from hudi_table_services.contract.cleaning import CleanRequest
-from hudi_table_services.contract.clustering import ClusteringRequest
-from hudi_table_services.contract.health import HealthRequest
-from hudi_table_services.contract.recovery import CreateSavepointRequest, RestoreRequest, RollbackRequest
-from hudi_table_services.contract.result import Outcome
-from hudi_table_services.contract.writing import UpsertRequest
-from hudi_table_services.jobs.archival.archive import archive
-from hudi_table_services.jobs.cleaning.clean import clean
-from hudi_table_services.jobs.clustering.run import run_clustering
-from hudi_table_services.jobs.health.table_health import table_health
-from hudi_table_services.jobs.recovery.restore import restore
-from hudi_table_services.jobs.recovery.rollback import rollback
-from hudi_table_services.jobs.recovery.savepoint import create_savepoint
-from hudi_table_services.jobs.writing.upsert import upsert
-from hudi_table_services.storage.stores.storage import Storage
-from support.fixed_clock import FixedClock
+from hudi_table_services.contract.archival import ArchiveReport
+from hudi_table_services.contract.catalog.catalog_sync import CatalogReport
+from hudi_table_services.contract.cleaning import CleanReport
+from hudi_table_services.contract.clustering import ClusteringReport
+from hudi_table_services.contract.config_check import ConfigReport, Severity
+from hudi_table_services.contract.health import HealthReport
+from hudi_table_services.contract.metadata_table import ALL, MetadataTableReport
+from hudi_table_services.contract.recovery import OrphanReport
+from hudi_table_services.model.instant import Action
+from hudi_table_services.services.archival import ARCHIVE
+from hudi_table_services.services.catalog import SYNC_CATALOG
+from hudi_table_services.services.cleaning import CLEAN
+from hudi_table_services.services.clustering import (
+    CANCEL_CLUSTERING,
+    EXECUTE_CLUSTERING,
+    RUN_CLUSTERING,
+    SCHEDULE_CLUSTERING,
+)
+from hudi_table_services.services.config_check import CHECK_CONFIG
+from hudi_table_services.services.health import TABLE_HEALTH
+from hudi_table_services.services.metadata_table import REBUILD_METADATA_TABLE
+from hudi_table_services.services.orphans import REPAIR_ORPHAN_FILES
+from hudi_table_services.services.recovery import RESTORE, ROLLBACK
+from hudi_table_services.services.savepoints import CREATE_SAVEPOINT, DELETE_SAVEPOINT
+from hudi_table_services.services.service import Script
+from hudi_table_services.services.writing import UPSERT
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from support.catalogs.small_metastore import running_metastore
+from support.small_tables import base_file_name
+from support.spark.table_elsewhere import TableElsewhere
 
-Row = tuple[str, int, str]
-
-
-def rows_by_hudi_rs(address: str, options: Mapping[str, str]) -> list[Row]:
-    """Read the key, the ordering value and the partition of each row."""
-    batches = HudiTable(address, dict(options)).read(HudiReadOptions())
-    found = pa.Table.from_batches([pa.record_batch(batch) for batch in batches]).to_pylist()
-    return [(row["k"], row["ts"], row["p"]) for row in found]
-
-
-def rows_of_copy(storage: Storage, folder: Path) -> list[Row]:
-    """Read the rows from a copy of the table in `folder`, because hudi-rs cannot read every storage."""
-    shutil.rmtree(folder, ignore_errors=True)
-    for stored in storage.list_files():
-        target = folder / stored.path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(storage.read(stored.path))
-    return rows_by_hudi_rs(str(folder), {})
+NO_FLOOR = {"hoodie.airflow.clean.floor.hours": "0"}
 
 
-class TableElsewhere:
-    """One table and the rows that it must contain.
+@dataclass(frozen=True)
+class Step:
+    """A part of the test.
 
-    Args:
-        read_rows: reads all rows of the table with another implementation.
+    Attributes:
+        act: runs jobs on the table and checks their results and the rows.
+        scripts: scripts whose jobs the step runs.
+        operations: write operations that the step performs, at least.
     """
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        uri: str,
-        options: Mapping[str, str],
-        version: str,
-        read_rows: Callable[[], list[Row]],
-    ) -> None:
-        self.uri = uri
-        self.model: dict[str, Row] = {}
-        self._spark, self._options, self._version, self._read_rows = spark, options, version, read_rows
-
-    @property
-    def spark(self) -> SparkSession:
-        return self._spark
-
-    @property
-    def place(self) -> dict[str, object]:
-        return {"base_path": self.uri, "storage_options": self._options}
-
-    def write(self, rows: Sequence[Row], *, compacts: bool = False) -> str:
-        """Write rows. Archival of version 6 stops at the last compaction of the metadata table."""
-        request = UpsertRequest(
-            **self.place,  # type: ignore[arg-type]
-            table_name="t",
-            record_key=("k",),
-            partition_by=("p",),
-            ordering_field="ts",
-            options={
-                "hoodie.write.table.version": self._version,
-                "hoodie.metadata.compact.max.delta.commits": "1" if compacts else "10",
-            },
-        )
-        frame = self._spark.createDataFrame(list(rows), "k string, ts bigint, p string")
-        instant = upsert(self._spark, request, frame).instant_time
-        self.model |= {row[0]: row for row in rows}
-        assert instant is not None
-        return instant
-
-    def check(self) -> None:
-        assert sorted(self._read_rows()) == sorted(self.model.values())
+    act: Callable[[TableElsewhere], None]
+    scripts: tuple[Script[Any], ...]
+    operations: tuple[str, ...] = ()
 
 
-def run_every_job(table: TableElsewhere) -> None:
-    """Run each kind of job on a new table, and check the rows after each."""
+def cluster(table: TableElsewhere) -> None:
     for number in range(4):
-        table.write([("a", number, "x"), (f"b{number}", number, "y")])
+        table.upsert([("a", number, "x"), (f"b{number}", number, "y")])
     table.check()
-    clustered = run_clustering(table.spark, ClusteringRequest(**table.place, sort_columns=("k",)))  # type: ignore[arg-type]
-    assert clustered.outcome is Outcome.COMPLETED
+    table.run(RUN_CLUSTERING, sort_columns=("k",))
     table.check()
+
+
+def clean_and_archive(table: TableElsewhere) -> None:
+    # In version 6, an archival stops at the last compaction of the metadata table.
     for number in (5, 6):
-        table.write([("a", number, "x")], compacts=True)
-
-    later = FixedClock(datetime.now(timezone.utc) + timedelta(hours=2), step=timedelta(milliseconds=1))
-    cleaned = clean(CleanRequest(**table.place, commits_retained=2), clock=later)  # type: ignore[arg-type]
-    assert cleaned.report is not None
-    assert cleaned.report.file_count > 0
+        table.upsert([("a", number, "x")], {"hoodie.metadata.compact.max.delta.commits": "1"})
+    cleaned = table.run(CLEAN, commits_retained=2, options=NO_FLOOR).report
+    assert isinstance(cleaned, CleanReport)
+    assert cleaned.file_count > 0
+    table.check()
+    archived = table.run(
+        ARCHIVE, min_commits=3, max_commits=4, options={"hoodie.clean.commits.retained": "2"}
+    ).report
+    assert isinstance(archived, ArchiveReport)
+    assert archived.archived_commits > 0
     table.check()
 
-    bounds = {"min_commits": 3, "max_commits": 4, "options": {"hoodie.clean.commits.retained": "2"}}
-    archived = archive(ArchiveRequest(**table.place, **bounds), clock=later)  # type: ignore[arg-type]
-    assert archived.report is not None
-    assert archived.report.archived_commits > 0
-    table.check()
 
+def recover(table: TableElsewhere) -> None:
     kept = dict(table.model)
-    saved = create_savepoint(CreateSavepointRequest(**table.place))  # type: ignore[arg-type]
-    undone = table.write([("c", 1, "x")])
-    rolled_back = rollback(RollbackRequest(**table.place, instants=(undone,)))  # type: ignore[arg-type]
-    assert rolled_back.outcome is Outcome.COMPLETED
+    saved = table.run(CREATE_SAVEPOINT).instant_time
+    undone = table.upsert([("c", 1, "x")])
+    table.run(ROLLBACK, instants=(undone,))
     table.model = dict(kept)
     table.check()
-
-    table.write([("d", 1, "y")])
-    assert saved.instant_time is not None
-    restored = restore(RestoreRequest(**table.place, savepoint=saved.instant_time))  # type: ignore[arg-type]
-    assert restored.outcome is Outcome.COMPLETED
+    table.upsert([("d", 1, "y")])
+    table.run(RESTORE, savepoint=saved)
     table.model = kept
     table.check()
 
-    table.write([("e", 1, "z")])
+
+def report_health(table: TableElsewhere) -> None:
+    table.upsert([("e", 1, "z")])
     table.check()
-    health = table_health(HealthRequest(**table.place)).report  # type: ignore[arg-type]
-    assert health is not None
+    health = table.run(TABLE_HEALTH).report
+    assert isinstance(health, HealthReport)
     assert (health.pending, health.measures["leftover_files"]) == ((), 0)
+
+
+def delete_a_savepoint(table: TableElsewhere) -> None:
+    saved = table.run(CREATE_SAVEPOINT).instant_time
+    assert saved in savepoints(table)
+    table.run(DELETE_SAVEPOINT, instants=(saved,))
+    assert saved not in savepoints(table)
+    table.check()
+
+
+def savepoints(table: TableElsewhere) -> set[str]:
+    timeline = load_snapshot(table.storage).timeline
+    return {each.requested_time for each in timeline.completed if each.action is Action.SAVEPOINT}
+
+
+def plan_clusterings(table: TableElsewhere) -> None:
+    for path in "xyz":
+        table.upsert([(f"{path}{number}", number, path) for number in range(3)])
+    planned = table.run(SCHEDULE_CLUSTERING, sort_columns=("ts",)).instant_time
+    table.run(CANCEL_CLUSTERING, instants=(planned,))
+    assert not load_snapshot(table.storage).timeline.pending
+    table.check()
+    planned = table.run(SCHEDULE_CLUSTERING, sort_columns=("ts",)).instant_time
+    executed = table.run(EXECUTE_CLUSTERING, instants=(planned,)).report
+    assert isinstance(executed, ClusteringReport)
+    assert [plan.state for plan in executed.plans] == ["completed"]
+    table.check()
+
+
+def repair(table: TableElsewhere) -> None:
+    # The file name contains a time after the start of the active timeline, where no instant has this time.
+    newest = load_snapshot(table.storage).timeline.completed[-1].requested_time
+    never = newest[:-1] + ("1" if newest[-1] != "1" else "2")
+    orphan = f"x/{base_file_name('orphan-0', never)}"
+    table.storage.write(orphan, b"PAR1")
+    report = table.run(REPAIR_ORPHAN_FILES, execute=True, older_than_hours=0).report
+    assert isinstance(report, OrphanReport)
+    assert ([each.path for each in report.files], report.deleted_count) == ([orphan], 1)
+    assert not table.storage.exists(orphan)
+    table.check()
+
+
+def rebuild_the_metadata_table(table: TableElsewhere) -> None:
+    table.run(REBUILD_METADATA_TABLE, drop=(ALL,))
+    assert not load_snapshot(table.storage).config.metadata_partitions
+    table.check()
+    partitions = ("files", "column_stats", "record_index")
+    built = table.run(REBUILD_METADATA_TABLE, partitions=partitions).report
+    assert isinstance(built, MetadataTableReport)
+    assert {each.name for each in built.built} == set(partitions)
+    table.upsert([("a", 20, "x"), ("after the rebuild", 1, "y")])
+    table.check()
+
+
+def show_in_a_catalog(table: TableElsewhere) -> None:
+    with running_metastore() as metastore:
+        synced = table.run(SYNC_CATALOG, catalog="hms", metastore_uris=metastore.uri).report
+    assert isinstance(synced, CatalogReport)
+    paths = {row[2] for row in table.model.values()}
+    assert [each.partitions_added for each in synced.tables] == [len(paths)]
+
+
+def check_settings(table: TableElsewhere) -> None:
+    report = table.run(CHECK_CONFIG).report
+    assert isinstance(report, ConfigReport)
+    assert not [each for each in report.findings if each.severity == Severity.ERROR.value]
+
+
+def write_in_every_way(table: TableElsewhere) -> None:
+    new = [("inserted", 1, "x"), ("inserted too", 1, "z")]
+    table.write(new, "insert")
+    more = [("bulk inserted", 1, "x")]
+    table.write(more, "bulk_insert")
+    table.model |= {row[0]: row for row in (*new, *more)}
+    table.check()
+    table.write(new, "delete")
+    for key, *_ in new:
+        del table.model[key]
+    table.check()
+    only = [("only one in x", 1, "x")]
+    table.write(only, "insert_overwrite")
+    table.model = {row[0]: row for row in (*table.model.values(), *only) if row[2] != "x" or row in only}
+    table.check()
+    table.write([], "delete_partition", {"hoodie.datasource.write.partitions.to.delete": "y"})
+    table.model = {key: row for key, row in table.model.items() if row[2] != "y"}
+    table.check()
+    all_rows = [("new x", 1, "x"), ("new y", 1, "y")]
+    table.write(all_rows, "insert_overwrite_table")
+    table.model = {row[0]: row for row in all_rows}
+    table.check()
+
+
+SAMPLED = (
+    Step(cluster, (UPSERT, RUN_CLUSTERING), ("upsert",)),
+    Step(clean_and_archive, (CLEAN, ARCHIVE)),
+    Step(recover, (CREATE_SAVEPOINT, ROLLBACK, RESTORE)),
+    Step(report_health, (TABLE_HEALTH,)),
+)
+"""The steps of a sample. Each step also runs on the table that the steps before it left."""
+
+STEPS = (
+    *SAMPLED,
+    Step(delete_a_savepoint, (DELETE_SAVEPOINT,)),
+    Step(plan_clusterings, (SCHEDULE_CLUSTERING, CANCEL_CLUSTERING, EXECUTE_CLUSTERING)),
+    Step(repair, (REPAIR_ORPHAN_FILES,)),
+    Step(rebuild_the_metadata_table, (REBUILD_METADATA_TABLE,)),
+    Step(check_settings, (CHECK_CONFIG,)),
+    Step(show_in_a_catalog, (SYNC_CATALOG,)),
+    Step(
+        write_in_every_way,
+        (UPSERT,),
+        ("insert", "bulk_insert", "delete", "insert_overwrite", "delete_partition", "insert_overwrite_table"),
+    ),
+    Step(report_health, (TABLE_HEALTH,)),
+)
+
+
+def run_every_job(table: TableElsewhere, steps: Sequence[Step] = STEPS) -> None:
+    """Run each job on a new table, and check the rows after each change."""
+    for step in steps:
+        step.act(table)
+        assert {each.file_name for each in step.scripts} <= table.scripts
+        assert set(step.operations) <= table.operations

@@ -195,7 +195,7 @@ OTHERS: list[tuple[Report, Outcome, list[str]]] = [
             pending=(PendingInstant(instant_time="2026", action="commit", state="inflight", is_dead=True),),
         ),
         Outcome.COMPLETED,
-        ["! x of flights: warning", "none on the active timeline; 3 commits since then", "dead_instants = 1"],
+        ["! x of flights: warning", "none on the active timeline; 3 commits since then", "Dead instants"],
     ),
 ]
 
@@ -246,7 +246,7 @@ def test_warnings_that_the_terminal_shows_are_not_repeated() -> None:
 def test_findings_of_a_health_report_are_not_repeated_as_warnings() -> None:
     finding = HealthFinding(level="warn", measure="dead_instants", value=1, limit=0, advice="Run it.")
     report = HealthReport(status="warning", findings=(finding,))
-    warnings = ("dead_instants is 1, above 0. Run it.", "other")
+    warnings = ("Dead instants (dead_instants): 1, above 0. Run it.", "other")
     assert job_summary(result_of(report, warnings=warnings), "health").notes == ["Warning: other"]
 
 

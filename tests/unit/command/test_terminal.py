@@ -72,7 +72,7 @@ def test_a_job_shows_a_bar_a_summary_and_no_log_lines(table: SmallTable) -> None
     assert "\x1b[?25l" in received, "there was no bar"
     text = without_control(received)
     assert "! health of trips: warning" in text
-    assert "dead_instants = 1" in text
+    assert "Dead instants (dead_instants)  " in text
     assert " INFO " not in text
     assert '"contract_version"' not in text
 
@@ -91,7 +91,7 @@ def test_an_error_is_a_block_without_a_traceback(tmp_path: Path) -> None:
     assert "✗ clean failed: TableNotFoundError" in text
     words = " ".join(text.split())
     assert "What happened There is no Hudi table at" in words
-    assert "What to do Check the base path." in words
+    assert "What to do Check the base path: it is the folder" in words
     assert f"Table {tmp_path / 'none'}" in words
     assert "Traceback" not in text
     assert all(len(line) <= 100 for line in text.splitlines() if "⠋" not in line)

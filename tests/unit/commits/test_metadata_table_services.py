@@ -211,7 +211,7 @@ def test_the_log_says_why_a_compaction_that_is_due_waits(
         table.services(eager(every=50))
         assert "is due" not in caplog.text, "the compaction is not due yet"
         assert table.services(eager(every=5)).compacted_at == ""
-    assert "The compaction of the metadata table is due, but it waits: " in caplog.text
+    assert "The compaction of the metadata table is due, but cannot run yet: " in caplog.text
     assert f"commit {time} is pending" in caplog.text
 
 

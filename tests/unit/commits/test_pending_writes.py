@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from hudi_table_services.commits.attempt import CommitAttempt
-from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
+from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.undo import rollback_instant
 from hudi_table_services.errors import CommitConflictError, InstantVanishedError
 from hudi_table_services.hudi_format.markers import MarkerKind

@@ -79,9 +79,9 @@ def test_secrets_are_not_in_the_repr() -> None:
     [
         ("{", "The request is not JSON"),
         ("[]", "The request must be a JSON object"),
-        ("{}", "contract_version None; this release knows 1 and 2"),
-        ('{"contract_version": 3}', "contract_version 3; this release knows 1 and 2"),
-        ('{"contract_version": "1"}', "contract_version '1'; this release knows 1 and 2"),
+        ("{}", "contract_version None; this release reads 1 and 2"),
+        ('{"contract_version": 3}', "contract_version 3; this release reads 1 and 2"),
+        ('{"contract_version": "1"}', "contract_version '1'; this release reads 1 and 2"),
         ('{"contract_version": true}', "contract_version True"),
         ('{"contract_version": 1}', "no base path"),
         (document(request_id=""), "request id is empty"),
@@ -109,7 +109,7 @@ def test_secrets_are_not_in_the_repr() -> None:
             document(options={"hoodie.x": 1}),
             "'options.hoodie.x' of the request is a number, but must be a text",
         ),
-        (document(table_name=None), "'table_name' of the request is a null"),
+        (document(table_name=None), "'table_name' of the request is null"),
     ],
 )
 def test_the_error_names_the_fault_of_a_bad_document(text: str, message: str) -> None:

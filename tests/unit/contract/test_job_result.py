@@ -103,7 +103,7 @@ def changed(**fields: object) -> str:
     [
         ("", "The result is not JSON"),
         ("[]", "The result must be a JSON object"),
-        (changed(contract_version=3), "contract_version 3; this release knows 1 and 2"),
+        (changed(contract_version=3), "contract_version 3; this release reads 1 and 2"),
         (changed(outcome="finished"), "'finished' is not a valid Outcome"),
         (changed(partitions=None), "cannot be read"),
         (changed(rows={"lost": 1}), "lost"),
@@ -153,7 +153,7 @@ def test_files_are_counted_by_size() -> None:
     ("timings", "text"),
     [
         ({}, ""),
-        ({"look": 1.25}, "the work took 1.2 s."),
+        ({"read table": 1.25}, "the work took 1.2 s."),
         (
             {"spark_start": 7.0, "find rows": 1.0, "commit": 2.5, "lock_wait": 2.0},
             "Spark started in 7.0 s; the work took 3.5 s.",

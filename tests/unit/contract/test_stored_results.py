@@ -30,7 +30,7 @@ SERVICES_OF_VERSION_1 = {"writing", "savepoints", *FIELDS.values()}
 LATER_FIELDS = {"health": ("metadata_table_state", "small_file_limit_source")}
 """Service → fields of its report that documents of version 1 lack."""
 
-LATER_REQUEST_FIELDS = {"timestamps_without_zone", "skip_unchanged", "check_source"}
+LATER_REQUEST_FIELDS = {"timestamps_without_zone", "skip_unchanged", "check_source", "deep"}
 """Fields that requests of version 1 lack."""
 
 LATER_ROW_COUNTS = {"unchanged"}

@@ -121,7 +121,9 @@ def test_an_index_of_a_real_table_that_jobs_cannot_update_is_a_finding(version: 
         assert "secondary_index_names" in names
         storage.delete(PATH)
         reasons = [each.reason for each in check(storage).findings if each.rule == "metadata-table-stale"]
-        assert ["secondary_index_names, but no definition" in reason for reason in reasons] == [True]
+        assert ["secondary_index_names, but the table has no definition" in reason for reason in reasons] == [
+            True
+        ]
     report = check(storage, options={"hoodie.metadata.enable": "false"})
     (deleted,) = (each for each in report.findings if each.rule == "metadata-table-deleted")
     assert ", ".join(names) in deleted.reason

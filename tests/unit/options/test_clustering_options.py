@@ -146,10 +146,13 @@ def test_a_request_is_unchanged_after_encoding_and_decoding(
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"hoodie.clustering.plan.strategy.daybased.lookback.partitions": "3"}, "only RECENT_DAYS reads it"),
+        (
+            {"hoodie.clustering.plan.strategy.daybased.lookback.partitions": "3"},
+            "only RECENT_DAYS uses this option",
+        ),
         (
             {"hoodie.clustering.plan.strategy.cluster.begin.partition": "a"},
-            "only SELECTED_PARTITIONS reads it",
+            "only SELECTED_PARTITIONS uses this option",
         ),
         ({"hoodie.layout.optimize.strategy": "ZORDER"}, "there are no sort columns"),
     ],

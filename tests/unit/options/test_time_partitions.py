@@ -7,7 +7,7 @@ from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.schema import DATE, LONG, STRING, TIMESTAMP, Field, PrimitiveType, StructType
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.planning.table.key_generator import key_generator_config
-from hudi_table_services.planning.table.time_partition_type import with_timestamp_type
+from hudi_table_services.planning.table.time_partition_type import check_time_partitions, with_timestamp_type
 
 PREFIX = "hoodie.keygen.timebased."
 
@@ -86,3 +86,47 @@ def test_unknown_units_are_refused(item: str) -> None:
 def test_the_unit_must_agree_with_other_options() -> None:
     with pytest.raises(InvalidRequestError, match="output.dateformat"):
         options_of("at:day", **{f"{PREFIX}output.dateformat": "yyyy/MM/dd"})
+
+
+def refusal(stored: PrimitiveType | None, given: PrimitiveType, kind: str, *, is_stored: bool) -> str:
+    """Message about a partition column of times, with these types in the table and in the source."""
+    options = options_of("at:day", **{f"{PREFIX}timestamp.type": kind})
+    config = key_generator_config(None, options)
+    with pytest.raises(InvalidRequestError) as caught:
+        check_time_partitions(
+            config,
+            batch=batch(given),
+            table=batch(stored) if stored else None,
+            staged=batch(stored or given),
+            is_stored=is_stored,
+        )
+    return str(caught.value)
+
+
+def test_a_type_of_the_table_that_does_not_fit_is_distinguished_from_the_type_of_the_source() -> None:
+    message = refusal(STRING, LONG, "EPOCHMILLISECONDS", is_stored=False)
+    assert "The table stores the partition column 'at' as string, and the source has it as long." in message
+    assert "values of the type string cannot be read as EPOCHMILLISECONDS" in message
+    assert f"Set {PREFIX}timestamp.type to a value that fits string" in message
+    fixed = refusal(STRING, LONG, "EPOCHMILLISECONDS", is_stored=True)
+    assert "Write the rows to a new table, whose column 'at' is long" in fixed
+
+
+def test_a_source_that_widens_the_column_of_the_table_must_cast_it() -> None:
+    options = options_of("at:day", **{f"{PREFIX}timestamp.type": "EPOCHMILLISECONDS"})
+    with pytest.raises(InvalidRequestError) as caught:
+        check_time_partitions(
+            key_generator_config(None, options),
+            batch=batch(STRING),
+            table=batch(LONG),
+            staged=batch(STRING),
+            is_stored=True,
+        )
+    assert "as long, and the source has it as string." in str(caught.value)
+    assert "Cast the column to long in the source query" in str(caught.value)
+
+
+def test_a_new_table_names_only_the_type_of_the_source() -> None:
+    message = refusal(None, STRING, "EPOCHMILLISECONDS", is_stored=False)
+    assert message.startswith("Partition column 'at' is string, and values of this type cannot be read")
+    assert "The table stores" not in message

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 
@@ -9,15 +10,33 @@ from hudi_table_services.commits.commit_point import prepare_deletion
 from hudi_table_services.commits.metadata_table_services.run import finish_services
 from hudi_table_services.contract.health import HealthReport, HealthRequest
 from hudi_table_services.errors import CorruptTableError
+from hudi_table_services.hudi_format.hfile.blocks import Compression
+from hudi_table_services.hudi_format.hfile.writer import HFileOptions, encode_hfile
+from hudi_table_services.hudi_format.metadata_table.file_groups import (
+    BLOOM_FILTERS,
+    COLUMN_STATS,
+    PARTITION_STATS,
+    RECORD_INDEX,
+)
+from hudi_table_services.hudi_format.metadata_table.records import RecordFormat
 from hudi_table_services.jobs.health.table_health import table_health
+from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.metadata_table import ColumnStats
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.metadata_table.checked_partition import check_files
+from hudi_table_services.storage.metadata_table.file_format import read_file_format
+from hudi_table_services.storage.metadata_table.group_files import named
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable, open_metadata_table
+from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
+from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
+from hudi_table_services.storage.metadata_table.record_locations import open_record_index
 from hudi_table_services.storage.metadata_table.table_listing import ListedTable
+from hudi_table_services.storage.metadata_table.unusable import UnusableMetadataTable
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE, read_table_config
-from support.metadata_table.built_tables import build
+from support.metadata_table.all_indexes import with_all_indexes
+from support.metadata_table.built_tables import build, records_in
 from support.metadata_table.checked_tables import check_end
 from support.metadata_table.maintained_tables import (
     A,
@@ -27,6 +46,7 @@ from support.metadata_table.maintained_tables import (
     access,
     compacting,
     copied,
+    empty_table,
     indexes,
     listing,
     maintained,
@@ -58,10 +78,15 @@ def own_pending(storage: Storage) -> tuple[Instant, ...]:
     return opened(storage).timeline.pending
 
 
-def problem_of(storage: Storage) -> str:
-    result = table_health(HealthRequest(base_path="/t"), storage=storage, clock=ticking(3))
-    report = result.report_as(HealthReport)
+def deep_report(storage: Storage, *, is_deep: bool = True) -> HealthReport:
+    request = HealthRequest(base_path="/t", deep=is_deep)
+    report = table_health(request, storage=storage, clock=ticking(3)).report_as(HealthReport)
     assert report is not None
+    return report
+
+
+def problem_of(storage: Storage, *, is_deep: bool = False) -> str:
+    report = deep_report(storage, is_deep=is_deep)
     assert bool(report.measures["metadata_unusable"]) is bool(report.metadata_table_state.problem)
     return report.metadata_table_state.path
 
@@ -143,6 +168,137 @@ def test_an_index_that_is_built_again_without_records_is_not_damaged(version: Ta
         present = metadata.storage.list_folder(name).files
         assert not [f.name for f in present if f.name.endswith(".hfile")]
         check_files(metadata, name, present)
+
+
+def base_instants(storage: Storage, partition: str) -> dict[str, str]:
+    """Path of the newest base file of each file group → the instant that wrote it."""
+    slices = partition_slices(opened(storage), partition)
+    return {
+        f"{METADATA_TABLE}/{s.base_file_path}": s.base_file.instant_time
+        for s in slices
+        if s.base_file is not None
+    }
+
+
+@VERSIONS
+def test_a_lost_base_file_that_the_newest_compaction_did_not_write_is_found(version: TableVersion) -> None:
+    """A compaction leaves out a file group without log files. Here, a write adds keys to some of the groups only."""
+    storage = copied(with_all_indexes(version))
+    Write((A, B), "w3", 3, metadata=compacting())(storage, ticking(2))
+    Write((C,), "w4", 4, metadata=compacting())(storage, ticking(3))
+    instants = base_instants(storage, RECORD_INDEX)
+    [older] = [path for path, time in instants.items() if time < max(instants.values())]
+    assert not problem_of(storage)
+    storage.delete(older)
+    assert older in problem_of(storage)
+    table = access(storage, ticking(4))
+    index = open_record_index(storage, table.config, table.load_timeline(), table.clock)
+    assert isinstance(index, UnusableMetadataTable)
+    assert older.rpartition("/")[2] in index.message
+
+
+@VERSIONS
+def test_a_lost_file_group_without_records_is_found(version: TableVersion) -> None:
+    """The instant that creates a partition contains the number of its file groups. Hudi's instants do not."""
+    table = empty_table(version)
+    build(table.storage, BLOOM_FILTERS, clock=table.clock)
+    storage = table.storage
+    slices = partition_slices(opened(storage), BLOOM_FILTERS)
+    assert slices[-1].base_file is None
+    [log] = slices[-1].log_files
+    assert not problem_of(storage)
+    lost = f"{METADATA_TABLE}/{BLOOM_FILTERS}/{log.file_name}"
+    storage.delete(lost)
+    assert len(partition_slices(opened(storage), BLOOM_FILTERS)) == len(slices) - 1
+    assert problem_of(storage) == lost
+
+
+@VERSIONS
+@pytest.mark.parametrize("is_deep", [False, True], ids=["default", "deep"])
+def test_only_the_deep_check_reads_the_records_of_an_index(version: TableVersion, is_deep: bool) -> None:
+    storage = copied(maintained(version))
+    damaged = newest_file(storage, "column_stats", is_log=False)
+    content = bytearray(storage.read(damaged))
+    content[content.index(b"DATABLK*") + 60] ^= 1
+    storage.write(damaged, bytes(content))
+    assert problem_of(storage, is_deep=is_deep) == (damaged if is_deep else "")
+
+
+def with_changed_statistics(
+    storage: Storage, partition: str, change: Callable[[ColumnStats], ColumnStats]
+) -> None:
+    """Write the records of a partition again, with other statistics of the column `n`."""
+    metadata = opened(storage)
+    form = read_file_format(metadata)
+    codec = RecordFormat(form.schema)
+    for found in partition_slices(metadata, partition):
+        records = [
+            replace(r, payload=change(r.payload))
+            if isinstance(r.payload, ColumnStats) and r.payload.column_name == "n"
+            else r
+            for r in MetadataPartition(metadata, partition, slices=(found,)).records()
+        ]
+        assert found.base_file is not None
+        # Without compression, the file is not shorter than the commit says.
+        options = HFileOptions(
+            schema=form.schema, flavour=form.flavour, is_base_file=True, compression=Compression.NONE
+        )
+        content = encode_hfile((codec.encode(named(r, found.base_file.file_name)) for r in records), options)
+        storage.write(f"{METADATA_TABLE}/{found.base_file_path}", content)
+        for log in found.log_files:
+            storage.delete(f"{METADATA_TABLE}/{partition}/{log.file_name}")
+
+
+def narrow(stats: ColumnStats) -> ColumnStats:
+    return replace(stats, max_value=stats.min_value)
+
+
+def wide(stats: ColumnStats) -> ColumnStats:
+    return replace(stats, max_value=replace(stats.max_value, value=10**6))  # type: ignore[type-var]
+
+
+@VERSIONS
+@pytest.mark.parametrize(("change", "count"), [(narrow, 4), (wide, 0)], ids=["narrow", "wide"])
+def test_the_deep_check_finds_statistics_that_hide_rows(
+    version: TableVersion, change: Callable[[ColumnStats], ColumnStats], count: int
+) -> None:
+    """Two versions of two files; each has two values of the column, so a record with one of them hides a row."""
+    storage = copied(maintained(version))
+    Write((A,), "w3", 3, metadata=compacting())(storage, ticking(2))
+    with_changed_statistics(storage, COLUMN_STATS, change)
+    report = deep_report(storage)
+    assert report.measures["metadata_wrong_statistics"] == (count + 1 if count else 0)
+    assert all("column 'n'" in text for text in report.metadata_table_state.wrong_statistics_examples)
+
+
+def test_the_deep_check_finds_statistics_of_partitions_that_hide_rows() -> None:
+    storage = copied(maintained(TableVersion.V9))
+    Write((A, B), "w3", 3, metadata=compacting())(storage, ticking(2))
+    assert deep_report(storage).measures["metadata_wrong_statistics"] == 0
+    with_changed_statistics(storage, PARTITION_STATS, narrow)
+    report = deep_report(storage)
+    assert report.measures["metadata_wrong_statistics"] == 2
+    assert report.metadata_table_state.wrong_statistics_examples == tuple(
+        f"partition {path!r}, column 'n': the record excludes values of the data files" for path in "ab"
+    )
+    assert {finding.measure for finding in report.findings} == {"metadata_wrong_statistics"}
+
+
+@VERSIONS
+def test_a_write_reads_footers_if_statistics_of_other_files_are_damaged(version: TableVersion) -> None:
+    """`partition_stats` needs the statistics of all live files of a changed partition."""
+    storage = copied(maintained(version))
+    for name in ("second", "third"):
+        Write((FileGroupId("a", f"{UUID(int=7)}-0"),), name, 7)(storage, ticking(1))
+    for stored in storage.list_files(f"{METADATA_TABLE}/{COLUMN_STATS}"):
+        if stored.name.endswith(".hfile"):
+            storage.write(stored.path, bytes(stored.size_bytes))
+    Write((A,), "w3", 3)(storage, ticking(2))
+    if version is TableVersion.V9:
+        found = records_in(storage, PARTITION_STATS)
+        rebuilt = copied(storage)
+        build(rebuilt, PARTITION_STATS, COLUMN_STATS, clock=ticking(9))
+        assert found == records_in(rebuilt, PARTITION_STATS)
 
 
 def with_pending_compaction(version: TableVersion) -> Storage:

@@ -6,6 +6,7 @@ from functools import cache
 import pytest
 
 from hudi_table_services.commits.metadata_table_services.run import finish_services
+from hudi_table_services.errors import CorruptTableError
 from hudi_table_services.hudi_format.metadata_table import file_groups
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_version import TableVersion
@@ -140,7 +141,12 @@ def test_the_next_run_completes_a_service_after_one_failure(
 
 @pytest.mark.parametrize("version", cases(VERSIONS, [TableVersion.V9], lambda v: v.name))
 def test_a_delta_commit_after_a_crash_is_in_the_next_compaction(version: TableVersion) -> None:
-    """Even if its writer did not finish the services first, as it should in table version 6."""
+    """Even if its writer did not finish the services first, as it should in table version 6.
+
+    In table version 6, the log files of this delta commit then belong to slices that the pending compaction replaces.
+    Our compaction includes them. Hudi's compaction would lose them, and no reader can distinguish the two cases, so the
+    next check refuses the metadata table as damaged.
+    """
     start = prepared(version, "compaction")
     whole = start.copy()
     whole.commit(changes(50))
@@ -153,16 +159,32 @@ def test_a_delta_commit_after_a_crash_is_in_the_next_compaction(version: TableVe
         lambda table: table.services(settings),
         lambda table: finish_services(table.access, None),
     ]
+    refused = 0
     for run in runs:
         for left in crashes_everywhere(act, lambda: start.copy().storage):
             table = GrowingMetadataTable(left, whole.copy().clock)
+            is_after_a_plan = has_planned_compaction(table)
             table.commit(changes(50))
             assert table.read() == expected
             run(table)
             assert table.read() == expected
             assert_finished(table)
             table.commit(changes(51))
-            table.services(eager(**NO_ARCHIVAL))
             whole_again = whole.copy()
             whole_again.commit(changes(51))
+            if version is TableVersion.V6 and is_after_a_plan:
+                refused += 1
+                with pytest.raises(CorruptTableError, match="contain no block of these instants"):
+                    table.services(eager(**NO_ARCHIVAL))
+            else:
+                table.services(eager(**NO_ARCHIVAL))
             assert table.read() == whole_again.read()
+    assert bool(refused) is (version is TableVersion.V6)
+
+
+def has_planned_compaction(table: GrowingMetadataTable) -> bool:
+    metadata = table.open()
+    return any(
+        i.action is Action.COMPACTION and metadata.timeline_store.read_requested(i)
+        for i in metadata.timeline.pending
+    )

@@ -184,7 +184,7 @@ def lose_the_base_file(table: ListedTable) -> str:
 
 def lose_everything(table: ListedTable) -> str:
     table.storage.delete_folder(METADATA_TABLE)
-    return "it does not exist"
+    return "a metadata table that does not exist"
 
 
 def forget_a_write(table: ListedTable) -> str:

@@ -59,7 +59,7 @@ export function laneOf({ action, operation }) {
   return ["commit", "deltacommit", "replacecommit"].includes(action) ? "write" : "other";
 }
 
-// The axis ends now, so that a table that is no longer written looks so.
+// The time axis ends at the current time, so that the chart shows how long ago the last write was.
 export function timelineOptions(instants, now) {
   const lanes = LANES.filter((lane) => instants.some((each) => laneOf(each) === lane));
   const times = instants.map((each) => each.requested_ms).filter((ms) => ms !== null);
@@ -123,7 +123,7 @@ export function sizesOptions({ sizes: points, size_classes: classes }) {
   const isLong = points[points.length - 1].at_ms - points[0].at_ms > 2 * DAY_MS;
   const isShort = points[points.length - 1].at_ms - points[0].at_ms < 600_000;
   const label = (ms) => (isLong ? day(ms) : isShort ? clockWithSeconds(ms) : clock(ms));
-  // No colour of a state: a small file that is alone in its partition is no fault.
+  // These colours are not those of states such as "failing": a small file that is alone in its partition is no problem.
   const shades = ["violet", "blue", "teal", "green"];
   const bar = { type: "bar", stack: "files", barMaxWidth: 26 };
   const series = classes.map(({ name }, index) => ({
@@ -145,7 +145,7 @@ export function sizesOptions({ sizes: points, size_classes: classes }) {
       nameGap: 28,
       nameTextStyle: { color: colour("muted") },
       data: points.map((point) => point.instant),
-      // A label that repeats the label before it is left out.
+      // Leave out a label that equals the previous label.
       axisLabel: { color: colour("muted"), hideOverlap: true, interval: (index) => index === 0 || label(points[index].at_ms) !== label(points[index - 1].at_ms), formatter: (_, index) => label(points[index].at_ms) },
     }),
     yAxis: axis({ type: "value", name: "files", nameTextStyle: { color: colour("muted") }, minInterval: 1 }),

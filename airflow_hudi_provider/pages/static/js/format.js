@@ -15,6 +15,9 @@ export function bytes(count) {
 
 export const number = (value) => new Intl.NumberFormat("en").format(value);
 
+// A title inside a sentence.
+export const inSentence = (title) => title.charAt(0).toLowerCase() + title.slice(1);
+
 export const percent = (share) => `${Math.round(100 * share)} %`;
 
 // Rounds before it chooses the unit, so that 59.9 minutes are 1 h and not 60 min.
@@ -45,7 +48,7 @@ const zone = (() => {
     new Intl.DateTimeFormat("en-GB", { timeZone: chosen || undefined });
     return chosen || undefined;
   } catch {
-    return undefined; // no choice, or a name that this browser does not know
+    return undefined; // no choice, or a name that this browser does not support
   }
 })();
 
@@ -54,13 +57,13 @@ const format = (ms, options) => new Intl.DateTimeFormat("en-GB", { timeZone: zon
 const DAY = { day: "numeric", month: "short" };
 const TIME = { hour: "2-digit", minute: "2-digit" };
 
-// A whole time with its zone: 13 Jan 2026, 22:03:11 CET.
+// A date and time with the zone: 13 Jan 2026, 22:03:11 CET.
 export function moment(ms) {
   if (ms === null || ms === undefined) return "";
   return format(ms, { ...DAY, ...TIME, year: "numeric", second: "2-digit", timeZoneName: "short" });
 }
 
-// Labels of axes. The zone is named once, beside the axis.
+// Labels of axes. They do not contain the zone, because the name of the axis contains it.
 export const day = (ms) => format(ms, DAY);
 export const clock = (ms) => format(ms, TIME);
 export const clockWithSeconds = (ms) => format(ms, { ...TIME, second: "2-digit" });
@@ -78,7 +81,7 @@ export function rows({ rows: known, files, uncounted_files: uncounted }) {
   return uncounted === files ? "not counted" : `≥ ${number(known)}`;
 }
 
-// The same with its noun: 1 row, ≥ 20 rows.
+// The number of rows with the noun: 1 row, ≥ 20 rows.
 export function countedRows(totals) {
   const text = rows(totals);
   return text === "not counted" ? "rows not counted" : `${text} ${text === "1" ? "row" : "rows"}`;

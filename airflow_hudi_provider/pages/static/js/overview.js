@@ -1,6 +1,6 @@
 // The first tab of a table: totals, facts, findings with advice, pending instants, and what a clustering would gain.
 import { html } from "../vendor/htm-preact.module.js";
-import { ago, bytes, counted, duration, moment, number, percent, rows, rowsHint } from "./format.js";
+import { ago, bytes, counted, duration, inSentence, moment, number, percent, rows, rowsHint } from "./format.js";
 import { AssetLink, DagLink, Listed, Read, Section, Table, TaskLink, useRead } from "./parts.js";
 
 export function OverviewTab({ path, table, health, version }) {
@@ -39,6 +39,7 @@ const Figure = ({ name, value, title, children }) => html`
   </div>
 `;
 
+const FLAGS = ["damaged", "metadata_unusable"]; // measures that are 0 or 1
 const LEVELS = { fail: "failing", warn: "warning" };
 
 function Findings({ report }) {
@@ -59,14 +60,14 @@ function Findings({ report }) {
 }
 
 // A finding in words. Shares are shown in percent.
-function sentence({ measure, value, limit }, { measures, small_file_limit_bytes: small }) {
+function sentence({ title, measure, value, limit }, { measures, small_file_limit_bytes: small }) {
   if (measure === "small_file_ratio") {
     return `${counted(measures.small_files, "file")} below ${bytes(small)} (${percent(value)} of all files) could be merged; the limit is ${percent(limit)}`;
   }
+  if (FLAGS.includes(measure)) return title;
   const shown = (each) => (measure.endsWith("_bytes") ? bytes(each) : measure.startsWith("hours") || measure.endsWith("_hours") ? duration(3600 * each) : number(each));
-  const name = measure.replaceAll("_", " ");
-  if (limit === 0 && name.endsWith("s")) return counted(value, name.slice(0, -1));
-  return `${name}: ${shown(value)}, above ${shown(limit)}`;
+  if (limit === 0 && /^(\S+ )?(files|instants)$/i.test(title)) return counted(value, inSentence(title).slice(0, -1));
+  return limit === 0 ? `${title}: ${shown(value)}` : `${title}: ${shown(value)}, above ${shown(limit)}`;
 }
 
 function Pending({ instants }) {
@@ -105,7 +106,7 @@ function Facts({ table, report }) {
     ["Asset", table.asset_id ? html`<${AssetLink} id=${table.asset_id} name=${table.name} />` : "none: the configuration names the table"],
     ["Written by", html`<${Tasks} tasks=${writers(table)} />`],
     ["Also used by", html`<${Tasks} tasks=${table.others} />`],
-    ["Starts", table.triggered.length ? html`<${Listed} items=${table.triggered.map((each) => html`<${DagLink} dagId=${each} />`)} />` : "no DAG"],
+    ["Triggers", table.triggered.length ? html`<${Listed} items=${table.triggered.map((each) => html`<${DagLink} dagId=${each} />`)} />` : "no DAG"],
   ];
   return html`
     <${Section} title="About this table">
@@ -116,7 +117,7 @@ function Facts({ table, report }) {
   `;
 }
 
-// A service counts as on if it has run: which jobs will run is not stored in the table.
+// The table does not store which services are configured, so the page shows when each service last ran.
 function services({ times_ms: times, measures }) {
   const since = (count) => (count ? `, ${counted(count, "commit")} since then` : "");
   const ran = (ms, count) => (ms === null ? "never ran" : html`<span title=${moment(ms)}>ran ${ago(ms)}${since(count)}</span>`);
@@ -182,7 +183,7 @@ function Plan({ plan }) {
 const NUMBER = (text) => ({ text, number: true });
 
 function benefit({ files_before: before, files_after: after, is_worth_it: isWorthIt }) {
-  const gain = `A clustering makes ${counted(after, "file")} of these ${counted(before, "file")}.`;
+  const gain = `A clustering would replace these ${counted(before, "file")} by ${counted(after, "file")}.`;
   return isWorthIt ? gain : `Not worth a run: a clustering would rewrite only ${counted(before, "file")}. ${gain}`;
 }
 
@@ -199,8 +200,8 @@ function MetadataTable({ partitions, state, measures }) {
     ["Cannot be used", state.unusable],
     ["Problem", `${state.problem} ${state.path}`.trim()],
     ["Jobs refuse changes", state.refusal],
-    ["Lacks", state.missing_instants.join(", ")],
-    ["Unexplained", state.unexplained_instants.join(", ")],
+    ["Missing instants", state.missing_instants.join(", ")],
+    ["Instants that the table does not have", state.unexplained_instants.join(", ")],
     ["Not compared with the folders", state.not_compared],
     ...state.difference_examples.map((each) => ["Difference", each]),
   ];

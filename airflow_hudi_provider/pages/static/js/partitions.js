@@ -13,7 +13,7 @@ const HEAD = [
 ];
 export const PAGE_ROWS = 100;
 
-// The part of a sorted and searched view that the user wants. The parameters of `useRead` are its first element.
+// Returns the parameters of `useRead` for the rows that the user wants to see, and the state of the controls.
 export function usePart(first) {
   const [order, sortBy] = useOrder(first);
   const [search, setSearch] = useState("");
@@ -40,7 +40,7 @@ export function PartitionsTab({ path, version }) {
   `;
 }
 
-// The latest value stays until the next one has been read, so that a table does not disappear while the user types.
+// Keeps the latest value until the next value has been read, so that a table does not disappear while the user types.
 export function useLast(state) {
   const [last, setLast] = useState(null);
   useEffect(() => {

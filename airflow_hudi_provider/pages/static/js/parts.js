@@ -4,7 +4,7 @@ import { read } from "./api.js";
 import { clockWithZone, counted, moment, number } from "./format.js";
 
 // Returns { value } after a successful read, { error } after a failed read, and {} while the first read is running.
-// If `version` increases, the server reads the table again. Until then, the earlier value stays.
+// If `version` increases, the server reads the table again. During that read, `value` is the earlier value.
 export function useRead(path, parameters = {}, version = 0) {
   const [state, setState] = useState({});
   const key = `${path} ${JSON.stringify(parameters)}`;
@@ -91,7 +91,8 @@ function Head({ column, order, sortBy }) {
   `;
 }
 
-// The order of a table. A first click sorts numbers from the largest, and texts from A to Z; a second click reverses.
+// The order of a table. The first click on a head sorts numbers from the largest, and texts from A to Z. The second
+// click reverses the order.
 export function useOrder(first) {
   const [order, setOrder] = useState(first);
   const sortBy = ({ key, number: isNumber }) =>
@@ -141,7 +142,7 @@ function leave(event) {
   link.remove();
 }
 
-// A link to the page of a task in Airflow, or of its task in one run.
+// A link to the page of a task in Airflow or, if the run is known, to the page of its task instance.
 export const TaskLink = ({ by }) => html`<a href=${runAddress(by)} onClick=${leave}>${by.dag_id} / ${by.task_id}</a>`;
 
 export const DagLink = ({ dagId }) => html`

@@ -42,7 +42,7 @@ const why = (state) =>
     ? "had nothing to do, or a task before it was skipped. Its log names the reason"
     : "has not returned a result. Its log shows the progress, or the reason why there is no result";
 
-// The same block as at the end of the task's log.
+// Shows the same block as the end of the task's log.
 function FailureBlock({ failure, tableId }) {
   const { kind, message, hint, table, table_now: now, retry } = failure;
   const facts = [
@@ -103,7 +103,7 @@ function figures(task) {
   for (const [name, count] of Object.entries(task.rows || {})) {
     if (count > 0) found.push([`Rows ${name.replaceAll("_", " ")}`, number(count)]);
   }
-  // The result of a reused request contains no sizes of files, because the metadata of its commit does not.
+  // The result of a reused request contains no sizes of files, because the metadata of its commit contains none.
   const files = task.reused ? [] : [["Files before", task.files_before], ["Files after", task.files_after]];
   for (const [name, stats] of files) {
     const count = stats && (stats.file_count ?? stats.files);

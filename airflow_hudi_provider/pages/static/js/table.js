@@ -17,7 +17,7 @@ const TABS = [
   ["settings", "Settings"],
 ];
 
-// The tab in the address, and for files the partition path behind the name of the tab.
+// Returns the tab that the address names and, for the tab of files, the partition path after the name of the tab.
 function placeInAddress() {
   const [tab, partition] = window.location.hash.slice(1).split("/", 2);
   return { tab: TABS.some(([name]) => name === tab) ? tab : "overview", partition: partition === undefined ? null : decodeURIComponent(partition) };
@@ -65,7 +65,7 @@ function NotCreated({ table, overview, refresh }) {
     <${Title} table=${table} status="absent" ms=${Date.now()} isReading=${overview.isReading} refresh=${refresh} />
     <div class="notice">
       <strong>This table does not exist yet.</strong>
-      <p>The first successful write creates it. <${LastFailure} failure=${table.last_failure} writers=${table.writers} /></p>
+      <p>The first successful write creates the table. <${LastFailure} failure=${table.last_failure} writers=${table.writers} /></p>
       ${dags.length > 0 && html`<p>Written by: <${Listed} items=${dags.map((each) => html`<${DagLink} dagId=${each} />`)} /></p>`}
     </div>
   `;

@@ -2,7 +2,7 @@
 // table does not delay the others.
 import { html, useEffect, useState } from "../vendor/htm-preact.module.js";
 import { read } from "./api.js";
-import { ago, bytes, counted, countedRows, moment, number, rows, rowsHint } from "./format.js";
+import { ago, bytes, counted, countedRows, inSentence, moment, number, rows, rowsHint } from "./format.js";
 import { AsOf, DagLink, Listed, Read, Search, Status, Table, TableLink, TaskLink, useOrder, useRead } from "./parts.js";
 
 const AT_ONCE = 4;
@@ -56,8 +56,9 @@ const stateOf = ({ value, error }) => {
   return value.exists ? value.status : "absent";
 };
 
-// The worst state has the smallest list. Tables in the same state are compared by the numbers of failures, of dead
-// instants and of findings. A table that does not exist yet needs attention if its last run failed.
+// Returns a list of numbers by which tables are sorted; the table in the worst state has the smallest list. Tables in
+// the same state are compared by the numbers of failures, of dead instants and of findings. A table that does not exist
+// yet needs attention if its last run failed.
 function severity(state) {
   const { findings = [], measures = {}, last_failure: failure } = state.value || {};
   const rank = SEVERITY.indexOf(failure ? "warning" : stateOf(state));
@@ -214,9 +215,9 @@ function Row({ table, state }) {
   `;
 }
 
-const reasonOf = ({ damage, findings }) => (damage ? "damaged timeline" : findings.map((each) => each.measure.replaceAll("_", " ")).join(", "));
+const reasonOf = ({ damage, findings }) => (damage ? "damaged timeline" : findings.map((each) => inSentence(each.title)).join(", "));
 
 export function LastFailure({ failure, writers }) {
   if (failure) return html`The last run failed ${ago(failure.ended_ms)}: <${TaskLink} by=${failure} />`;
-  return writers.length > 0 ? "No write has run yet, or the writes still run." : "No task in Airflow is known to write the table.";
+  return writers.length > 0 ? "No write has run yet, or the first write is still running." : "No task in Airflow is known to write the table.";
 }

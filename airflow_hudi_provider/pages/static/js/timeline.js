@@ -22,8 +22,8 @@ export function TimelineTab({ path, health, version }) {
     html`
       <${Section} title="Limits of cleaning and archival">
         <ul>
-          <li>A clean now: ${health.value.retention || "nothing blocks cleaning"}</li>
-          <li>An archival now: ${health.value.archival || "nothing blocks archival"}</li>
+          <li>Cleaning: ${health.value.retention || "nothing blocks cleaning"}</li>
+          <li>Archival: ${health.value.archival || "nothing blocks archival"}</li>
         </ul>
       <//>
     `}

@@ -1,4 +1,7 @@
-"""As many DAGs, tasks and triggers as in the folder `ours`, without this project: growth here is Airflow's own."""
+"""As many DAGs, tasks and triggers as in the folder `ours`, but without this project.
+
+If the processes of Airflow grow while these DAGs run, this project is not the cause.
+"""
 
 import os
 import time

@@ -1,1 +1,1 @@
-"""The parts of a summary that differ by service: one module per noun."""
+"""The parts of a summary that differ by service: one module per service."""

@@ -15,6 +15,7 @@ def details(report: ConfigReport, result: JobResult) -> Details:
     rows = [
         (
             each.severity,
+            f"{each.title} ({each.rule})",
             ", ".join(f"{key}={value}" for key, value in each.options.items()),
             each.reason,
             each.cure,
@@ -26,5 +27,7 @@ def details(report: ConfigReport, result: JobResult) -> Details:
         tone=_TONES.get(report.status, Tone.WARNING),
         sentences=[each.reason for each in report.findings],
         facts=(("Checked", checked), ("Table", report.table)),
-        grids=(Grid(columns=("severity", "settings", "reason", "cure"), rows=rows, noun="finding"),),
+        grids=(
+            Grid(columns=("severity", "finding", "settings", "reason", "cure"), rows=rows, noun="finding"),
+        ),
     )

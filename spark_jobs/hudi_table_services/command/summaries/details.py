@@ -14,7 +14,7 @@ class Details:
     Attributes:
         verdict: word after the name of the job in the title, such as ``failing``; empty means the outcome of the job.
         tone: see `Summary`; None means the tone of the outcome.
-        sentences: sentences in the tables. Warnings that contain one of them are not shown again.
+        sentences: sentences that the tables contain. Warnings that contain one of these sentences are not shown.
     """
 
     facts: Sequence[tuple[str, str]] = ()

@@ -14,7 +14,7 @@ _TONES = {"healthy": Tone.GOOD, "warning": Tone.WARNING}
 def details(report: HealthReport, result: JobResult) -> Details:
     """Return the details of a health report."""
     findings = [
-        (each.level, f"{each.measure} = {each.value:g}", f"{each.limit:g}", each.advice)
+        (each.level, f"{each.title} ({each.measure})", f"{each.value:g}", f"{each.limit:g}", each.advice)
         for each in report.findings
     ]
     return Details(
@@ -23,7 +23,9 @@ def details(report: HealthReport, result: JobResult) -> Details:
         sentences=[each.advice for each in report.findings],
         facts=_facts(report, result),
         grids=(
-            Grid(columns=("level", "measure", ">limit", "what to do"), rows=findings, noun="finding"),
+            Grid(
+                columns=("level", "finding", ">value", ">limit", "what to do"), rows=findings, noun="finding"
+            ),
             pending_grid(report.pending),
         ),
     )

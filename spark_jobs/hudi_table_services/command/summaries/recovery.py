@@ -12,7 +12,7 @@ def details(report: RecoveryReport, result: JobResult) -> Details:
     facts = (
         ("Savepoint", report.savepoint),
         ("Completed", ", ".join(report.finished)),
-        ("Left alone", " ".join(report.left_alone)),
+        ("Failed writes that were not undone", " ".join(report.left_alone)),
     )
     rows = [
         (

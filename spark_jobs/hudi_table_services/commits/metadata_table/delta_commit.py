@@ -38,12 +38,13 @@ ChangesByPartition = Mapping[str, Sequence[MetadataChange]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeltaCommit:
-    """A prepared delta commit. Preparing reads the metadata table, and carrying it out only writes.
+    """A prepared delta commit. The preparation reads the metadata table; `write_delta_commit` only writes.
 
     Attributes:
         slices: maps a partition of the metadata table to the newest slice of each of its file groups.
         new_groups: file groups of the record index that the delta commit creates. They are in `slices`, too.
-        logs: for each changed file group a function that returns its changes. Few of them are called at the same time.
+        logs: for each changed file group, a function that returns the changes. Only a few of these functions are called
+            at the same time.
     """
 
     instant_time: str
@@ -60,7 +61,7 @@ def prepare_delta_commit(
     key_changes: KeyChangesOfGroups | PartitionedKeyChanges | None = None,
     secondary: Mapping[str, SecondaryKeyChanges] = _NO_CHANGES,
 ) -> DeltaCommit:
-    """Assign changes to the file groups that the metadata table has now.
+    """Assign changes to the current file groups of the metadata table.
 
     Args:
         changes: changes of all partitions except the record index and secondary indexes.

@@ -1,4 +1,4 @@
-"""What the records of one change depend on: the indexes of the table, their columns, and the live files."""
+"""The facts on which the metadata records of a change depend: indexes of the table, their columns, live files."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class IndexedTable:
 
     Attributes:
         metadata: the metadata table.
-        schema_json: Avro schema of the table after the change; None means that of the latest write.
+        schema_json: Avro schema of the table after the change; None means the schema of the latest write.
     """
 
     table: TableAccess
@@ -54,7 +54,7 @@ class IndexedTable:
         """Definitions of the indexes; empty if no index needs one.
 
         Raises:
-            CorruptTableError: the definitions are damaged, or lack that of the column statistics.
+            CorruptTableError: the definitions are damaged, or lack the definition of the column statistics.
             UnsupportedTableError: the record index has file groups for each partition of the table.
         """
         return require_definitions(self.storage, self.partitions, self.version)
@@ -112,5 +112,5 @@ class IndexedTable:
 
 
 def schema_of(metadata: CommitMetadata) -> str | None:
-    """Avro schema in a commit; None if the commit has none."""
+    """Avro schema in a commit; None if the commit has no schema."""
     return metadata.extra_metadata.get(SCHEMA_KEY) or None

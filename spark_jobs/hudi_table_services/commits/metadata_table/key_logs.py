@@ -1,4 +1,4 @@
-"""Changes of the record index in one commit, one file group of the index after the other."""
+"""Changes of the record index in one commit, built for one file group of the index at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from hudi_table_services.planning.metadata_table.record_locations import NewKeys
 from hudi_table_services.storage.metadata_table.file_format import FileFormat
 from hudi_table_services.storage.metadata_table.group_files import GroupLog
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.metadata_table import require_any_group
 
 _SOME_KEY = ""
 
@@ -35,13 +36,14 @@ class KeyChangesOfGroups:
         """File groups that the delta commit must create: none.
 
         Raises:
-            CorruptTableError: the record index has file groups for each partition of the table.
+            CorruptTableError: the record index has file groups for each partition of the table, or no file group.
         """
+        require_any_group(RECORD_INDEX, slices)
         require_kind((each.file_group_id.file_id for each in slices), is_partitioned=False)
         return ()
 
     def logs(self, form: FileFormat, slices: Sequence[FileSlice]) -> list[Callable[[], GroupLog]]:
-        """A function for each file group of the record index, which reads its keys and returns its log.
+        """For each file group of the record index, a function that reads the staged keys and returns the log.
 
         Args:
             slices: newest slices of the file groups that the record index has now.

@@ -29,6 +29,7 @@ from hudi_table_services.commits.metadata_table.undo import (
     base_files_contain,
     find_delta_commit,
     refuse_contained,
+    require_removable,
     undo_delta_commit,
 )
 from hudi_table_services.commits.metadata_table_services.compaction import require_finishable
@@ -52,7 +53,11 @@ from hudi_table_services.storage.table_store import (
     read_table_config,
     remove_unlisted_metadata_table,
 )
-from hudi_table_services.tables.metadata_table import require_current, require_maintainable
+from hudi_table_services.tables.metadata_table import (
+    require_current,
+    require_file_groups,
+    require_maintainable,
+)
 from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)
@@ -67,7 +72,7 @@ def write_change(table: TableAccess, pending: Instant, change: TableChange, lock
         pending: the instant that is going to be completed.
 
     Returns:
-        Whether the metadata table contains the change. Then call `run_services_after` when the instant is completed.
+        Whether the metadata table contains the change. If so, call `run_services_after` when the instant is completed.
 
     Raises:
         UnsupportedTableError: the metadata table has an index that this release cannot update.
@@ -155,8 +160,8 @@ def prepare_deletion(table: TableAccess, *, undoes: str | None) -> None:
     Call this function under the table lock.
 
     Args:
-        undoes: requested time of the write; None if files are deleted that no write needs any more. Then this function
-            only checks that the deletion can be written into the metadata table afterwards.
+        undoes: requested time of the write; None if the deleted files are outdated. In that case, this function only
+            checks that the deletion can be written into the metadata table afterwards.
 
     Raises:
         UnsupportedTableError: base files of the metadata table contain the write; or as in `write_change`.
@@ -183,11 +188,14 @@ def require_undoable(table: TableAccess, undone: Collection[Instant]) -> None:
 
     Raises:
         UnsupportedTableError: base files of the metadata table contain a write; or as in `write_change`.
-        CorruptTableError: as in `write_change`.
+        CorruptTableError: as in `write_change`; or the files that contain a write cannot be determined.
     """
     config = read_table_config(table.storage)
     if _has_metadata_table(config) and table.metadata.enable is not False:
-        refuse_contained(_opened(table, config), undone)
+        metadata = _opened(table, config)
+        refuse_contained(metadata, undone)
+        for instant in undone:
+            require_removable(metadata, instant.requested_time)
 
 
 def contains_in_base_files(table: TableAccess, undone: Collection[Instant]) -> bool:
@@ -202,11 +210,15 @@ def contains_in_base_files(table: TableAccess, undone: Collection[Instant]) -> b
 def _require_usable(table: TableAccess, metadata: MetadataTable) -> None:
     require_current(metadata, ignore=())
     require_finishable(metadata)
-    IndexedTable(table=table, metadata=metadata).require_definitions()
+    indexed = IndexedTable(table=table, metadata=metadata)
+    indexed.require_definitions()
+    require_file_groups(
+        metadata, may_be_empty=(RECORD_INDEX,) if indexed.has_partitioned_record_index else ()
+    )
 
 
 def _to_be_updated(table: TableAccess) -> MetadataTable | None:
-    """The metadata table; None if the table has none, or has none any more.
+    """The metadata table; None if the table has no metadata table, or if this function has switched it off.
 
     The properties are read again, because any write of Hudi with default settings creates a metadata table.
     """
@@ -257,9 +269,9 @@ def _has_metadata_table(config: TableConfig) -> bool:
 
 
 def _make_room(metadata: MetadataTable, pending: Instant, change: TableChange) -> bool:
-    """Remove what a dead attempt wrote at the same instant. Returns whether the change is still to be written.
+    """Remove the delta commit that a dead attempt wrote at the same instant. Returns whether to write the change.
 
-    The plan of a clean determines its changes, so those of a dead attempt are the same and stay.
+    The plan of a clean determines its changes, so the completed delta commit of a dead clean is the same and is kept.
     """
     found = find_delta_commit(metadata, pending.requested_time)
     if found is None:

@@ -1,4 +1,4 @@
-"""Changes of a partitioned record index in one commit, one file group of the index after the other."""
+"""Changes of a partitioned record index in one commit, built for one file group of the index at a time."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ from hudi_table_services.storage.metadata_table.group_files import GroupLog
 class PartitionedKeyChanges:
     """New and deleted keys of a write, for a partitioned record index.
 
-    A key that the write deleted in one partition and added to another is deleted in the file group of the one, and
-    added to the file group of the other.
+    If the write moves a key from one partition to another, the key is deleted from the file group of the old partition
+    and added to the file group of the new partition.
 
     Attributes:
         reader: reads the keys that the tasks of the write staged.
@@ -51,10 +51,10 @@ class PartitionedKeyChanges:
         return tuple(FileGroupId(RECORD_INDEX, file_id) for file_id in ids)
 
     def logs(self, form: FileFormat, slices: Sequence[FileSlice]) -> list[Callable[[], GroupLog]]:
-        """A function for each file group that may have changes, which reads the keys and returns the log.
+        """For each file group that may have changes, a function that reads the staged keys and returns the log.
 
         Args:
-            slices: newest slices of all file groups, with those that the delta commit creates.
+            slices: newest slices of all file groups, including the file groups that the delta commit creates.
         """
         groups = groups_by_partition(_ids(slices))
         return [
@@ -73,7 +73,7 @@ class PartitionedKeyChanges:
 def partitioned_key_staging(
     folder: str, slices: Sequence[FileSlice], new_partition_groups: int
 ) -> KeyStaging:
-    """How the tasks of a write stage keys for a partitioned record index.
+    """The settings with which the tasks of a write stage keys for a partitioned record index.
 
     Args:
         folder: staging folder of the job.

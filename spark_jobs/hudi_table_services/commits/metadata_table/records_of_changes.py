@@ -1,9 +1,11 @@
 """The changes of every partition of the metadata table that one change of the table causes."""
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 
 from hudi_table_services.commits.metadata_table.indexed_table import IndexedTable
 from hudi_table_services.commits.table_change import CleanedFiles, NewFiles
+from hudi_table_services.errors import CorruptTableError, ObjectNotFoundError
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFile, DataFileReader
 from hudi_table_services.hudi_format.metadata_table.file_groups import (
     BLOOM_FILTERS,
@@ -27,15 +29,17 @@ from hudi_table_services.planning.metadata_table.partition_stats import (
     deleted_partition_stats,
     partition_stat_records,
 )
+from hudi_table_services.storage.damage import REBUILD_HINT
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
 from hudi_table_services.storage.stores.paths import join_path
 
+_LOG = logging.getLogger(__name__)
 _Changes = dict[str, Sequence[MetadataChange]]
 _UNKNOWN_BYTES = -1
 
 
 def changes_of_write(table: IndexedTable, change: NewFiles) -> _Changes:
-    """Changes by partition of the metadata table for a write or a clustering, without those of the record index.
+    """Changes by partition of the metadata table for a write or a clustering, without changes of the record index.
 
     Raises:
         CorruptTableError, UnsupportedTableError: statistics of a column cannot be stored, or are damaged.
@@ -60,7 +64,7 @@ def changes_of_write(table: IndexedTable, change: NewFiles) -> _Changes:
 
 
 def changes_of_clean(table: IndexedTable, change: CleanedFiles) -> _Changes:
-    """Changes by partition of the metadata table for a clean. Statistics of partitions stay as they are."""
+    """Changes by partition of the metadata table for a clean. Statistics of partitions are not changed."""
     changes: _Changes = {FILES: list(file_records.clean_changes(change.metadata, table.version))}
     deleted = file_records.cleaned_files(change.metadata)
     if COLUMN_STATS in table.partitions:
@@ -87,7 +91,7 @@ def _data_file(path: str) -> DataFile:
 def _partition_stats(
     table: IndexedTable, change: NewFiles, new: Mapping[str, FileStatistics]
 ) -> list[MetadataChange]:
-    """Tight statistics of every partition that the write touches, from all of its live files."""
+    """Tight statistics of every partition that the write touches, computed from all live files of the partition."""
     metadata = change.metadata
     touched = sorted({*metadata.partition_to_write_stats, *(metadata.partition_to_replace_file_ids or {})})
     live = table.live_files_after(metadata, touched)
@@ -103,7 +107,7 @@ def _partition_stats(
 def _known_statistics(
     table: IndexedTable, live: Mapping[str, frozenset[str]], new: Mapping[str, FileStatistics]
 ) -> dict[str, PartitionFiles]:
-    """Statistics of all live files: of new files, else those in the metadata table, else those in the footers."""
+    """Statistics of all live files: as collected for new files, else from the metadata table, else from the footers."""
     other = {path: [n for n in names if join_path(path, n) not in new] for path, names in live.items()}
     stored = _stored_statistics(table, other)
     found = {
@@ -133,7 +137,7 @@ def _with(files: PartitionFiles, read: Iterable[FileStatistics]) -> PartitionFil
 def _stored_statistics(
     table: IndexedTable, files: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, tuple[ColumnStats, ...]]]:
-    """Partition → file → the statistics that the metadata table has."""
+    """Partition → file → the statistics that the metadata table has; none if they are damaged."""
     keys = {
         column_stats_key(column, path, name): (path, name)
         for path, names in files.items()
@@ -143,7 +147,12 @@ def _stored_statistics(
     found: dict[str, dict[str, tuple[ColumnStats, ...]]] = {}
     if not keys:
         return found
-    for key, record in MetadataPartition(table.metadata, COLUMN_STATS).find(keys).items():
+    try:
+        records = MetadataPartition(table.metadata, COLUMN_STATS).find(keys)
+    except (CorruptTableError, ObjectNotFoundError) as error:
+        _LOG.warning("Reading statistics from the footers of data files: %s %s", error.message, REBUILD_HINT)
+        return found
+    for key, record in records.items():
         if isinstance(record.payload, ColumnStats):
             path, name = keys[key]
             by_file = found.setdefault(path, {})

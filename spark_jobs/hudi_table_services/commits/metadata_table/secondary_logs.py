@@ -1,4 +1,4 @@
-"""Changes of the secondary indexes in one commit, one file group of an index after the other.
+"""Changes of the secondary indexes in one commit, built for one file group of an index at a time.
 
 As in Hudi 1.2, a deletion block contains the keys of old values, and a record without content marks each new key.
 """
@@ -45,7 +45,7 @@ class SecondaryKeyChanges:
     group_counts: frozenset[int]
 
     def logs(self, form: FileFormat, group_count: int) -> list[Callable[[], GroupLog]]:
-        """A function for each file group of the index, which reads its keys and returns its log.
+        """For each file group of the index, a function that reads the staged keys and returns the log.
 
         Args:
             group_count: number of file groups that the index has now.
@@ -79,7 +79,7 @@ def secondary_indexes_of(table: IndexedTable) -> tuple[SecondaryIndex, ...]:
 
 
 def secondary_stagings(table: IndexedTable, schema_json: str, folder: str) -> tuple[SecondaryStaging, ...]:
-    """How the tasks of a write stage keys of the secondary indexes.
+    """The settings with which the tasks of a write stage keys of the secondary indexes.
 
     Args:
         schema_json: Avro schema of the new files.
@@ -105,7 +105,7 @@ def secondary_stagings(table: IndexedTable, schema_json: str, folder: str) -> tu
 def secondary_key_changes(
     table: IndexedTable, facts: CollectedFacts, metadata: CommitMetadata
 ) -> Mapping[str, SecondaryKeyChanges]:
-    """Changes of each secondary index by its name. A clustering changes none, because it changes no value and no key.
+    """Changes of each secondary index by its name; empty for a clustering, which changes no value and no key.
 
     Raises:
         CommitConflictError: an index was built, or its definition was replaced, after the write began.

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from hudi_table_services.errors import MalformedFileNameError, UnsupportedTableError
+from hudi_table_services.errors import CorruptTableError, MalformedFileNameError, UnsupportedTableError
 from hudi_table_services.hudi_format.metadata_table.log_file import RollbackBlock, decode_log_file
 from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.instant import Action, Instant
@@ -21,6 +21,10 @@ from hudi_table_services.storage.stores.storage import StoredObject
 from hudi_table_services.storage.table_store import METADATA_TABLE
 
 _LOG = logging.getLogger(__name__)
+_DROP_FIRST = (
+    "Drop the metadata table with rebuild_metadata_table.py --drop all, undo the write, then build "
+    "the metadata table again with rebuild_metadata_table.py."
+)
 
 
 def find_delta_commit(table: MetadataTable, instant_time: str) -> Instant | None:
@@ -30,9 +34,9 @@ def find_delta_commit(table: MetadataTable, instant_time: str) -> Instant | None
 
 
 def base_files_contain(table: MetadataTable, undone: Instant) -> bool:
-    """Whether base files of the metadata table contain a write, so that the write cannot be removed from it.
+    """Whether base files of the metadata table contain a write, so that the write cannot be removed from the files.
 
-    A compaction wrote these base files, or the build of a partition after the write.
+    A compaction, or a build of a partition after the write, wrote these base files.
 
     Args:
         undone: the instant of the table; if it is not completed, no base file contains it.
@@ -54,9 +58,19 @@ def refuse_contained(table: MetadataTable, instants: Iterable[Instant]) -> None:
             raise UnsupportedTableError(
                 f"The metadata table was compacted or built after {instant.requested_time}, and its base files contain "
                 "this write, so the write cannot be removed from it.",
-                hint="Nothing was undone. Drop the metadata table with rebuild_metadata_table.py --drop all, undo the "
-                "write, then build the metadata table again with rebuild_metadata_table.py.",
+                hint=f"Nothing was undone. {_DROP_FIRST}",
             )
+
+
+def require_removable(table: MetadataTable, instant_time: str) -> None:
+    """Check that the log files of a write can be found, before anything is changed.
+
+    Raises:
+        UnsupportedTableError: other writes use the same log file.
+        CorruptTableError: a log file is damaged, so it is not known which writes it contains (table version 6).
+    """
+    if find_delta_commit(table, instant_time) is not None:
+        _log_files(table, instant_time)
 
 
 def undo_delta_commit(table: MetadataTable, instant_time: str) -> bool:
@@ -70,7 +84,7 @@ def undo_delta_commit(table: MetadataTable, instant_time: str) -> bool:
     found = find_delta_commit(table, instant_time)
     if found is None:
         return False
-    logs = list(_log_files(table, instant_time))
+    logs = _log_files(table, instant_time)
     if found.is_completed:
         table.timeline_store.remove_completed(found)
     for path in logs:
@@ -80,7 +94,15 @@ def undo_delta_commit(table: MetadataTable, instant_time: str) -> bool:
     return True
 
 
-def _log_files(table: MetadataTable, instant_time: str) -> Iterator[str]:
+def _log_files(table: MetadataTable, instant_time: str) -> list[str]:
+    """Paths of the log files that the delta commit wrote. Raises the errors of `require_removable`."""
+    try:
+        return list(_found_log_files(table, instant_time))
+    except CorruptTableError as error:
+        raise type(error)(error.message, hint=_DROP_FIRST, path=error.path) from error
+
+
+def _found_log_files(table: MetadataTable, instant_time: str) -> Iterator[str]:
     """Paths of the log files that the delta commit wrote, whether its completed file names them or not."""
     for partition in {*table.partitions, *table.partitions_being_built}:
         files = table.storage.list_folder(partition).files

@@ -1,4 +1,4 @@
-"""Build partitions of a metadata table, and list each in the properties of the table when it is complete."""
+"""Build partitions of a metadata table, and list each complete partition in the properties of the table."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -70,7 +70,7 @@ def build_partitions(
 
     Args:
         known: timeline of the table that the records of the partitions describe.
-        partition: name → the partition to build.
+        partition: returns the partition to build for a name.
 
     Raises:
         PendingPlanError: a write is pending in the table.
@@ -127,7 +127,7 @@ def _open(table: TableAccess) -> MetadataTable:
 
 
 def _define(table: TableAccess, definitions: Iterable[IndexDefinition]) -> None:
-    """Store definitions of indexes beside those that the table has."""
+    """Add definitions of indexes to the stored definitions."""
     stored = read_index_definitions(table.storage)
     changed = {**stored, **{definition.name: definition for definition in definitions}}
     if changed == stored:

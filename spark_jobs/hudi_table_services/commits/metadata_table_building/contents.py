@@ -48,16 +48,17 @@ class BuildSettings:
     """Options of a build.
 
     Attributes:
-        columns: columns with statistics, besides three meta columns. Empty means the columns of the definition that the
-            table has; if it has none, the first columns of the table.
+        columns: columns with statistics, in addition to three meta columns. Empty means the columns in the table's
+            definition or, without a definition, the first columns of the table.
         max_columns: number of columns with statistics if neither a list nor a definition exists; None means Hudi's
-            default. A number replaces the definition that the table has.
+            default. A number replaces the table's definition.
         record_index: settings for the number of file groups of a record index.
         group_counts: partition of the metadata table → number of its file groups; for other partitions, Hudi's
             defaults apply.
-        partitioned_index: the same for each partition of the table, if the record index is partitioned.
-        is_partitioned_index: whether a record index is partitioned; None means as the definition that the table has
-            says, and otherwise no.
+        partitioned_index: settings for the number of file groups of each partition of the table, if the record index is
+            partitioned.
+        is_partitioned_index: whether a record index is partitioned; None means as in the table's definition, and not
+            partitioned without a definition.
     """
 
     columns: tuple[str, ...] = ()
@@ -94,7 +95,7 @@ class BuildSettings:
         )
 
     def group_count(self, partition: str) -> int:
-        """Number of file groups of a new partition, for all partitions but the record index."""
+        """Number of file groups of a new partition, for all partitions except the record index."""
         return self.group_counts.get(partition) or group_count(partition)
 
     def record_index_is_partitioned(self, stored: Mapping[str, IndexDefinition]) -> bool:
@@ -128,11 +129,11 @@ class BuildSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """Everything that a build writes.
+    """The facts from which a build writes partitions.
 
     Attributes:
         definition: definition of the index `column_stats`.
-        statistics: of all base files, or of the live base files if only `partition_stats` is built.
+        statistics: statistics of all base files, or of the live base files if only `partition_stats` is built.
         has_partition_stats: whether the table has the index `partition_stats` after the build.
         record_index: the record index, if the plan has one.
         secondary: maps the names of the secondary indexes of the plan to the new indexes.
@@ -148,7 +149,10 @@ class Contents:
     secondary: Mapping[str, NewPartition] = field(default_factory=dict)
 
     def partition(self, name: str) -> NewPartition:
-        """A partition to build, with its records. The number of file groups of a record index follows from its keys."""
+        """A partition to build, with its records.
+
+        The number of its keys determines the number of file groups of a record index.
+        """
         if name == RECORD_INDEX:
             assert self.record_index is not None  # noqa: S101 - `read_contents`
             return self.record_index
@@ -183,7 +187,10 @@ class Contents:
             yield from partition_stat_records(files, self.columns)
 
     def _write_bloom_filters(self, new: NewFiles) -> Sequence[WriteStat]:
-        """Bloom filters are large, so only those of one file group are in memory."""
+        """Write the base files.
+
+        Bloom filters are large, so only the filters of one file group are in memory at a time.
+        """
         groups: dict[int, list[DataFile]] = {}
         for file in base_files(self.content):
             number = file_group_of(_bloom_key(file), len(new.groups))
@@ -210,7 +217,7 @@ def read_contents(
     has_partition_stats: bool,
     record_index: NewPartition | None = None,
 ) -> Contents:
-    """Read the statistics that the partitions of a plan need. This can take long.
+    """Read the statistics that the partitions of a plan need. This can take a long time.
 
     Raises:
         UnsupportedTableError: the table has log files or columns whose statistics this project cannot read.
@@ -233,7 +240,7 @@ def read_contents(
 
 
 def base_files(content: TableContent) -> list[DataFile]:
-    """All base files that readers see, with older versions."""
+    """All base files that readers see, including older versions."""
     return [
         DataFile(path, name, size)
         for path, sizes in sorted(content.files.items())
@@ -258,7 +265,7 @@ def _live_names(content: TableContent) -> dict[str, frozenset[str]]:
 def refuse_log_files(content: TableContent) -> None:
     """Refuse a table with log files.
 
-    Statistics of a partition without those of its log files would be too narrow, and Hudi would skip rows.
+    Without the values in log files, the bounds of a partition would be too narrow, and Hudi would skip rows.
     """
     for path, sizes in sorted(content.files.items()):
         for name in sizes:

@@ -1,4 +1,4 @@
-"""Create the metadata table of a table that has none: before its first write, or after a write that asks for it."""
+"""Create the metadata table of a table that has none: before its first write, or after a write that requests it."""
 
 from dataclasses import replace
 
@@ -54,8 +54,9 @@ def create_before_first_write(table: TableAccess, lock: TableLock) -> tuple[str,
         pending = timeline.pending[0]
         reason = f"{pending.action.value} {pending.requested_time} is {pending.state.value}"
         return (_not_created(reason, f"Run {_REBUILD} to create it."),)
-    # Once the write is completed, readers of folders see files that are older than all instants, because they take
-    # these files for files of archived writes. A list of files from before the write would hide the rows in them.
+    # After the write is completed, readers that list folders treat files that are older than all instants as files of
+    # archived writes. A metadata table that was created before the write does not list these files, so it would hide
+    # their rows.
     if _has_data_files(table.storage):
         if table.metadata.enable and not config.metadata_partitions:  # `create_after_write` lists these files
             return ()
@@ -68,7 +69,7 @@ def create_after_write(table: TableAccess, lock: TableLock) -> tuple[str, ...]:
     """Create the metadata table after a write, if the request wants one explicitly and the table has none.
 
     Call this function under the table lock, after the write is completed: the creation reads the footer of every file,
-    so it can take long, and a creation that fails or dies does not matter for the write. While another write is
+    so it can take a long time, and a creation that fails or dies does not affect the write. While another write is
     pending, no metadata table is created. The record index needs Spark, so it is not created.
 
     Returns:

@@ -26,7 +26,7 @@ def drop_partitions(table: TableAccess, names: Collection[str], lock: TableLock)
 
     The properties of the table change before the folders are deleted, so readers never use a partition without files.
     The instants of a partition stay on the timeline of the metadata table. A partition that does not exist is not an
-    error, because an earlier attempt may have dropped it. Without its last partition, the metadata table is deleted.
+    error, because an earlier attempt may have dropped it. If no partition is left, the metadata table is deleted.
 
     Args:
         names: partitions to drop. With `column_stats`, `partition_stats` is dropped; with `files`, all partitions.

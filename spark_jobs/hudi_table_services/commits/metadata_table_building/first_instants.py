@@ -20,8 +20,9 @@ def first_instant_time(layout: TimelineLayout, data: Timeline, own: Timeline) ->
     instant of the table with three more digits, from 010 on: readers use a log file only if the time of its slice is
     not older than the write that the partition describes.
 
-    Hudi takes the smallest time that is free. Here the time is also greater than those that are used. Otherwise, after
-    the archival of the first instants, it would be the new start of the timeline, and hide files of archived instants.
+    Hudi takes the smallest unused time. This function takes a time that is greater than all used times. After the
+    archival of the first instants, a smaller time would become the start of the timeline, and hide files of archived
+    instants.
 
     Args:
         data: timeline of the table.
@@ -42,14 +43,14 @@ def first_instant_time(layout: TimelineLayout, data: Timeline, own: Timeline) ->
     next_number = max([number - 1, *used]) + 1
     if next_number > _MAX_NUMBER:
         raise UnsupportedTableError(
-            f"The metadata table has used all instants after {start}.",
+            f"The metadata table has used all instant times that begin with {start}.",
             hint="Build the whole metadata table.",
         )
     return f"{start}{next_number:03d}"
 
 
 def creates_partitions(instant: Instant) -> bool:
-    """Whether an instant of a metadata table has a time of `first_instant_time`."""
+    """Whether an instant of a metadata table created partitions, according to the form of its time."""
     time = instant.requested_time
     if instant.action is not Action.DELTA_COMMIT:
         return False

@@ -1,4 +1,4 @@
-"""Delete what a build that died has left in a metadata table."""
+"""Delete the files and the instants that a dead build left in a metadata table."""
 
 import logging
 from collections.abc import Collection
@@ -38,5 +38,8 @@ def remove_leftovers(table: MetadataTable, partitions: Collection[str]) -> None:
 
 
 def _wrote_others(table: MetadataTable, instant: Instant, partitions: Collection[str]) -> bool:
-    """Whether an instant created further partitions. Old releases of Hudi created several with one instant."""
+    """Whether an instant also created other partitions.
+
+    Old releases of Hudi create several partitions with one instant.
+    """
     return not table.commit_metadata(instant).partition_to_write_stats.keys() <= set(partitions)

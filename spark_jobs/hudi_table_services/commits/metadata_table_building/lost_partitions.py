@@ -1,7 +1,7 @@
-"""Remember the partitions of a metadata table that a build has dropped and not built again yet.
+"""Store the names of the partitions of a metadata table that a build has dropped and not yet built again.
 
-A build drops the partitions that it replaces. If it dies, the properties of the table do not list these partitions any
-more, so a file below ``.hoodie/.aux`` lists them until a later build or drop. Hudi ignores the file.
+A build drops the partitions that it replaces. If the build dies, the properties of the table no longer list these
+partitions, so a file below ``.hoodie/.aux`` lists them until a later build or drop. Hudi ignores the file.
 """
 
 from collections.abc import Collection

@@ -12,7 +12,7 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.metadata_table import IndexDefinition, MetadataRecord
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
+from hudi_table_services.model.write_stat import FILE_GROUPS_KEY, CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.planning.metadata_table.grouping import group_changes
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.locks.lock import TableLock
@@ -31,7 +31,7 @@ class NewFiles:
     Attributes:
         storage: the metadata table.
         groups: file groups of the partition, by number.
-        form: schema and form of the files.
+        form: schema and format of the files.
     """
 
     storage: Storage
@@ -110,16 +110,20 @@ def write_partition(
     files = NewFiles(storage=table.storage, groups=groups, instant_time=time, form=form)
     stats = tuple(new.write_base_files(files))
     lock.verify()
-    store.complete(pending, encode_commit_metadata(_metadata(new.name, stats, form, version), version))
+    metadata = _metadata(new, stats, form, version)
+    store.complete(pending, encode_commit_metadata(metadata, version))
     return stats
 
 
 def _metadata(
-    partition: str, stats: tuple[WriteStat, ...], form: FileFormat, version: TableVersion
+    new: NewPartition, stats: tuple[WriteStat, ...], form: FileFormat, version: TableVersion
 ) -> CommitMetadata:
     is_prepped = version >= TableVersion.V9
+    extra = {"schema": form.commit_schema}
+    if new.file_ids is None:
+        extra[FILE_GROUPS_KEY] = f"{new.name}={new.group_count}"
     return CommitMetadata(
         operation_type=WriteOperation.BULK_INSERT_PREPPED if is_prepped else WriteOperation.BULK_INSERT,
-        partition_to_write_stats={partition: stats} if stats else {},
-        extra_metadata={"schema": form.commit_schema},
+        partition_to_write_stats={new.name: stats} if stats else {},
+        extra_metadata=extra,
     )

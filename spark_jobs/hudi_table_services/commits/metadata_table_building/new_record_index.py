@@ -111,7 +111,7 @@ def _group_counts(content: TableContent, reader: DataFileReader, size: RecordInd
     for file in live_base_files(content):
         files[file.partition_path].append(file)
     if size.group_count(reader.row_count(live_base_files(content))) == size.min_groups:
-        return dict.fromkeys(files, size.min_groups)  # so every partition has as few
+        return dict.fromkeys(files, size.min_groups)  # then every partition has the minimum
     return {path: size.group_count(reader.row_count(found)) for path, found in files.items()}
 
 
@@ -126,11 +126,11 @@ def _empty_record_index(config: TableConfig, size: RecordIndexSize) -> NewPartit
 
 
 def write_group(new: NewFiles, number: int, records: Sequence[MetadataRecord]) -> WriteStat:
-    """Write the base file of a file group, in a task of Spark that Spark may repeat."""
+    """Write the base file of a file group, in a Spark task that Spark may repeat."""
     try:
         return _written(new, number, records)
     except ObjectExistsError:
-        # An earlier attempt of the task wrote the same content; no other writer has the instant.
+        # An earlier attempt of the task wrote the same content; no other writer uses this instant.
         for stored in new.storage.list_folder(new.groups[number].partition_path).files:
             if stored.name.startswith(f"{new.groups[number].file_id}_"):
                 new.storage.delete(stored.path)

@@ -28,7 +28,7 @@ def new_secondary_index(
     """A secondary index that the table defines. Its keys are read when the partition is written.
 
     Args:
-        size: settings for the number of file groups; as in Hudi, those of a record index.
+        size: settings for the number of file groups; as in Hudi, the settings of a record index.
 
     Raises:
         InvalidRequestError: there is no Spark session.

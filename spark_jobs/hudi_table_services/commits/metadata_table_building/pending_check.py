@@ -10,13 +10,13 @@ _PLANS = (Action.CLEAN, Action.CLUSTERING, Action.COMPACTION, Action.LOG_COMPACT
 
 
 def refuse_pending_writes(table: TableAccess, timeline: Timeline) -> None:
-    """Refuse a pending instant whose files, or whose writer, a new metadata table would not take into account.
+    """Refuse to build while an instant is pending whose files would be missing in the new metadata table.
 
     A writer reads at its start which partitions the metadata table has, so it would not update a partition that is
     built during the write. Plans that no job executes yet have written nothing.
 
     Raises:
-        PendingPlanError: there is such an instant; the message names it.
+        PendingPlanError: such an instant is pending; the message names the instant.
     """
     for instant in timeline.pending:
         if instant.action is Action.SAVEPOINT or _is_plan(table, instant):

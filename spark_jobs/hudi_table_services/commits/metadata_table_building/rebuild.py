@@ -1,4 +1,4 @@
-"""Plan a build of a metadata table from the state of the table, read what the build needs, and build."""
+"""Plan a build of a metadata table from the state of the table, read the facts that the build needs, and build."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -58,8 +58,8 @@ def build_metadata_table(
 ) -> BuildResult:
     """Build partitions of the metadata table from the files of the table. Call this under the table lock.
 
-    The partitions are replaced if they exist. Everything that can fail because of the data files is read before the
-    first change.
+    The partitions are replaced if they exist. Statistics and row counts of the data files are read before the first
+    change.
 
     Args:
         wanted: see `plan_build`.
@@ -129,7 +129,7 @@ def metadata_table_state(table: TableAccess, config: TableConfig) -> MetadataTab
 
 
 def _can_grow(table: TableAccess, config: TableConfig) -> bool:
-    """See `MetadataTableState.can_grow`. A metadata table whose damage a rebuild cures cannot grow."""
+    """See `MetadataTableState.can_grow`. False if the metadata table has damage that a rebuild repairs."""
     if not config.metadata_partitions or not table.storage.exists(f"{METADATA_TABLE}/{PROPERTIES}"):
         return False
     if config.table_version.layout is TimelineLayout.V1:

@@ -1,7 +1,7 @@
-"""The metadata table during a restore that undoes writes which its base files contain.
+"""Drop and rebuild the metadata table if a restore undoes writes that base files of the metadata table contain.
 
-Hudi undoes compactions of the metadata table as well. Here the metadata table is dropped before the first write is
-undone, and built again after the restore. In between, the table has no metadata table, so readers list folders.
+Hudi also undoes compactions of the metadata table. This project drops the metadata table before it undoes the first
+write, and builds the metadata table again after the restore. In between, readers list folders.
 """
 
 from collections.abc import Collection
@@ -30,7 +30,7 @@ def drop_before_restore(table: TableAccess, lock: TableLock) -> tuple[str, ...]:
 def build_after_restore(table: TableAccess, wanted: Collection[str], lock: TableLock) -> tuple[str, ...]:
     """Build partitions of the metadata table that are missing. Call this under the table lock.
 
-    A failure does not matter for the restore: without a metadata table, readers list folders.
+    A failure does not affect the restore: without a metadata table, readers list folders.
 
     Args:
         wanted: partitions that the metadata table had before the restore.

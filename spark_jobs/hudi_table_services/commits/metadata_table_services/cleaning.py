@@ -54,9 +54,10 @@ def clean(services: OpenedServices, instant_time: str) -> CleanedMetadataTable |
 
 
 def finish_clean(services: OpenedServices, pending: PendingClean) -> CleanedMetadataTable:
-    """Carry out a stored plan of this project or of Hudi. Files of the newest slices are kept, whatever the plan says.
+    """Carry out a stored plan of this project or of Hudi.
 
-    A file that cannot be deleted is recorded as failed. The clean after the next compaction finds the file again.
+    Files of the newest slices are kept even if the plan names them. A file that cannot be deleted is recorded as
+    failed. The clean after the next compaction finds the file again.
 
     Raises:
         CorruptTableError: the plan names a path that is not a data file; nothing was deleted.

@@ -1,7 +1,8 @@
-"""Compact the metadata table: replace file slices that have log files by new base files.
+"""Compact the metadata table: replace file slices that have log files with new base files.
 
-A compaction that is left pending is finished under its own instant, whether this project or Hudi planned it. In table
-version 6, finish it before the next delta commit, which would append to slices that the compaction replaces.
+A pending compaction is finished under its own instant, whether this project or Hudi planned it. In table version 6, a
+pending compaction must be finished before the next delta commit, which would append to slices that the compaction
+replaces.
 """
 
 import logging
@@ -57,11 +58,13 @@ def compact(services: OpenedServices, instant_time: str) -> Instant | None:
 def finish_compaction(services: OpenedServices, pending: Instant) -> Instant | None:
     """Finish a pending compaction of this project or of Hudi. Files that a dead execution wrote are written again.
 
-    The plan decides which file groups are compacted. Their log files are those that readers assign to the slices before
-    the compaction: in a table of version 6 a writer may have appended a log file after the plan was made.
+    The plan determines the file groups that are compacted. Their log files are the log files that readers assign to the
+    slices before the compaction, not the log files in the plan: in table version 6, a writer may have appended a log
+    file after the plan was made.
 
     Returns:
-        The completed compaction; None if its writer died before it wrote the plan. Then the instant is removed.
+        The completed compaction; None if its writer died before it wrote the plan. In that case, the instant is
+        removed.
 
     Raises:
         CorruptTableError: the metadata table is damaged; nothing was changed.
@@ -119,8 +122,8 @@ def _checked_before(metadata: MetadataTable, pending: Instant) -> Mapping[str, C
     checked = require_intact(metadata)
     if metadata.has_own_log_instants:
         return checked
-    # Log files of writes after the plan can belong to the slice that the compaction begins. The instant of the plan is
-    # that of the last write before the plan, with three more digits.
+    # Log files of writes after the plan can belong to the slice that the compaction begins. The requested time of the
+    # plan is that of the last write before the plan, with three more digits.
     return {name: _written_before(pending.requested_time, each) for name, each in checked.items()}
 
 
@@ -135,7 +138,7 @@ def _written_before(instant_time: str, partition: CheckedPartition) -> CheckedPa
 def _require_blocks(checked: Mapping[str, CheckedPartition], slices: Iterable[FileSlice]) -> None:
     """Raise CorruptTableError if a log file of a slice lacks the block of an instant that wrote the file.
 
-    A compaction calls this before its request: a pending compaction is finished by any later writer, also of Hudi.
+    A compaction calls this before its request, because any later writer, including Hudi, finishes a pending compaction.
     """
     with refusing_unusable():
         for file_slice in slices:
@@ -145,7 +148,7 @@ def _require_blocks(checked: Mapping[str, CheckedPartition], slices: Iterable[Fi
 def slices_to_compact(
     metadata: MetadataTable, checked: Mapping[str, CheckedPartition], instant_time: str
 ) -> list[FileSlice]:
-    """The newest slice before an instant of each file group that has log files, with these log files.
+    """For each file group with log files before an instant, the newest slice before the instant, with these log files.
 
     Partitions that a writer is building are left out, as in Hudi.
     """

@@ -1,4 +1,4 @@
-"""What the services of a metadata table share: its files and timelines, the table lock, and changes of its timeline."""
+"""The common context of the services of a metadata table: its files and timelines, the table lock, timeline changes."""
 
 from dataclasses import dataclass, replace
 
@@ -17,7 +17,7 @@ class OpenedServices:
     Attributes:
         table: the table to which the metadata table belongs.
         metadata: the metadata table, with both timelines.
-        lock: the table lock; None if the caller cannot lose it.
+        lock: the table lock; None if the services need not verify it.
     """
 
     table: TableAccess
@@ -31,13 +31,13 @@ class OpenedServices:
         return cls(table=table, metadata=metadata, lock=lock)
 
     def reloaded(self) -> "OpenedServices":
-        """The same metadata table with its timeline of now. The table's timeline does not change under the lock."""
+        """The same metadata table with its current timeline. The table's timeline does not change under the lock."""
         timeline = self.metadata.timeline_store.load()
         return replace(self, metadata=replace(self.metadata, timeline=timeline))
 
     @property
     def own_table(self) -> TableAccess:
-        """The metadata table as a table, for functions that work on any table."""
+        """The metadata table as `TableAccess`, for functions that work on any table."""
         return TableAccess(storage=self.metadata.storage, clock=self.table.clock, config=self.metadata.config)
 
     def verify_lock(self) -> None:

@@ -36,14 +36,14 @@ than the clock of a writer would hide the next delta commit of that writer."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceReport:
-    """What the services of the metadata table did.
+    """The results of the services of the metadata table.
 
     Attributes:
         finished: instants of services that an earlier run left pending.
-        compacted_at, cleaned_at: instant of the service; empty if the service did not run.
+        compacted_at, cleaned_at: requested time of the service; empty if the service did not run.
         deleted_files: number of files that cleans deleted.
-        archived_instants: number of instants that left the active timeline of the metadata table.
-        reasons: for each service the reason why it ran or did not run.
+        archived_instants: number of archived instants of the metadata table.
+        reasons: for each service, the reason why it ran or did not run.
     """
 
     finished: tuple[str, ...] = ()
@@ -55,10 +55,10 @@ class ServiceReport:
 
 
 def run_services(table: TableAccess, lock: TableLock | None, *, settings: ServiceSettings) -> ServiceReport:
-    """Run the services that are due. Call it under the table lock, after the table's instant is completed.
+    """Run the services that are due. Call this under the table lock, after the table's instant is completed.
 
-    Services that are left pending are finished first. If a service fails, the next call finishes or repeats it; readers
-    and the next delta commit are not affected, except as `finish_services` says.
+    Pending services are finished first. If a service fails, the next call finishes or repeats the service. Readers and
+    the next delta commit are not affected, except in the case that `finish_services` describes.
 
     Args:
         table: its `config` must have been read under the lock, because it lists the partitions of the metadata table.
@@ -78,13 +78,13 @@ def run_services(table: TableAccess, lock: TableLock | None, *, settings: Servic
 
 
 def finish_services(table: TableAccess, lock: TableLock | None) -> ServiceReport:
-    """Finish the services of the metadata table that are left pending. Call it under the table lock.
+    """Finish the pending services of the metadata table. Call this under the table lock.
 
-    In table version 6, call it before each delta commit of the metadata table: a delta commit appends to the slices
+    In table version 6, call this before each delta commit of the metadata table: a delta commit appends to the slices
     that a pending compaction is going to replace, and an execution by Hudi would leave the new log files out.
 
     Raises:
-        HudiTableServiceError: as `run_services`.
+        HudiTableServiceError: see `run_services`.
     """
     if not table.config.metadata_partitions:
         return ServiceReport()
@@ -118,8 +118,8 @@ def _finish(services: OpenedServices) -> tuple[OpenedServices, ServiceReport]:
 def _must_wait(services: OpenedServices) -> bool:
     """Whether the execution of a pending compaction could lose the log files of a write.
 
-    In table version 6, a write that is pending in the table may have appended to the slices of the plan. Its blocks do
-    not count yet, so the new base files would not contain them.
+    In table version 6, a write that is pending in the table may have appended to the slices of the plan. The blocks of
+    that write are not valid yet, so the new base files would not contain them.
     """
     metadata = services.metadata
     if metadata.has_own_log_instants:
@@ -144,7 +144,7 @@ def _compact(
     report = _with_reason(report, "compaction", decision.reason)
     if decision.instant_time is None:
         if len(delta_commits_since_compaction(timelines.metadata)) >= settings.max_delta_commits:
-            _LOG.info("The compaction of the metadata table is due, but it waits: %s", decision.reason)
+            _LOG.info("The compaction of the metadata table is due, but cannot run yet: %s", decision.reason)
         return services, report
     completed = compact(services, decision.instant_time)
     if completed is None:
@@ -187,7 +187,7 @@ def _archival_plan(services: OpenedServices, settings: ServiceSettings) -> Metad
 
 
 def _timelines(services: OpenedServices) -> Timelines:
-    """Both timelines. The fresh instant is the greatest time that can be now according to the clock of any writer."""
+    """Both timelines. `fresh_instant` is the latest current time that the clock of any writer can show."""
     metadata = services.metadata
     latest = services.table.clock.now() + _CLOCK_SKEW
     return Timelines(
@@ -199,9 +199,10 @@ def _timelines(services: OpenedServices) -> Timelines:
 
 
 def _decided(services: OpenedServices, timelines: Timelines, decision: ServiceDecision) -> ServiceDecision:
-    """The decision with an instant that no other service has.
+    """The decision with an instant time that no other service uses.
 
-    The latest possible time is replaced by a new instant: an instant in the future would hide the next delta commit.
+    The latest possible time is replaced with a new instant time: an instant in the future would hide the next delta
+    commit.
     """
     if decision.instant_time is None:
         return decision

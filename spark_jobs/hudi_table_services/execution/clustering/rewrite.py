@@ -104,7 +104,7 @@ class WrittenFile:
 
     Attributes:
         statistics: None if the job names no columns.
-        keys: all keys of the file; None if the job does not want them.
+        keys: all keys of the file; None if the job stages no keys.
     """
 
     stat: WriteStat
@@ -173,8 +173,8 @@ class Input:
 def rewrite_group(job: RewriteJob, task: GroupTask) -> GroupOutcome | TooLarge:
     """Rewrite a group in one task.
 
-    If the rows are not sorted and the group has one output file, the rows are streamed. Otherwise all rows are held in
-    memory.
+    If the rows are not sorted and the group has one output file, the rows are streamed. Otherwise all rows are in
+    memory at once.
     """
     source = Input(job, task.inputs)
     if not job.layout.is_sorted and len(task.file_ids) == 1:
@@ -291,7 +291,7 @@ def _write(
 
 
 def _released(head: deque[pa.Table], rest: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Yield all tables. Release each as soon as it is written: together they may be as large as a row group."""
+    """Yield all tables, and release each table when it is written: together they can be as large as a row group."""
     while head:
         yield head.popleft()
     yield from rest

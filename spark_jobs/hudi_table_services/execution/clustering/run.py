@@ -323,15 +323,14 @@ def _check(group: GroupTask, outcome: GroupOutcome) -> None:
     if outcome.read.rows != outcome.footer_rows:
         raise ExecutionFailedError(
             f"The job read {counted(outcome.read.rows, 'row')} for a group of partition {group.partition_path!r}, but "
-            f"{counted(outcome.footer_rows, 'row')} should be there, according to the footers of "
-            f"{counted(len(group.inputs), 'file')}.",
+            f"the footers of {counted(len(group.inputs), 'file')} record {counted(outcome.footer_rows, 'row')}.",
             hint=_ROWS_DIFFER_HINT,
         )
     written = sum((file.checksum for file in outcome.written), KeyChecksum())
     if written != outcome.read:
         raise ExecutionFailedError(
-            f"The files written for a group of partition {group.partition_path!r} do not have the rows that were read: "
-            f"the job read {counted(outcome.read.rows, 'row')} with the key checksum {outcome.read.hash_sum:x} and "
+            f"The files written for a group of partition {group.partition_path!r} do not contain the same rows: the "
+            f"job read {counted(outcome.read.rows, 'row')} with the key checksum {outcome.read.hash_sum:x} and "
             f"wrote {counted(written.rows, 'row')} with the key checksum {written.hash_sum:x}.",
             hint=_ROWS_DIFFER_HINT,
         )

@@ -1,4 +1,4 @@
-"""What the tasks of a write collect about their files for the metadata table."""
+"""The facts about new files that the tasks of a write collect for the metadata table."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from hudi_table_services.storage.stores.paths import join_path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactsToCollect:
-    """What the metadata table needs to know about new files; by default nothing.
+    """The facts about new files that the metadata table needs; none by default.
 
     Attributes:
         statistics_columns: columns whose statistics the tasks collect; a dotted path for a member of a struct.
@@ -35,7 +35,7 @@ class CollectedFacts:
     Attributes:
         statistics: path of a file → its statistics. Statistics of other files are read from their footers.
         keys: new and deleted keys of the file groups that have any; None if the tasks collected no keys.
-        secondary: changed entries of secondary indexes. A clustering changes none.
+        secondary: changed entries of secondary indexes. Empty for a clustering.
         collected_indexes: the secondary indexes whose changes the tasks collected.
     """
 
@@ -55,7 +55,7 @@ class CollectedFacts:
         """The facts in the results of tasks.
 
         Args:
-            wanted: the order to the tasks.
+            wanted: the facts that the tasks had to collect.
         """
         found = [each for each in statistics if each is not None]
         return cls(

@@ -1,4 +1,4 @@
-"""Read what the metadata table stores about data files: statistics of columns and bloom filters."""
+"""Read the facts that the metadata table stores about data files: statistics of columns and bloom filters."""
 
 import logging
 import time
@@ -51,10 +51,10 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class DataFileReader:
-    """Reads facts about many files at the same time, and logs its progress.
+    """Reads facts about many files in parallel, and logs the progress.
 
     Attributes:
-        spark: if it is given, Spark tasks read the statistics; otherwise threads of this process do.
+        spark: session whose tasks read the statistics; None means that threads of this process read them.
     """
 
     storage: Storage
@@ -63,13 +63,13 @@ class DataFileReader:
     def statistics(self, files: Sequence[DataFile], columns: Collection[str]) -> list[FileStatistics]:
         """Statistics of each file, in the order of the files.
 
-        Most of them are in the footer. Rows are read only for columns whose bounds the footer does not contain.
+        Most statistics are in the footer. Rows are read only for columns whose bounds the footer does not contain.
 
         Args:
             columns: columns whose bounds are needed.
 
         Raises:
-            CorruptTableError: a file is no Parquet file, or damaged.
+            CorruptTableError: a file is not a Parquet file, or is damaged.
             ObjectNotFoundError, ExecutionFailedError: a file does not exist.
         """
         work = partial(statistics_of, self.storage, frozenset(columns))
@@ -83,7 +83,7 @@ class DataFileReader:
         """Number of rows of all files, from their footers.
 
         Raises:
-            CorruptTableError: a file is no Parquet file, or damaged.
+            CorruptTableError: a file is not a Parquet file, or is damaged.
             ObjectNotFoundError: a file does not exist.
         """
         return sum(
@@ -91,10 +91,10 @@ class DataFileReader:
         )
 
     def blooms(self, files: Sequence[DataFile]) -> Iterator[BaseFileBloom]:
-        """Yield the bloom filter of each file that has one, in the order of the files. Only a few are in memory.
+        """Yield the bloom filter of each file that has one, in the order of the files. Few are in memory at a time.
 
         Raises:
-            CorruptTableError: a file is no Parquet file, or damaged.
+            CorruptTableError: a file is not a Parquet file, or is damaged.
             ObjectNotFoundError: a file does not exist.
         """
         for start in range(0, len(files), READ_THREADS):
@@ -122,7 +122,7 @@ def _opened(storage: Storage, file: DataFile) -> Iterator[pq.ParquetFile]:
             yield opened
     except pa.ArrowInvalid as error:
         raise CorruptTableError(
-            f"{file.path} is no complete Parquet file: {error}",
+            f"{file.path} is not a complete Parquet file: {error}",
             path=file.path,
             hint="Restore the file from a backup, or roll back the write that created it.",
         ) from error

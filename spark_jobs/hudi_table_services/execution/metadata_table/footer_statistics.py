@@ -1,10 +1,10 @@
 """Statistics of the columns of a data file, from its Parquet footer.
 
-A footer does not contain all statistics. `row_statistics` reads these from the rows:
+A footer does not contain all statistics. `row_statistics` computes the following from the rows:
 
-- Whether a column has NaN, if pyarrow wrote the file. pyarrow leaves NaN out of the bounds of a chunk, so only a writer
-  that looked for NaN knows. The Java library (parquet-mr) treats NaN as the greatest value and writes NaN as the upper
-  bound; a chunk with another upper bound has no NaN.
+- Whether a column has NaN, if pyarrow wrote the file. pyarrow leaves NaN out of the bounds of a chunk, so the footer
+  does not show whether a column has NaN. The Java library (parquet-mr) treats NaN as the greatest value and writes NaN
+  as the upper bound; a chunk with another upper bound has no NaN.
 - Bounds of long texts. pyarrow writes no bounds if one of them has more than 4096 bytes.
 - Bounds of timestamps with 96 bits.
 """
@@ -45,7 +45,7 @@ def file_statistics(
 
     Args:
         counted_nan_columns: the columns in which the writer of the file found NaN (`row_statistics.nan_columns`); None
-            if the writer did not look for NaN.
+            if the writer did not check for NaN.
         counted_bounds: bounds that the writer of the file computed from the rows of row groups. They replace the bounds
             of the footer.
         columns: the columns whose statistics are wanted; None for all columns.
@@ -68,7 +68,7 @@ def file_statistics(
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """What the writer of the file found in the rows; see `file_statistics`."""
+    """The facts that the writer of the file found in the rows; see `file_statistics`."""
 
     nan_columns: Collection[str] | None
     bounds: CountedBounds
@@ -87,7 +87,7 @@ class _Chunk:
         return self.null_count != self.value_count
 
     def known_bounds(self, counted: CountedBounds, place: tuple[int, str]) -> list[Bounds | None]:
-        """The bounds of the rows, otherwise those of the footer; None for unknown bounds; empty if there are none."""
+        """The bounds from the rows, else from the footer; None for unknown bounds; empty if there are no values."""
         if not self.needs_bounds:
             return []
         if place not in counted:
@@ -131,7 +131,7 @@ def _with_floating_bounds(
     counted: bool | None,
     is_java: bool,
 ) -> FileColumnRange:
-    """Add bounds, without NaN. A column with NaN also gets the known bounds, which hold for its other values."""
+    """Add bounds, without NaN. A column with NaN also gets the known bounds, which are those of its other values."""
     values = [value for pair in bounds if pair is not None for value in pair]
     numbers = [value for value in values if not math.isnan(value)]
     shows_nan = len(numbers) < len(values)
@@ -200,5 +200,5 @@ def greatest(values: Iterable[Any]) -> Any:
 
 
 def _order(value: Any) -> Any:
-    """Texts have the order of their UTF-8 bytes, in Parquet and in Spark."""
+    """Sort key of a value. Texts are ordered by their UTF-8 bytes, as in Parquet and Spark."""
     return value.encode() if isinstance(value, str) else value

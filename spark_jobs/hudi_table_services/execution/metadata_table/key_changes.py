@@ -1,4 +1,4 @@
-"""Read the staged keys of a commit on the driver, one file group of the record index after the other."""
+"""Read the staged keys of a commit on the driver, for one file group of the record index at a time."""
 
 import io
 from collections import defaultdict
@@ -25,14 +25,14 @@ _CHUNK_ROWS = 1 << 14
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyChanges:
-    """Changes of one file group of the record index, as Arrow arrays: about the bytes of the keys, and 12 per key.
+    """Changes of one file group of the record index, as Arrow arrays. Memory: the keys, and about 12 bytes per key.
 
     Attributes:
-        new_keys: keys that have a new place, in ascending order of their UTF-8 bytes, each key once.
+        new_keys: keys that have a new location, in ascending order of their UTF-8 bytes, each key once.
         places: for each new key the position of its file group in `file_groups`.
         file_groups: file groups of the table.
-        deleted_keys: keys that no file group has any longer, in the same order, each key once. A key that the commit
-            deleted in one file group and added to another is not among them.
+        deleted_keys: keys that no file group contains any longer, in the same order, each key once. A key that the
+            commit deleted from one file group and added to another is left out.
     """
 
     new_keys: pa.StringArray
@@ -45,14 +45,14 @@ class KeyChanges:
         return len(self.new_keys) == len(self.deleted_keys) == 0
 
     def locations(self) -> Iterator[tuple[str, FileGroupId]]:
-        """Yield each new key with its file group, in order. Few keys at a time are Python objects."""
+        """Yield each new key with its file group, in order. Only a few keys at a time are Python objects."""
         for start in range(0, len(self.new_keys), _CHUNK_ROWS):
             keys = self.new_keys.slice(start, _CHUNK_ROWS).to_pylist()
             places = self.places[start : start + _CHUNK_ROWS].tolist()
             yield from ((key, self.file_groups[place]) for key, place in zip(keys, places, strict=True))
 
     def deletions(self) -> Iterator[str]:
-        """Yield each deleted key, in order. Few keys at a time are Python objects."""
+        """Yield each deleted key, in order. Only a few keys at a time are Python objects."""
         for start in range(0, len(self.deleted_keys), _CHUNK_ROWS):
             yield from self.deleted_keys.slice(start, _CHUNK_ROWS).to_pylist()
 
@@ -64,7 +64,7 @@ class StagedKeysReader:
     only once. The reader opens the other files again for each file group.
 
     Args:
-        staged: results of the tasks, in any order. If two of them have the same new key, the later one counts.
+        staged: results of the tasks, in any order. If two results have the same new key, the later result is used.
         cached_bytes: maximum size of the staged files (compressed) to keep in memory.
     """
 
@@ -79,7 +79,7 @@ class StagedKeysReader:
         )
 
     def by_partition(self) -> dict[str, "StagedKeysReader"]:
-        """Partition of the table → reader of the keys that its file groups got or lost. The readers share a cache."""
+        """Map each partition of the table to a reader of the keys of its file groups. The readers share a cache."""
         staged: dict[str, list[StagedKeys]] = defaultdict(list)
         for each in self._staged:
             staged[each.file_group_id.partition_path].append(each)
@@ -94,8 +94,8 @@ class StagedKeysReader:
 
         Args:
             group: number of the file group.
-            group_count: number of file groups that the record index has now. If it is another number than the one that
-                the tasks got, the reader reads all keys and selects those of the file group.
+            group_count: number of file groups that the record index has now. If the tasks received a different number,
+                the reader reads all keys and selects the keys of the file group.
 
         Raises:
             ObjectNotFoundError: a staged file was deleted.

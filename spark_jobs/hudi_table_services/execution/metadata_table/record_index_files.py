@@ -25,7 +25,7 @@ _SPARK_KEYS = "file_group int, record_key binary, place int"
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """A live base file of the table, and the location that all its keys get."""
+    """A live base file of the table, and the location of all its keys."""
 
     path: str
     size_bytes: int
@@ -33,12 +33,12 @@ class IndexedFile:
 
 
 WriteGroup = Callable[[int, Sequence[MetadataRecord]], WriteStat]
-"""Writes the base file of a file group, given by its number. Executors call this picklable function, perhaps twice."""
+"""Picklable function that writes the base file of a file group, given by its number. Executors may repeat a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordIndexFiles:
-    """The base files of a record index that are written.
+    """Writes the base files of a record index.
 
     Attributes:
         storage: the table.
@@ -54,11 +54,11 @@ class RecordIndexFiles:
     groups_of_partition: Mapping[str, tuple[int, int]] | None = None
 
     def write(self, spark: "SparkSession") -> list[WriteStat]:
-        """Write a base file for each file group that has keys; return their stats by name.
+        """Write a base file for each file group that has keys; return the write stats, sorted by file id.
 
         Raises:
-            UnsupportedTableError: a record key is in two file groups of the table, or of one partition if the index is
-                partitioned.
+            UnsupportedTableError: a record key is in two file groups of the table or, if the index is partitioned, in
+                two file groups of one partition.
             ExecutionFailedError: a file is missing, or the Spark job failed.
         """
         if not self.files:
@@ -92,7 +92,7 @@ class RecordIndexFiles:
                 yield pa.record_batch([numbers, encoded, places], schema=_KEYS)
 
     def _write_groups(self, batches: Iterator[pa.RecordBatch]) -> list[WriteStat]:
-        """Write one base file after the other. The rows are sorted by file group and key."""
+        """Write the base files one after another. The rows are sorted by file group and key."""
         rows = (row for batch in batches for row in zip(*_lists(batch), strict=True))
         return [
             self.write_group(number, list(self._records(group)))
@@ -114,12 +114,12 @@ class RecordIndexFiles:
         text = repr(key.decode()[:200])
         if self.groups_of_partition is not None:
             return UnsupportedTableError(
-                f"The record key {text} is more than once in a partition of the table: in {paths}.",
+                f"The record key {text} occurs more than once in a partition of the table: in {paths}.",
                 hint="A partitioned record index needs keys that are unique in each partition.",
             )
         return UnsupportedTableError(
-            f"The record key {text} is more than once in the table: in {paths}.",
-            hint="A record index needs keys that are unique in the whole table. If yours are unique in each partition, "
+            f"The record key {text} occurs more than once in the table: in {paths}.",
+            hint="A record index needs keys that are unique in the whole table. If keys are unique in each partition, "
             f"build a partitioned record index with {CREATE_PARTITIONED_RECORD_INDEX}=true.",
         )
 

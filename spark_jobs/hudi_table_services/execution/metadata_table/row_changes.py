@@ -1,4 +1,4 @@
-"""Stage what the indexes of the metadata table need to know about the rows that a task changes in one file group.
+"""Stage the changes that a task makes to the rows of one file group, for the indexes of the metadata table.
 
 The record index needs the keys of new and deleted rows. A secondary index also needs the old and the new value of the
 indexed column in every changed row (SecondaryIndexStreamingTracker, Hudi 1.2).
@@ -31,7 +31,7 @@ from hudi_table_services.storage.stores.storage import Storage
 
 @dataclass(frozen=True, slots=True)
 class SecondaryStaging:
-    """How the tasks of a commit stage the keys of a secondary index.
+    """Settings with which the tasks of a commit stage the keys of a secondary index.
 
     Attributes:
         index: the index as it was when the commit began.
@@ -44,7 +44,7 @@ class SecondaryStaging:
 
 @dataclass(frozen=True, slots=True)
 class StagedSecondaryKeys:
-    """Keys of a secondary index that one task staged; None if the rows of the task change no entry of the index."""
+    """Keys of a secondary index that one task staged."""
 
     index: SecondaryIndex
     keys: StagedKeys
@@ -52,7 +52,7 @@ class StagedSecondaryKeys:
 
 @dataclass(frozen=True, slots=True)
 class StagedRowChanges:
-    """What one task staged: for the record index, and for each secondary index whose entries change."""
+    """The keys that one task staged: for the record index, and for each secondary index whose entries change."""
 
     keys: StagedKeys | None = None
     secondary: tuple[StagedSecondaryKeys, ...] = ()
@@ -70,7 +70,7 @@ class StagedRowChanges:
 class RowChangeStager:
     """Stages the changes of the rows of one file group. An error in the `with` block deletes the staged files.
 
-    Tables of rows need only the columns `columns`.
+    The tables that are passed to the methods need only the columns in `columns`.
 
     Args:
         key_staging: None if the table has no record index.
@@ -106,17 +106,17 @@ class RowChangeStager:
         self._files.__exit__(error_type, error, traceback)
 
     def inserted(self, rows: pa.Table) -> None:
-        """The file group gets these rows, or keeps them while the commit deletes rows with the same keys elsewhere."""
+        """Stage new rows of the file group, and rows that stay in it while the commit deletes their keys elsewhere."""
         self._keys.add_new(rows[RECORD_KEY])
         self._each(rows, KeyStager.add_new)
 
     def deleted(self, rows: pa.Table) -> None:
-        """The file group loses these stored rows."""
+        """Stage stored rows that the commit deletes from the file group."""
         self._keys.add_deleted(rows[RECORD_KEY])
         self._each(rows, KeyStager.add_deleted)
 
     def updated(self, before: pa.Table, after: pa.Table) -> None:
-        """The rows of `after` replace the stored rows of `before`, which have the same keys, row by row."""
+        """Stage updates: rows of `after` replace stored rows of `before`. Both have the same keys, row by row."""
         for index, stager in self._secondary:
             is_changed = pc.not_equal(secondary_keys(index, before), secondary_keys(index, after))
             stager.add_deleted(all_secondary_keys(index, before.filter(is_changed)))
@@ -135,7 +135,7 @@ class RowChangeStager:
 
 
 def secondary_staging(folder: str, index: SecondaryIndex, group_count: int) -> SecondaryStaging:
-    """How the tasks stage the keys of a secondary index.
+    """Return the settings with which the tasks stage the keys of a secondary index.
 
     Args:
         folder: staging folder of the job, which must exist until the commit is complete.

@@ -26,7 +26,7 @@ def nan_columns(rows: pa.Table | pa.RecordBatch) -> frozenset[str]:
 
 
 def has_nan(column: pa.Array | pa.ChunkedArray) -> bool:
-    """Whether a value is NaN. False for every type but floating point numbers. A null is not NaN."""
+    """Whether a value is NaN. False for all types except floating-point numbers. A null is not NaN."""
     if pa.types.is_dictionary(column.type):
         column = pc.cast(column, column.type.value_type)
     if not pa.types.is_floating(column.type):
@@ -37,7 +37,7 @@ def has_nan(column: pa.Array | pa.ChunkedArray) -> bool:
 def completed_from_rows(
     file: pq.ParquetFile, statistics: FileStatistics, columns: Collection[str]
 ) -> FileStatistics:
-    """The same statistics, with values from the rows where the footer does not contain bounds or does not show NaN.
+    """Complete the statistics from a footer: compute missing bounds from the rows, and check whether columns have NaN.
 
     Only columns with an unknown value are read, one after another.
 
@@ -100,7 +100,7 @@ def _range_from_rows(file: pq.ParquetFile, found: FileColumnRange) -> FileColumn
 
 
 def bounds_of_rows(column: pa.Array | pa.ChunkedArray) -> tuple[Any, Any]:
-    """Smallest and greatest value without NaN, in the form of `FileColumnRange`; None and None without such values."""
+    """Smallest and greatest value without NaN, in the form of `FileColumnRange`; both None without such values."""
     plain = column
     if pa.types.is_dictionary(plain.type):
         plain = pc.cast(plain, plain.type.value_type)

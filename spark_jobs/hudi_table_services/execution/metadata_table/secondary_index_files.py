@@ -29,7 +29,7 @@ _KEYS = pa.schema([("file_group", pa.int32()), ("key", pa.binary())])
 _SPARK_KEYS = "file_group int, key binary"
 
 WriteGroup = Callable[[int, Sequence[MetadataRecord]], WriteStat]
-"""Writes the base file of a file group, given by its number. Executors call this picklable function, perhaps twice."""
+"""Picklable function that writes the base file of a file group, given by its number. Executors may repeat a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondaryIndexFiles:
-    """The base files of a secondary index that are written.
+    """Writes the base files of a secondary index.
 
     Attributes:
         storage: the table.
@@ -59,7 +59,7 @@ class SecondaryIndexFiles:
     write_group: WriteGroup
 
     def write(self, spark: "SparkSession") -> list[WriteStat]:
-        """Write a base file for each file group that has keys; return their stats by name.
+        """Write a base file for each file group that has keys; return the write stats, sorted by file id.
 
         Raises:
             ExecutionFailedError: a file is missing, or the Spark job failed.
@@ -90,7 +90,7 @@ class SecondaryIndexFiles:
                     yield pa.record_batch([numbers, keys.cast(pa.binary())], schema=_KEYS)
 
     def _write_groups(self, batches: Iterator[pa.RecordBatch]) -> list[WriteStat]:
-        """Write one base file after the other. The rows are sorted by file group and key."""
+        """Write the base files one after another. The rows are sorted by file group and key."""
         rows = (row for batch in batches for row in zip(*(c.to_pylist() for c in batch.columns), strict=True))
         return [
             self.write_group(number, _records(key for _, key in group))
@@ -99,7 +99,7 @@ class SecondaryIndexFiles:
 
 
 def _records(keys: Iterable[bytes]) -> list[MetadataRecord]:
-    """One record for each key. A key occurs twice only if a record key is twice in the table, with the same value."""
+    """One record for each key. A key occurs twice only if the table has a record key twice, with the same value."""
     return [
         MetadataRecord(
             key=key.decode(), record_type=RecordType.SECONDARY_INDEX, payload=SecondaryIndexEntry()

@@ -62,7 +62,7 @@ def all_secondary_keys(index: SecondaryIndex, rows: pa.Table) -> pa.ChunkedArray
 
 
 def prefixes_of(keys: pa.StringArray) -> pa.StringArray:
-    """Start of each key up to the separator behind the value, with the separator."""
+    """Prefix of each key, up to and including the separator after the value."""
     return pc.struct_field(pc.extract_regex(keys, _PREFIX), "prefix")
 
 
@@ -95,7 +95,7 @@ def texts_of(values: pa.Array) -> pa.StringArray:
 
 
 def _java_texts(values: pa.Array) -> list[tuple[str, ...]]:
-    """Texts of each number in Java; none for null."""
+    """Texts of each number in Java; an empty tuple for null."""
     is_single = pa.types.is_float32(values.type)
     return [() if value is None else java_texts(value, is_single=is_single) for value in values.to_pylist()]
 

@@ -1,11 +1,12 @@
 """Stage the record keys that a commit adds to file groups or deletes from them, for the record index.
 
-Each task writes its keys into a file of the job's staging folder, and returns only the path and counts. Alternatives:
-keys in the results of tasks would all be in the memory of the driver, and Spark limits the size of results. The staged
-rows of the input do not have the keys that a merge deletes, and a clustering may have no staged rows.
+Each task writes its keys into a file of the job's staging folder, and returns only the path and counts. If the tasks
+returned the keys themselves, all keys would be in the memory of the driver, and Spark limits the size of results. The
+staged rows of the input cannot be used instead: they do not contain the keys that a merge deletes, and a clustering may
+have no staged rows.
 
-A staged file is an Arrow IPC file. Each of its record batches has the keys of one file group of the record index. So
-the driver reads and writes one file group of the index after the other, and never has the keys of several in memory.
+A staged file is an Arrow IPC file. Each of its record batches contains the keys of one file group of the record index.
+So the driver processes one file group of the index at a time, and never has the keys of several file groups in memory.
 The job deletes the staging folder with all files at its end; `KeyStager` deletes the file of a task that fails.
 """
 
@@ -40,7 +41,7 @@ def groups_of_keys(keys: pa.StringArray, group_count: int) -> Integers:
 
 @dataclass(frozen=True, slots=True)
 class KeyStaging:
-    """How the tasks of a commit stage keys of an index.
+    """Settings with which the tasks of a commit stage keys of an index.
 
     Attributes:
         folder: staging folder of the job, which must exist until the commit is complete.
@@ -68,7 +69,7 @@ class StagedKeys:
         path: staged file, relative to the base path.
         size_bytes: size of the staged file.
         file_group_id: the file group of the table.
-        group_count: number of file groups of the record index by which the keys are divided.
+        group_count: number of file groups of the record index to which the keys are assigned.
         batch_groups: the file group of the record index of each record batch.
         new_count, deleted_count: numbers of keys.
     """
@@ -92,10 +93,10 @@ class StagedKeys:
 class KeyStager:
     """Stages the keys of one file group of the table. An error in the `with` block deletes the staged file.
 
-    Keys have no nulls. Memory: keys of `_BUFFERED_BYTES`, a copy of them, and one call's keys.
+    Keys have no nulls. Memory: `_BUFFERED_BYTES` of keys, a copy of these keys, and the keys of one call.
 
     Args:
-        staging: None if no keys are wanted; then the methods do nothing.
+        staging: None if no keys are needed; in that case, the methods do nothing.
     """
 
     def __init__(self, storage: Storage, staging: KeyStaging | None, file_group_id: FileGroupId) -> None:
@@ -127,15 +128,15 @@ class KeyStager:
             self._storage.delete(self._path)
 
     def add_new(self, keys: pa.ChunkedArray) -> None:
-        """Add keys whose place the index must store: the file group did not have them, or others lose them."""
+        """Add keys whose location the index must store: new keys of the file group, and keys that others lose."""
         self._add(keys, is_deleted=False)
 
     def add_deleted(self, keys: pa.ChunkedArray) -> None:
-        """Add keys that the file group has no longer after the commit."""
+        """Add keys that the file group no longer contains after the commit."""
         self._add(keys, is_deleted=True)
 
     def close(self) -> StagedKeys | None:
-        """Complete the staged file. None if there are no keys; then no file was written."""
+        """Complete the staged file. Return None if there are no keys; in that case, no file was written."""
         self._flush()
         if self._staging is None or self._writer is None or self._sink is None:
             return None

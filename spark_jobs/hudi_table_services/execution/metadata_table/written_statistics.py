@@ -1,8 +1,8 @@
 """Statistics of a base file, collected while the file is written.
 
-The footer has everything but NaN and the bounds of long texts (see `footer_statistics`). The collector finds both in
-the rows before they are written, so that no file is read again. It computes bounds only for the row groups that need
-them.
+The footer contains all statistics except NaN and the bounds of long texts (see `footer_statistics`). The collector gets
+both from the rows before they are written, so that no file is read again. It computes bounds only for the row groups
+that need them.
 """
 
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ class StatisticsCollector:
         self.footers: list[pq.FileMetaData] = []
 
     def add(self, rows: pa.Table) -> None:
-        """Count the rows of the next row group."""
+        """Collect the statistics of the next row group from its rows."""
         for name, column in zip(rows.schema.names, rows.columns, strict=True):
             if name not in self._top_level:
                 continue
@@ -53,7 +53,8 @@ class StatisticsCollector:
     def statistics(self, partition_path: str, file_name: str) -> FileStatistics:
         """Statistics of the file. Call the method after the Parquet writer has closed the file."""
         footer = self.footers[0]
-        # pyarrow divides tables of more than 64 Mi rows. Then the bounds of the rows belong to no row group.
+        # pyarrow divides tables of more than 64 Mi rows. In that case, the bounds from the rows do not belong to single
+        # row groups.
         is_divided = footer.num_row_groups != self._row_groups
         return file_statistics(
             partition_path,

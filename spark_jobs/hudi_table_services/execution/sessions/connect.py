@@ -57,7 +57,8 @@ def open_session(remote: str, *, identity: str, conf: Mapping[str, str]) -> "Spa
     Args:
         remote: address of the server, ``sc://host:port/;name=value``.
         identity: text that all runs of the request share, and no other request.
-        conf: properties of the session. A warning names those that only the server can set, such as its memory.
+        conf: properties of the session. A warning names the properties that only the server can set, such as its
+            memory.
 
     Raises:
         InvalidRequestError: the address is invalid.
@@ -82,7 +83,7 @@ def open_session(remote: str, *, identity: str, conf: Mapping[str, str]) -> "Spa
             raise
         raise ExecutionFailedError(
             f"The Spark Connect server at {host}:{port} opened no session: {first_line(error)}",
-            hint="See the log of the server. Client and server should be of the same release of Spark.",
+            hint="See the log of the server. Use the same release of Spark for client and server.",
         ) from error
     return spark
 
@@ -104,8 +105,8 @@ def close_session(spark: "SparkSession") -> None:
 def interrupt_jobs() -> None:
     """Ask the server to end the Spark jobs of this process's sessions, and wait for at most a second.
 
-    A signal handler calls this function while the main thread waits for the server. The requests are sent by a thread
-    of their own, because the client may hold a lock in the main thread.
+    A signal handler calls this function while the main thread waits for the server. Separate threads send the requests,
+    because the client may hold a lock in the main thread.
     """
     threads = [
         threading.Thread(target=_interrupt, args=(spark,), name="interrupt", daemon=True)

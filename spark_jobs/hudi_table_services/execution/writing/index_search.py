@@ -1,8 +1,8 @@
 """Look up the keys of a staged batch in the record index of the metadata table, in one Spark job.
 
 The result is a set of file groups. The base files of other file groups contain none of the keys, so the index lookup
-does not read them. A task receives some file groups of the record index, reads the keys of the batch, and looks up
-those that belong to its file groups.
+does not read them. A task receives some file groups of the record index, reads the keys of the batch, and looks up the
+keys that belong to its file groups.
 """
 
 import math
@@ -33,11 +33,10 @@ MAX_KEYS_PER_TASK = 1_000_000
 """Maximum number of keys, on average, that one task keeps in memory. A key is a Python object of about 100 bytes."""
 
 MAX_LIVE_GROUPS = 1_000
-"""Greatest number of live file groups of the table with which tasks get the list of these groups, because each task
-receives a copy of the list."""
+"""Greatest number of live file groups of the table for which each task receives a copy of the list of these groups."""
 
 MAX_PROBED_LIVE_GROUPS = 20
-"""Greatest number of live file groups of the table with which the driver looks up some keys before the tasks start."""
+"""Greatest number of live file groups of the table for which the driver looks up some keys before the tasks start."""
 
 _MAX_PROBED_BYTES = 64 << 20
 """Greatest size of a file group of the record index that the driver reads from."""
@@ -75,12 +74,12 @@ class IndexSearchTask:
     Attributes:
         storage: the table's storage.
         groups: these file groups.
-        first_group: number of the first of these file groups; the others follow it.
-        group_count: number of all file groups among which the keys are divided: those of the record index; in a
-            partitioned record index, those of the partition of the table.
+        first_group: number of the first of these file groups; their numbers are consecutive.
+        group_count: number of all file groups among which the keys are divided: all file groups of the record index or,
+            in a partitioned record index, the file groups of one partition of the table.
         bucket, bucket_count: hash bucket of the keys to look up, and number of buckets. Buckets limit the memory.
-        enough: file groups of the table; the task ends early when it has found all of them. None means that it looks
-            up all its keys.
+        enough: file groups of the table; the task ends early when it has found all of them. None means that the task
+            looks up all its keys.
     """
 
     storage: Storage
@@ -95,7 +94,7 @@ class IndexSearchTask:
 
 @dataclass(frozen=True, slots=True)
 class SearchedGroups:
-    """All file groups that may have the keys of some batches. The hash of a key decides which of them has the key."""
+    """All file groups that may have the keys of some batches. The hash of a key determines its file group."""
 
     batches: tuple[StagedBatch, ...]
     groups: IndexGroups
@@ -116,9 +115,9 @@ def search_record_index(
 ) -> SearchResult:
     """The file groups in which the record index locates keys of the batch, or why the index cannot be used.
 
-    A batch whose keys are in every live file group, such as a batch of random keys, is common. Then a part of the keys
-    is enough to know this, and the tasks do not look up the others. For a table with few file groups, the driver first
-    looks up some keys: if they are in all file groups, no Spark job is necessary.
+    Often, for example if the keys are random, the keys of a batch are in every live file group. A part of the keys is
+    then enough to find this out, and the tasks do not look up the other keys. For a table with few file groups, the
+    driver first looks up some keys: if they are in all file groups, no Spark job is necessary.
 
     Args:
         batches: staged rows; no two of them are the same record batch.
@@ -147,7 +146,7 @@ def search_groups(
     if not key_count:
         return set()
     enough = frozenset(live) if live and len(live) <= min(key_count, MAX_LIVE_GROUPS) else None
-    # With many sets, one task for each is enough.
+    # With many sets of file groups, one task for each set is enough.
     least = -(-2 * default_parallelism(spark) // len(searched))
     tasks = [
         replace(task, enough=enough)
@@ -178,7 +177,7 @@ def probe_record_index(
         The live file groups if these keys are in all of them; the reason if the index cannot be used; None if tasks
         must look up the keys.
     """
-    # With fewer keys than blocks, each key would cost a request of its own.
+    # With fewer keys than blocks, each key would need a separate request.
     has_many_keys = sum(each.row_count for each in batches) * _BYTES_OF_A_BLOCK >= index.size_bytes
     batch = next((each for each in batches if each.row_count), None)
     if batch is None or not live or len(live) > MAX_PROBED_LIVE_GROUPS or not has_many_keys:
@@ -197,7 +196,7 @@ def probe_record_index(
 
 
 def _sample_size(group_count: int) -> int:
-    """Number of random keys that are in all of the file groups with a probability of 95 % (coupon collector)."""
+    """Number of random keys that together are in all file groups with a probability of 95 % (coupon collector)."""
     return math.ceil(group_count * (math.log(group_count) + 3))
 
 
@@ -213,7 +212,7 @@ def _tasks(
     least: int,
     max_keys_per_task: int,
 ) -> Iterator[IndexSearchTask]:
-    """Yield `least` tasks, or more if the keys of the batch do not fit into these."""
+    """Yield `least` tasks, or more if the keys of the batch do not fit into `least` tasks."""
     key_count, group_count = sum(batch.row_count for batch in batches), index.count
     wanted = max(least, -(-key_count // max_keys_per_task))
     size = max(1, group_count // wanted)

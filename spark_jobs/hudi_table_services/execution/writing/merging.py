@@ -46,7 +46,7 @@ class MergeCounts:
 
 
 class RowWatcher(Protocol):
-    """Learns which stored rows a merge changes. Tables have the columns `columns`."""
+    """Receives the stored rows that a merge changes, as tables with the columns in `columns`."""
 
     columns: tuple[str, ...]
 
@@ -66,7 +66,8 @@ class Merger:
     Args:
         changes: incoming rows with `BASE_ROW_COLUMN` (row number in the base file), `CHANGE_COLUMN`, the user's
             columns and the three meta columns, sorted by base row.
-        ordering_fields: columns to compare, first to last, if event time decides; empty if incoming rows always win.
+        ordering_fields: columns to compare, first to last, if event time determines which row wins; empty if incoming
+            rows always win.
         watcher: called with the rows of each batch that the merge changes.
     """
 

@@ -31,15 +31,15 @@ def refuses_nanoseconds(error: Exception) -> bool:
 def nanosecond_columns(source: SourceSpec, storage_options: Mapping[str, str]) -> dict[str, bool]:
     """Return the columns of a Parquet source whose values are timestamps in nanoseconds.
 
-    Members of structs and elements of lists do not count. If the first file has such columns, the function reads the
+    Members of structs and elements of lists are ignored. If the first file has such columns, the function reads the
     footers of all files, because Spark would read numbers in another unit as nanoseconds, without an error.
 
     Args:
         storage_options: settings of an object store.
 
     Returns:
-        Maps the name of each column to whether its values are points in time. If not, they have no time zone. Empty if
-        the first file has no such column, or if this process cannot read the first file.
+        Maps the name of each column to True if its values are points in time, and to False if they have no time zone.
+        Empty if the first file has no such column, or if this process cannot read the first file.
 
     Raises:
         InvalidRequestError: files store a column in different ways; the message names two files.

@@ -99,7 +99,8 @@ class RecordIndex:
 
         Args:
             slices: live file slices that may have keys of the batch.
-            key_ranges: map from the paths of base files to their smallest and greatest keys, as far as they are known.
+            key_ranges: map from the paths of base files to their smallest and greatest keys. Files with unknown ranges
+                are missing.
         """
         targets = _targets(slices, key_ranges or {}) if self._lookup.searches_files else ()
         tasks = self._tag_tasks(staged, targets)

@@ -105,7 +105,7 @@ def _with_zones(node: Any, wanted: DataType) -> Any:
 def _is_user_error(error: Exception) -> bool:
     """Whether Spark raised the error because of a wrong path, format, column, query or option, or a damaged footer.
 
-    Errors of the storage do not count.
+    False for errors of the storage.
     """
     from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException
 

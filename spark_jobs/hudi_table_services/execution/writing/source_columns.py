@@ -7,8 +7,11 @@ that the functions do not read, they return the reason. A small file of JSON lin
 import csv
 import gzip
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.writing import SourceSpec
@@ -54,6 +57,7 @@ _JSON_OPTIONS = {
 _UNREAD_JSON = "only a single JSON file without reader options is read completely before Spark starts"
 _BRACKETS = {"{": "}", "[": "]"}
 _SHOWN_CHARACTERS = 60
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _GZIP = (".gz", ".gzip")
 _COMPRESSED = (*_GZIP, ".bz2", ".lz4", ".zst", ".snappy", ".deflate")
 _PRIMITIVES: dict[str, str] = {
@@ -83,11 +87,13 @@ class SourceColumns:
         names: names of all columns, with the spelling of the source.
         types: the columns with their types, as Spark reads them; None if only the names are known.
         reason: why types or names are not known; empty if both are known.
+        times: columns that contain timestamps, as the footer of a Parquet file or the first row of a text file shows.
     """
 
     names: tuple[str, ...]
     types: StructType | None
     reason: str = field(default="", compare=False)
+    times: tuple[str, ...] = field(default=(), compare=False)
 
 
 def chooses_files(source: SourceSpec) -> bool:
@@ -131,7 +137,7 @@ def columns_or_reason(
     if isinstance(found, str) or not file.partition_columns:
         return found
     reason = "Spark infers the types of the columns in the names of folders"
-    return SourceColumns((*found.names, *file.partition_columns), types=None, reason=reason)
+    return replace(found, names=(*found.names, *file.partition_columns), types=None, reason=reason)
 
 
 def _parquet_columns(file: SourceFile) -> SourceColumns:
@@ -154,7 +160,8 @@ def _parquet_columns(file: SourceFile) -> SourceColumns:
     types = StructType(typed) if len(typed) == len(fields) else None
     unknown = ", ".join(name for name, kind in fields if kind is None)
     reason = f"the types of these columns are not known without Spark: {unknown}" if unknown else ""
-    return SourceColumns(tuple(field.name for field in kept), types, reason)
+    times = tuple(field.name for field in kept if pa.types.is_timestamp(field.type))
+    return SourceColumns(tuple(field.name for field in kept), types, reason, times)
 
 
 def _spark_type(found: "pa.DataType") -> DataType | None:
@@ -189,20 +196,42 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile) -> SourceColumns 
     separator, quote = options.get("sep", options.get("delimiter", ",")), options.get("quote", '"')
     if len(separator) != 1 or len(quote) != 1:
         return "its separator or quote is not a single character"
-    line = _first_line(file)
-    if line is None:
+    lines = _first_lines(file)
+    if not lines:
         return f"the first line of {file.uri} is empty, too long, compressed by another codec than gzip, or not UTF-8"
-    if line.startswith("\ufeff") or quote * 2 in line:
+    if lines[0].startswith("\ufeff") or quote * 2 in lines[0]:
         return f"the first line of {file.uri} has a byte order mark or repeated quotes"
-    names = tuple(next(csv.reader([line], delimiter=separator, quotechar=quote), []))
+    # Each line is parsed alone, because a value contains no line break in the mode that these options describe.
+    read = (csv.reader([line], delimiter=separator, quotechar=quote) for line in lines)
+    names, *rows = (tuple(next(line, [])) for line in read)
     if options.get("header", "false").lower() != "true":
-        names = tuple(f"_c{position}" for position in range(len(names)))
-    if not names or not all(names) or len({name.lower() for name in names}) < len(names):
-        return "Spark renames empty and repeated column names"
+        names, rows = tuple(f"_c{position}" for position in range(len(names))), [names]
+    if not names:
+        return "its first line has no column"
+    names = _renamed(["" if name == options.get("nullvalue") else name for name in names])
+    times = _columns_of_times(dict(zip(names, rows[0], strict=False)) if rows else {})
     if options.get("inferschema", "false").lower() == "true":
-        return SourceColumns(names, types=None, reason="the option inferSchema is set")
+        return SourceColumns(names, types=None, reason="the option inferSchema is set", times=times)
     # Without inferred types, every column of a CSV file is text.
-    return SourceColumns(names, StructType(tuple(Field(name, STRING, nullable=True) for name in names)))
+    types = StructType(tuple(Field(name, STRING, nullable=True) for name in names))
+    return SourceColumns(names, types, times=times)
+
+
+def _renamed(names: Sequence[str]) -> tuple[str, ...]:
+    """Names that Spark gives to the columns of a CSV file with a header (CSVUtils.makeSafeHeader).
+
+    An empty name becomes ``_c<position>``, and each of several names that differ at most in case gets its position.
+    """
+    count = Counter(name.lower() for name in names)
+    return tuple(
+        f"{name}{position}" if name and count[name.lower()] > 1 else name or f"_c{position}"
+        for position, name in enumerate(names)
+    )
+
+
+def _columns_of_times(row: Mapping[str, object]) -> tuple[str, ...]:
+    """Names of the columns that contain the text of a date with a time of day."""
+    return tuple(name for name, value in row.items() if isinstance(value, str) and _TIME.match(value))
 
 
 def _json_columns(file: SourceFile) -> SourceColumns | str:
@@ -213,29 +242,34 @@ def _json_columns(file: SourceFile) -> SourceColumns | str:
     name = file.stored.path.lower()
     if file.stored.size_bytes >= _READ_BYTES or name.endswith(_COMPRESSED):
         return f"the file {file.uri} is compressed, or has {_READ_BYTES >> 20} MiB or more"
-    names: dict[str, None] = {}
+    first_values: dict[str, object] = {}
     try:
         with file.storage.open_reader(file.stored.path) as stream:
             text = stream.read(_READ_BYTES).decode()
         for line in text.split("\n"):
             document = json.loads(line) if line.strip() else {}
             if not isinstance(document, dict):
-                return f"a line of {file.uri} is no JSON object"
-            names.update(dict.fromkeys(document))
+                return f"a line of {file.uri} is not a JSON object"
+            first_values = {**first_values, **{k: v for k, v in document.items() if k not in first_values}}
     except (ValueError, RecursionError):  # Spark accepts some texts that Python refuses
-        return f"a line of {file.uri} is no JSON document by the standard"
-    return SourceColumns(tuple(names), types=None, reason="Spark infers the types of JSON values")
+        return f"a line of {file.uri} is not a JSON document according to the standard"
+    return SourceColumns(
+        tuple(first_values),
+        types=None,
+        reason="Spark infers the types of JSON values",
+        times=_columns_of_times(first_values),
+    )
 
 
 def _check_json(options: Mapping[str, str], file: SourceFile) -> None:
     """Refuse a file whose first line is only a part of a JSON document, as in a formatted list.
 
-    Spark accepts texts that Python refuses, such as single quotes. So the function looks only at the first and the last
-    character, and only with options under which Spark cannot accept such a line either.
+    Spark accepts texts that Python refuses, such as single quotes. So the function checks only the first and the last
+    character, and only with options under which Spark would also refuse such a line.
     """
     if not options.keys() <= _JSON_OPTIONS or options.get("mode", "").lower() == "dropmalformed":
         return
-    line = (_first_line(file) or "{}").strip()
+    line = next(iter(_first_lines(file)), "{}").strip()
     if line[0] not in _BRACKETS or not line.endswith(_BRACKETS[line[0]]) or len(line) == 1:
         raise InvalidRequestError(
             f"The first line of the source file {file.uri} is not a JSON document: {line[:_SHOWN_CHARACTERS]!r}.",
@@ -244,8 +278,8 @@ def _check_json(options: Mapping[str, str], file: SourceFile) -> None:
         )
 
 
-def _first_line(file: SourceFile) -> str | None:
-    """The first line that is not empty; None if it is too long, compressed by an unknown codec, or not UTF-8."""
+def _first_lines(file: SourceFile) -> Sequence[str]:
+    """At most two lines that are not empty; none if the first is too long, compressed by another codec or not UTF-8."""
     name = file.stored.path.lower()
     try:
         with file.storage.open_reader(file.stored.path) as stream:
@@ -253,12 +287,12 @@ def _first_line(file: SourceFile) -> str | None:
                 with gzip.open(stream) as unpacked:
                     start = unpacked.read(_READ_BYTES)
             elif name.endswith(_COMPRESSED):
-                return None
+                return ()
             else:
                 start = stream.read(_READ_BYTES)
         if len(start) == _READ_BYTES:
             start = start.rpartition(b"\n")[0]  # the rest may be part of a line, or of a character
         text = start.decode()
     except (UnicodeDecodeError, gzip.BadGzipFile, EOFError):
-        return None
-    return next((line for line in text.splitlines() if line.strip()), None)
+        return ()
+    return tuple(islice((line for line in text.splitlines() if line.strip()), 2))

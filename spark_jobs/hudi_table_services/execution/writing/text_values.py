@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 READ_ROWS = 10_000
-"""Rows of a source that `count_unread_texts` reads at most."""
+"""Largest number of rows of a source that `count_unread_texts` reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,11 @@ class UnreadTexts:
 
     @property
     def sentence(self) -> str:
-        """Describe the column in a sentence, such as "price was read as text: 1 of 4 values is no double: 'n/a'."."""
+        """A sentence such as "price was read as text: 1 of 4 values cannot be read as double: 'n/a'."."""
         if not self.unread_count:
             return f"{self.column} was read as text, although all {self.value_count} values are {self.type_name}."
-        verb = "is" if self.unread_count == 1 else "are"
         return (
-            f"{self.column} was read as text: {self.unread_count} of {self.value_count} values {verb} no "
+            f"{self.column} was read as text: {self.unread_count} of {self.value_count} values cannot be read as "
             f"{self.type_name}: {self.example!r}."
         )
 

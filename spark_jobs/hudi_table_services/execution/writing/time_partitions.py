@@ -6,13 +6,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_table_services.errors import InvalidDataError, InvalidRequestError
-from hudi_table_services.model.key_generator import KeyGeneratorConfig, TimestampKeyGenOptions
-from hudi_table_services.model.schema import DATE, INT, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, Field
+from hudi_table_services.model.key_generator import KeyGeneratorConfig
+from hudi_table_services.model.schema import DATE, STRING, TIMESTAMP, Field
 from hudi_table_services.model.time_pattern import PatternPart, input_expression, parse_output_pattern
-from hudi_table_services.options.keys.key_generation import (
-    TIMEBASED_INPUT_DATEFORMAT,
-    TIMEBASED_TIMESTAMP_TYPE,
-)
+from hudi_table_services.options.keys.key_generation import TIMEBASED_TIMESTAMP_TYPE
 
 _US = pa.timestamp("us")
 _FLOORS = (("S", "millisecond"), ("s", "second"), ("m", "minute"), ("H", "hour"))
@@ -38,7 +35,11 @@ class TimePartition:
         self._reads_instants = config.consistent_logical_timestamp and field.type == TIMESTAMP
         self._field = field
         self._output = parse_output_pattern(config.timestamp.output_format)
-        _check_type(config.timestamp, field, is_instant=self._reads_instants)
+        if not config.reads_times_of(field.type):
+            raise InvalidRequestError(
+                f"Partition column {field.name!r} is {field.type}, and values of this type cannot be read as "
+                f"{config.timestamp.timestamp_type.value}."
+            )
 
     def coded(self, column: pa.ChunkedArray) -> pa.DictionaryArray:
         """Formatted values, dictionary-encoded, without nulls. As in Hudi, null is formatted as a time in 1970.
@@ -160,26 +161,6 @@ class TimePartition:
     @staticmethod
     def _one(values: pa.ChunkedArray | pa.Array) -> pa.Array:
         return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-
-
-def _check_type(options: TimestampKeyGenOptions, field: Field, *, is_instant: bool) -> None:
-    unit_us = options.unit_us
-    if field.type == STRING:
-        fits = unit_us is None and bool(options.input_formats)
-    elif field.type in (INT, LONG):
-        fits = unit_us is not None
-    elif field.type == DATE:
-        fits = unit_us == 86_400_000_000
-    else:
-        fits = is_instant or (field.type in (TIMESTAMP, TIMESTAMP_NTZ) and unit_us == 1)
-    if not fits:
-        raise InvalidRequestError(
-            f"Partition column {field.name!r} is {field.type}, and values of this type cannot be read as "
-            f"{options.timestamp_type.value}.",
-            hint=f"A string column needs DATE_STRING with {TIMEBASED_INPUT_DATEFORMAT}, an int or long column needs an "
-            "epoch type or SCALAR, a date column needs SCALAR with unit DAYS, and a timestamp column needs "
-            "EPOCHMICROSECONDS, or SCALAR with unit MICROSECONDS.",
-        )
 
 
 def _finest_unit(parts: Sequence[PatternPart]) -> str:

@@ -125,7 +125,8 @@ def compare(task: CompareTask) -> ComparedRows:
     with open_base_file(task.storage, path, base_file.size_bytes) as file:
         equal = _equal_rows(file, task.data_schema, incoming, base_rows)
     kinds = incoming[CHANGE_COLUMN].to_numpy()
-    # A flagged row also decides about rows of other partitions, and of several rows for one stored row the last wins.
+    # A row with a flag also affects rows of other partitions. If several rows change one stored row, the last row wins.
+    # So such rows are kept.
     unchanged = equal & (kinds == Change.UPDATE) & _occurs_once(base_rows)
     if not unchanged.any():
         return ComparedRows(task.changes, 0)
@@ -192,7 +193,7 @@ def _equal_values(ours: pa.ChunkedArray, theirs: pa.ChunkedArray, wanted: Flags)
     """Mask of the rows with equal values. Two nulls are equal, and so are two NaN.
 
     Args:
-        wanted: mask of the rows whose result matters.
+        wanted: mask of the rows whose result is used.
     """
     if pa.types.is_nested(ours.type):
         # Arrow does not compare nested values. Python compares two NaN inside them as different, which is safe.

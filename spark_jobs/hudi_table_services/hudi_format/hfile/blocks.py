@@ -24,7 +24,7 @@ from hudi_table_services.hudi_format.hfile.checksums import (
 )
 
 MAX_CONTENT_BYTES = 64 << 20
-"""Maximum content of a block that is read. Hudi's blocks have about 1 MiB, or one entry if the entry is larger."""
+"""Maximum length of a block's content. Hudi's blocks have about 1 MiB, or one entry if the entry is larger."""
 MAX_DISK_BYTES = MAX_CONTENT_BYTES + (1 << 20)
 """Maximum length of a block in the file: content, header, checksums, and the bytes that compression can add."""
 
@@ -65,7 +65,7 @@ class Block:
 
 
 def parse_compression(code: int) -> Compression:
-    """The compression that a code in a trailer names. Raises UnsupportedTableError for a code that is not Hudi's."""
+    """Return the compression that a code in a trailer names. Raises UnsupportedTableError for an unknown code."""
     try:
         return Compression(code)
     except ValueError:
@@ -80,21 +80,21 @@ def encode_block(
     compression: Compression,
     previous_offset: int = NO_PREVIOUS,
 ) -> bytes:
-    """A block with CRC-32 checksums. Equal contents give equal bytes.
+    """Encode a block with CRC-32 checksums. Equal contents give equal bytes.
 
     Args:
         previous_offset: offset of the previous block of the same type; -1 if there is none.
 
     Raises:
-        MalformedMetadataError: the content is larger than what readers accept.
+        MalformedMetadataError: the content is larger than readers accept.
     """
     if len(content) > MAX_CONTENT_BYTES:
         raise MalformedMetadataError(
             f"A block of {len(content)} bytes is too large for an HFile; the limit is {MAX_CONTENT_BYTES} bytes."
         )
     stored = gzip.compress(content, _GZIP_LEVEL, mtime=0) if compression is Compression.GZIP else content
-    with_header = HEADER.size + len(stored)
-    checksum_bytes = _checksum_bytes(with_header, BYTES_PER_CHECKSUM)
+    covered_bytes = HEADER.size + len(stored)
+    checksum_bytes = _checksum_bytes(covered_bytes, BYTES_PER_CHECKSUM)
     header = HEADER.pack(
         block_type.value,
         len(stored) + checksum_bytes,
@@ -102,13 +102,13 @@ def encode_block(
         previous_offset,
         ChecksumType.CRC32,
         BYTES_PER_CHECKSUM,
-        with_header,
+        covered_bytes,
     )
     return header + stored + block_checksums(header + stored, ChecksumType.CRC32)
 
 
 def decode_block(data: bytes, expected: BlockType, compression: Compression, what: str) -> Block:
-    """The block at the start of the data; more bytes may follow it.
+    """Decode the block at the start of the data. The data may contain more bytes after the block.
 
     Raises:
         MalformedMetadataError: the data start with a block of a different type, the block is damaged, or its content is
@@ -116,35 +116,37 @@ def decode_block(data: bytes, expected: BlockType, compression: Compression, wha
     """
     if len(data) < HEADER.size:
         raise MalformedMetadataError(f"{what}: {len(data)} bytes are too few for a block.")
-    magic, after_header, content_bytes, _, checksum_code, chunk_bytes, with_header = HEADER.unpack_from(data)
+    magic, bytes_after_header, content_bytes, _, checksum_code, chunk_bytes, covered_bytes = (
+        HEADER.unpack_from(data)
+    )
     if magic != expected.value:
         raise MalformedMetadataError(
             f"{what}: the block starts with {magic!r} instead of {expected.value!r}."
         )
-    disk_bytes = HEADER.size + after_header
-    if not HEADER.size <= with_header <= disk_bytes <= len(data) or content_bytes < 0:
+    disk_bytes = HEADER.size + bytes_after_header
+    if not HEADER.size <= covered_bytes <= disk_bytes <= len(data) or content_bytes < 0:
         raise MalformedMetadataError(
-            f"{what}: the block's header declares {disk_bytes} bytes, {with_header} without checksums, "
+            f"{what}: the block's header declares {disk_bytes} bytes, {covered_bytes} without checksums, "
             f"and content of {content_bytes} bytes; the file has {len(data)} bytes there."
         )
     kind = checksum_type(checksum_code, what)
     # CRC-32C is slow in Python, so a gzip block with CRC-32C is verified only by the checksum inside the gzip data.
     if kind is ChecksumType.CRC32 or (kind is ChecksumType.CRC32C and compression is Compression.NONE):
-        _verify_checksums(data[:disk_bytes], with_header, chunk_bytes, kind, what)
-    content = _content(data[HEADER.size : with_header], content_bytes, compression, what)
+        _verify_checksums(data[:disk_bytes], covered_bytes, chunk_bytes, kind, what)
+    content = _content(data[HEADER.size : covered_bytes], content_bytes, compression, what)
     return Block(expected, content, disk_bytes)
 
 
 def _verify_checksums(
-    block: bytes, with_header: int, chunk_bytes: int, kind: ChecksumType, what: str
+    block: bytes, covered_bytes: int, chunk_bytes: int, kind: ChecksumType, what: str
 ) -> None:
-    sums = block[with_header:]
-    if chunk_bytes < 1 or len(sums) != _checksum_bytes(with_header, chunk_bytes):
+    sums = block[covered_bytes:]
+    if chunk_bytes < 1 or len(sums) != _checksum_bytes(covered_bytes, chunk_bytes):
         raise MalformedMetadataError(
-            f"{what}: the block has {len(sums)} bytes of checksums, which is wrong for {with_header} bytes in chunks "
+            f"{what}: the block has {len(sums)} bytes of checksums, which is wrong for {covered_bytes} bytes in chunks "
             f"of {chunk_bytes}."
         )
-    if sums != block_checksums(block[:with_header], kind, chunk_bytes):
+    if sums != block_checksums(block[:covered_bytes], kind, chunk_bytes):
         raise MalformedMetadataError(
             f"{what}: the {kind.name} checksum does not match: the block is damaged."
         )
@@ -164,7 +166,7 @@ def _content(stored: bytes, size: int, compression: Compression, what: str) -> b
 
 
 def _inflated(stored: bytes, size: int, what: str) -> bytes:
-    """Decompress at most one byte more than the header declares, so that hostile data cannot cost more than that."""
+    """Decompress at most one byte more than the header declares, so that a hostile file cannot use up the memory."""
     inflater = zlib.decompressobj(_GZIP_WINDOW)
     try:
         content = inflater.decompress(stored, size + 1)

@@ -1,7 +1,7 @@
 """Access to integers and byte strings in a piece of an HFile. Reading beyond the end is an error.
 
-HFiles have two kinds of variable-length integers: those of protobuf (trailer, file info), and those of Hadoop's
-WritableUtils (index entries, the end of a cell).
+HFiles contain variable-length integers in two formats: the format of protobuf (trailer, file info), and the format of
+Hadoop's WritableUtils (index entries, the end of a cell).
 """
 
 import struct
@@ -26,7 +26,7 @@ class ByteReader:
 
     @property
     def left(self) -> int:
-        """Number of bytes that were not read yet."""
+        """Return the number of bytes that were not read yet."""
         return len(self._data) - self.position
 
     def take(self, size: int) -> bytes:
@@ -47,7 +47,7 @@ class ByteReader:
         return self._integer(_INT64)
 
     def varint(self) -> int:
-        """An unsigned protobuf integer of at most 64 bits."""
+        """Read an unsigned protobuf integer of at most 64 bits."""
         value = 0
         for shift in range(0, 7 * _MAX_VARINT_BYTES, 7):
             (byte,) = self.take(1)
@@ -59,7 +59,7 @@ class ByteReader:
         raise self.error("an integer has more than 64 bits")
 
     def vlong(self) -> int:
-        """An integer in Hadoop's form. A negative one is refused, because an HFile contains none."""
+        """Read an integer in Hadoop's form. Negative integers are refused, because an HFile contains none."""
         (first,) = self.take(1)
         signed = first - 256 if first > 127 else first
         size = _SHORT_VLONG - signed
@@ -68,7 +68,7 @@ class ByteReader:
         return signed if signed >= 0 else int.from_bytes(self.take(size), "big")
 
     def error(self, reason: str) -> MalformedMetadataError:
-        """The error to raise, with the position in this piece."""
+        """Return the error to raise, with the position in these bytes."""
         return MalformedMetadataError(
             f"{self._what}: {reason}, at byte {self.position} of {len(self._data)}."
         )
@@ -80,7 +80,7 @@ class ByteReader:
 
 
 def varint_bytes(value: int) -> bytes:
-    """Protobuf's form of an integer that is 0 or greater."""
+    """Return an integer that is 0 or greater in protobuf's form."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -90,7 +90,7 @@ def varint_bytes(value: int) -> bytes:
 
 
 def vlong_bytes(value: int) -> bytes:
-    """Hadoop's form of an integer that is 0 or greater."""
+    """Return an integer that is 0 or greater in Hadoop's form."""
     if value <= 0x7F:
         return bytes([value])
     size = (value.bit_length() + 7) // 8

@@ -5,7 +5,7 @@
     cell: size of the key (int32) | size of the value (int32) | key | value | MVCC number (Hadoop integer, 0)
     key:  length of the row (int16) | row | length of the family (byte, 0) | timestamp (int64) | type (byte)
 
-The row is Hudi's key. Hudi always writes the greatest timestamp and the type Put.
+The row contains the key of Hudi's record. Hudi always writes the greatest timestamp and the type Put.
 """
 
 import struct
@@ -23,12 +23,12 @@ _FAMILY_AND_TIMESTAMP = KEY_SUFFIX[:-1]
 _HEAD = struct.Struct(">iih")
 _ROW_LENGTH = struct.Struct(">h")
 KEY_OVERHEAD_BYTES = _ROW_LENGTH.size + len(KEY_SUFFIX)
-"""Bytes of a key besides its row."""
+"""Number of bytes of a key in addition to its row."""
 _MVCC = b"\x00"
 
 
 def encode_key(row: bytes, *, with_suffix: bool = True) -> bytes:
-    """The key of a cell or of an index entry.
+    """Encode the key of a cell or of an index entry.
 
     Args:
         with_suffix: whether family, timestamp and type follow the row. In native files, the keys of index entries have
@@ -38,7 +38,7 @@ def encode_key(row: bytes, *, with_suffix: bool = True) -> bytes:
 
 
 def decode_index_key(key: bytes, what: str) -> bytes:
-    """The row in the key of an index entry. Family, timestamp and type may follow the row.
+    """Return the row in the key of an index entry. Family, timestamp and type may follow the row.
 
     HBase may write an index key that is not the key of a cell: the index key lies between the last key of a block and
     the first key of the next block, and its type is not Put.
@@ -53,7 +53,7 @@ def decode_index_key(key: bytes, what: str) -> bytes:
 
 
 def encode_cell(entry: Entry) -> bytes:
-    """One entry of a data block."""
+    """Encode one entry of a data block."""
     row, value = entry
     head = _HEAD.pack(len(row) + KEY_OVERHEAD_BYTES, len(value), len(row))
     return b"".join((head, row, KEY_SUFFIX, value, _MVCC))
@@ -86,7 +86,8 @@ class FoundCells:
 def find_cells(content: bytes, keys: Collection[bytes]) -> FoundCells | None:
     """Find entries in a data block, with the checks of `decode_cells` and in about 60 % of its time.
 
-    None if a cell is damaged or has an unusual form, or if there is no cell: then decode the block cell by cell.
+    Return None if a cell is damaged or has an unusual form, or if there is no cell. The caller then decodes the block
+    cell by cell.
     """
     found: list[Entry] = []
     first, previous, position, size = b"", b"", 0, len(content)
@@ -113,7 +114,10 @@ def find_cells(content: bytes, keys: Collection[bytes]) -> FoundCells | None:
 
 
 def _decode_usual(content: bytes, reader: ByteReader) -> Entry | None:
-    """Decode a cell in few steps, because a file can have millions of cells. None if the cell has another form."""
+    """Decode a cell of the usual form in few steps, because a file can have millions of cells.
+
+    Return None if the cell has another form.
+    """
     start = reader.position
     if start + _HEAD.size > len(content):
         return None

@@ -12,7 +12,7 @@ _CASTAGNOLI = 0x82F63B78
 
 
 class ChecksumType(IntEnum):
-    """Kind of checksum. The values are the codes in block headers. With NONE the bytes of checksums have no meaning."""
+    """Kind of checksum. The values are the codes in block headers. With NONE, readers ignore the checksum bytes."""
 
     NONE = 0
     CRC32 = 1
@@ -20,7 +20,7 @@ class ChecksumType(IntEnum):
 
 
 def block_checksums(data: bytes, kind: ChecksumType, chunk_bytes: int = BYTES_PER_CHECKSUM) -> bytes:
-    """Checksums of a block.
+    """Return the checksums of a block.
 
     Args:
         data: header and content of the block.
@@ -31,7 +31,7 @@ def block_checksums(data: bytes, kind: ChecksumType, chunk_bytes: int = BYTES_PE
 
 
 def checksum_type(code: int, what: str) -> ChecksumType:
-    """The kind that a code in a block header names. Raises MalformedMetadataError for an unknown code."""
+    """Return the type that a code in a block header names. Raises MalformedMetadataError for an unknown code."""
     try:
         return ChecksumType(code)
     except ValueError:
@@ -45,7 +45,7 @@ def _checksum(chunk: bytes, kind: ChecksumType) -> int:
 
 
 def crc32c(data: bytes) -> int:
-    """CRC-32C (Castagnoli). This function is slow: about 10 MB per second."""
+    """Return the CRC-32C (Castagnoli). This function is slow: about 10 MB per second."""
     table, value = _table(), 0xFFFFFFFF
     for byte in data:
         value = table[(value ^ byte) & 0xFF] ^ value >> 8

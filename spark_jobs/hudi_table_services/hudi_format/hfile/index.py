@@ -1,4 +1,4 @@
-"""Index blocks of an HFile: where each data block is, and the smallest key that it can contain.
+"""Index blocks of an HFile: the location of each data block, and the smallest key that the block can contain.
 
 ::
 
@@ -24,7 +24,7 @@ _LOCATION = struct.Struct(">qi")
 
 @dataclass(frozen=True, slots=True)
 class BlockLocation:
-    """Where a block is.
+    """The location of a block in a file.
 
     Attributes:
         disk_bytes: length in the file, with header and checksums.
@@ -41,7 +41,7 @@ class BlockLocation:
 
 
 def encode_root_index(locations: Sequence[BlockLocation], *, with_suffix: bool) -> bytes:
-    """Content of a root index."""
+    """Encode the content of a root index."""
     keys = (encode_key(location.first_key, with_suffix=with_suffix) for location in locations)
     return b"".join(
         _LOCATION.pack(location.offset, location.disk_bytes) + vlong_bytes(len(key)) + key
@@ -50,7 +50,7 @@ def encode_root_index(locations: Sequence[BlockLocation], *, with_suffix: bool) 
 
 
 def decode_root_index(content: bytes, count: int, levels: int, what: str) -> list[BlockLocation]:
-    """Locations in the root index.
+    """Return the locations in a root index.
 
     Args:
         count: number of entries, from the trailer.
@@ -73,7 +73,7 @@ def decode_root_index(content: bytes, count: int, levels: int, what: str) -> lis
 
 
 def decode_leaf_index(content: bytes, what: str) -> list[BlockLocation]:
-    """Locations in a leaf index or intermediate index.
+    """Return the locations in a leaf index or intermediate index.
 
     Raises:
         MalformedMetadataError: for the same reasons as in `decode_root_index`.
@@ -96,14 +96,14 @@ def decode_leaf_index(content: bytes, what: str) -> list[BlockLocation]:
 
 
 def holding(locations: Sequence[BlockLocation], keys: Sequence[bytes]) -> list[BlockLocation]:
-    """The blocks that can contain one of the keys, in the order of the file."""
+    """Return the locations of the blocks that can contain one of the keys, in the order of the file."""
     starts = [location.first_key for location in locations]
     places = {bisect_right(starts, key) - 1 for key in keys}
     return [locations[place] for place in sorted(places) if place >= 0]
 
 
 def holding_prefixes(locations: Sequence[BlockLocation], prefixes: Sequence[bytes]) -> list[BlockLocation]:
-    """The blocks that can contain a key with one of the prefixes, in the order of the file."""
+    """Return the locations of the blocks that can contain a key with one of the prefixes, in the order of the file."""
     starts = [location.first_key for location in locations]
     places: set[int] = set()
     for prefix in prefixes:
@@ -114,7 +114,7 @@ def holding_prefixes(locations: Sequence[BlockLocation], prefixes: Sequence[byte
 
 
 def after_prefix(prefix: bytes) -> bytes | None:
-    """The smallest key that is greater than all keys with the prefix; None if there is no such key."""
+    """Return the smallest key that is greater than all keys with the prefix; None if there is no such key."""
     stem = prefix.rstrip(b"\xff")
     return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
 

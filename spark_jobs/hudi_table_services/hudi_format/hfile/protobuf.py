@@ -1,4 +1,4 @@
-"""The few protobuf messages in an HFile: fields that are integers or byte strings.
+"""Protobuf messages in an HFile. Their fields are integers or byte strings.
 
 A decoded message is a list of pairs: field number and value. The list contains unknown fields too. A field of any other
 wire type is an error.
@@ -14,15 +14,15 @@ Field = tuple[int, int | bytes]
 
 
 def encode_message(fields: Iterable[Field]) -> bytes:
-    """The message, without its length. Integers must be 0 or greater."""
+    """Encode a message, without its length. Integers must be 0 or greater."""
     return b"".join(_encode_field(number, value) for number, value in fields)
 
 
 def decode_message(data: bytes, what: str) -> list[Field]:
-    """The fields of a message, in their order.
+    """Return the fields of a message, in their order.
 
     Raises:
-        MalformedMetadataError: the bytes are not a message of such fields.
+        MalformedMetadataError: the bytes are not a message with fields of these types.
     """
     reader, fields = ByteReader(data, what), list[Field]()
     while reader.left:
@@ -37,13 +37,13 @@ def decode_message(data: bytes, what: str) -> list[Field]:
 
 
 def encode_delimited(fields: Iterable[Field]) -> bytes:
-    """The message, preceded by its length."""
+    """Encode a message, preceded by its length."""
     message = encode_message(fields)
     return varint_bytes(len(message)) + message
 
 
 def decode_delimited(reader: ByteReader, what: str) -> list[Field]:
-    """Fields of a message that is preceded by its length."""
+    """Return the fields of a message that is preceded by its length."""
     return decode_message(reader.take(reader.varint()), what)
 
 

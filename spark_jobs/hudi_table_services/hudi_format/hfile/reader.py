@@ -1,6 +1,6 @@
 """Read an HFile by ranges of bytes. A look-up in a large file fetches only the file's end, its index and a few blocks.
 
-Whatever the bytes are, the reader either returns what the file contains, or raises CorruptTableError or
+For any bytes, the reader either returns the content of the file, or raises CorruptTableError or
 UnsupportedTableError. To detect damage, the reader checks the magic and the sizes of each block, checksums, the order
 of keys within and between blocks, and the number of entries.
 """
@@ -23,14 +23,14 @@ from hudi_table_services.hudi_format.hfile.trailer import (
 from hudi_table_services.hudi_format.hfile.writer import CELL_VERSION, SCHEMA
 
 ReadRange = Callable[[int, int], bytes]
-"""Bytes of a file: offset, length. Returns exactly that number of bytes."""
+"""Function that reads a range of a file. Its arguments are offset and length; it returns exactly `length` bytes."""
 
 _TAIL_BYTES = 64 << 10
 _MOST_BYTES_PER_READ = 8 << 20
 _CELL_VERSION = (1).to_bytes(4, "big")
 _Choose = Callable[[Sequence[BlockLocation]], list[BlockLocation]]
 _DataBlock = tuple[bytes, BlockLocation, bytes | None, str]
-"""Content and location of a data block, the key before which its keys end, and its name for error messages."""
+"""Content and location of a data block, the exclusive upper bound of its keys, and its name for error messages."""
 
 
 class HFileReader:
@@ -66,7 +66,7 @@ class HFileReader:
 
     @cached_property
     def file_info(self) -> Mapping[str, bytes]:
-        """Key-value pairs of the file info."""
+        """Return the key-value pairs of the file info."""
         start = self.trailer.file_info_offset - self.trailer.load_on_open_offset
         block = self._decoded(self._open_section[start:], BlockType.FILE_INFO, "file info")
         pairs = decode_file_info(block.content, f"{self._what}: file info")
@@ -78,7 +78,7 @@ class HFileReader:
 
     @property
     def schema(self) -> str:
-        """Avro schema of the values, as JSON. Raises MalformedMetadataError if the file has no schema."""
+        """Return the Avro schema of the values, as JSON. Raises MalformedMetadataError if the file has no schema."""
         text = self.file_info.get(SCHEMA)
         if text is None:
             raise MalformedMetadataError(f"{self._what}: the file info has no Avro schema.")
@@ -130,7 +130,7 @@ class HFileReader:
         )
         if not locations:
             raise MalformedMetadataError(
-                f"{what}: the index names no block, but the trailer declares {trailer.entry_count} entries."
+                f"{what}: the index locates no block, but the trailer declares {trailer.entry_count} entries."
             )
         self._check_extent(locations)
         if trailer.data_index_levels == 1:
@@ -140,8 +140,8 @@ class HFileReader:
     def _check_extent(self, locations: Sequence[BlockLocation]) -> None:
         if locations and locations[-1].end > self.trailer.load_on_open_offset:
             raise MalformedMetadataError(
-                f"{self._what}: the index names a block up to {locations[-1].end}, but the index itself starts at "
-                f"{self.trailer.load_on_open_offset}."
+                f"{self._what}: the index locates a block that ends at {locations[-1].end}, but the index itself "
+                f"starts at {self.trailer.load_on_open_offset}."
             )
 
     def _check_gaps(self, locations: Sequence[BlockLocation]) -> None:
@@ -150,12 +150,12 @@ class HFileReader:
         ends = [first, *(location.end for location in locations[:-1])]
         if [location.offset for location in locations] != ends or locations[-1].offset != last:
             raise MalformedMetadataError(
-                f"{self._what}: the index does not name exactly the blocks from {first} to {last}, as the trailer "
+                f"{self._what}: the index does not locate exactly the blocks from {first} to {last}, as the trailer "
                 "declares."
             )
 
     def _data_locations(self, choose: _Choose) -> list[BlockLocation]:
-        """Locations of data blocks, including every data block that `choose` would select.
+        """Return locations of data blocks, including every data block that `choose` would select.
 
         If the index has several levels, only the index blocks that `choose` selects are read.
         """
@@ -174,7 +174,7 @@ class HFileReader:
         for before, after in pairwise(locations):
             if not (before.first_key < after.first_key and before.end <= after.offset):
                 raise MalformedMetadataError(
-                    f"{self._what}: the blocks that the index names are not in ascending order."
+                    f"{self._what}: the blocks that the index locates are not in ascending order."
                 )
 
     # ------------------------------------------------------------------ blocks
@@ -235,7 +235,7 @@ def _is_within(found: FoundCells, location: BlockLocation, bound: bytes | None) 
 def _decoded_within(
     content: bytes, location: BlockLocation, bound: bytes | None, what: str
 ) -> Iterator[Entry]:
-    """The entries of a block, which must lie between two keys of the index."""
+    """Yield the entries of a block, whose keys must lie between two keys of the index."""
     is_empty = True
     for entry in decode_cells(content, what):
         if (is_empty and entry[0] < location.first_key) or (bound is not None and entry[0] >= bound):

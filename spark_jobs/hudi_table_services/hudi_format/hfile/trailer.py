@@ -45,20 +45,20 @@ class Flavour(IntEnum):
 
 
 def flavour_of(version: TableVersion) -> Flavour:
-    """The form that the first release with this table version writes."""
+    """Return the form that the first release with this table version writes."""
     return Flavour.NATIVE if version >= TableVersion.V9 else Flavour.HBASE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trailer:
-    """The facts that a reader needs to open a file. Offsets and sizes are in bytes.
+    """The values that a reader needs to open a file. Offsets and sizes are in bytes.
 
     Attributes:
         load_on_open_offset: start of the root index.
         data_index_count: number of entries of the root index.
         data_index_levels: 1 if the root index locates data blocks, more if it locates other index blocks.
-        first_data_offset, last_data_offset: offsets of the first and the last data block; without meaning in a file
-            without entries.
+        first_data_offset, last_data_offset: offsets of the first and the last data block; readers ignore them in a
+            file without entries.
     """
 
     file_info_offset: int
@@ -75,7 +75,7 @@ class Trailer:
 
 
 def encode_trailer(trailer: Trailer, flavour: Flavour) -> bytes:
-    """The last 4096 bytes of a file."""
+    """Return the last 4096 bytes of a file."""
     numbers = (
         trailer.file_info_offset,
         trailer.load_on_open_offset,
@@ -149,7 +149,7 @@ def _check(trailer: Trailer, end: int, what: str) -> None:
 
 
 def encode_file_info(pairs: Mapping[str, bytes]) -> bytes:
-    """Content of the file info block, in the order of the keys."""
+    """Encode the file info block. The pairs are in the order of their keys."""
     fields: list[Field] = [
         (_PAIR, encode_message([(_KEY, key.encode()), (_VALUE, value)]))
         for key, value in sorted(pairs.items())
@@ -158,7 +158,7 @@ def encode_file_info(pairs: Mapping[str, bytes]) -> bytes:
 
 
 def decode_file_info(content: bytes, what: str) -> dict[str, bytes]:
-    """Key-value pairs of the file info block.
+    """Return the key-value pairs of the file info block.
 
     Raises:
         MalformedMetadataError: the block is damaged.

@@ -45,7 +45,7 @@ _INT32 = struct.Struct(">i")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HFileOptions:
-    """How to write a file.
+    """Settings for writing a file.
 
     Attributes:
         schema: Avro schema of the values, as JSON.
@@ -62,14 +62,14 @@ class HFileOptions:
 
 
 def encode_hfile(entries: Iterable[Entry], options: HFileOptions) -> bytes:
-    """The bytes of an HFile. Equal entries and options give equal bytes.
+    """Return the bytes of an HFile. Equal entries and options give equal bytes.
 
     Args:
         entries: keys and values, in ascending order of the keys' bytes, each key once.
 
     Raises:
         MalformedMetadataError: the keys are not in strictly ascending order, a key has more than 32,767 bytes, or an
-            entry is larger than what readers accept. Readers would not find such an entry.
+            entry is larger than readers accept. Readers could not read such a file.
     """
     writer = _Writer(options)
     for entry in entries:

@@ -43,7 +43,7 @@ _LIST = fastavro.parse_schema(
 
 
 def encode_deleted_keys(keys: Sequence[str], partition: str) -> bytes:
-    """Content of a block that deletes records of one partition of the metadata table."""
+    """Encode the content of a block that deletes records of one partition of the metadata table."""
     out = io.BytesIO()
     records = [{"recordKey": key, "partitionPath": partition, "orderingVal": _ORDERING_VALUE} for key in keys]
     fastavro.schemaless_writer(out, _LIST, {"deleteRecordList": records})
@@ -51,7 +51,7 @@ def encode_deleted_keys(keys: Sequence[str], partition: str) -> bytes:
 
 
 def decode_deleted_keys(content: bytes, what: str) -> tuple[str, ...]:
-    """The deleted keys, in their order.
+    """Return the deleted keys, in their order.
 
     Raises:
         MalformedMetadataError: the content is damaged, or a key is null.

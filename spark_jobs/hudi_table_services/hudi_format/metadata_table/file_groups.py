@@ -24,7 +24,7 @@ _ESCAPED = re.compile("[\x01-\x1f\"#%'*/:=?\\\\\x7f{\\[\\]^_-]")
 
 
 def file_group_id(partition: str, number: int) -> str:
-    """Id of a file group.
+    """Return the id of a file group.
 
     Args:
         partition: partition of the metadata table, e.g. `column_stats`.
@@ -34,7 +34,9 @@ def file_group_id(partition: str, number: int) -> str:
 
 
 def partitioned_record_index_id(partition_path: str, number: int) -> str:
-    """Id of a file group of a partitioned record index, in which each partition of the table has its own file groups.
+    """Return the id of a file group of a partitioned record index.
+
+    In a partitioned record index, each partition of the table has its own file groups.
 
     Args:
         partition_path: partition of the table.
@@ -45,13 +47,13 @@ def partitioned_record_index_id(partition_path: str, number: int) -> str:
 
 
 def file_group_number(file_group: str) -> int | None:
-    """Number of a file group in its partition; None if the text is not the id of such a file group."""
+    """Return the number of a file group in its partition; None if the text is not the id of such a file group."""
     match = _SUFFIX.fullmatch(file_group)
     return None if match is None else int(match["number"])
 
 
 def partition_of_record_index_id(file_group: str) -> str | None:
-    """Table partition whose keys a file group of a partitioned record index contains; None for other file groups."""
+    """Return the table partition whose keys a file group contains; None outside of a partitioned record index."""
     match = _SUFFIX.fullmatch(file_group)
     start = f"{_PREFIXES[RECORD_INDEX]}-"
     if match is None or not match["prefix"].startswith(start):

@@ -1,6 +1,6 @@
 """File ids as text and as numbers in the record index (HoodieMetadataPayload.createRecordIndexUpdate, Hudi 1.2).
 
-A file id that Hudi makes is a UUID and a number, ``<uuid>-<number>``, or only a UUID. The record index stores the two
+A file id that Hudi creates is a UUID and a number, ``<uuid>-<number>``, or only a UUID. The record index stores the two
 halves of the UUID as signed integers of 64 bits, and the number.
 """
 
@@ -27,7 +27,7 @@ def is_uuid_file_id(file_id: str) -> bool:
 
 @lru_cache(maxsize=_CACHED_IDS)
 def split_file_id(file_id: str) -> tuple[int, int, int]:
-    """High half, low half and number of a file id; the number is -1 if the id is only a UUID.
+    """Return high half, low half and number of a file id; the number is -1 if the id is only a UUID.
 
     Raises:
         MalformedMetadataError: the id is not a UUID with or without a number.
@@ -39,7 +39,7 @@ def split_file_id(file_id: str) -> tuple[int, int, int]:
 
 @lru_cache(maxsize=_CACHED_IDS)
 def join_file_id(high: int, low: int, number: int) -> str:
-    """The file id that consists of two halves and a number; the inverse of `split_file_id`."""
+    """Return the file id that consists of two halves and a number; the inverse of `split_file_id`."""
     text = str(uuid.UUID(int=(high & _MASK) << 64 | low & _MASK))
     return text if number == NO_NUMBER else f"{text}-{number}"
 

@@ -17,7 +17,7 @@ _VERSION = "version"
 
 
 def encode_index_definitions(definitions: Mapping[str, IndexDefinition]) -> bytes:
-    """Content of the file, in Hudi's form.
+    """Encode the file, in Hudi's form.
 
     Args:
         definitions: maps each partition of the metadata table to the definition of the index in this partition.

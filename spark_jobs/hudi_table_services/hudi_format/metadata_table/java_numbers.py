@@ -1,8 +1,8 @@
-"""Texts of floating-point numbers as Java makes them (Double.toString, Float.toString), for keys of secondary indexes.
+"""Floating-point numbers as text, as in Java (Double.toString, Float.toString), for keys of secondary indexes.
 
-Since Java 19, a text has the fewest digits that lead back to the number. In earlier releases, the texts of some numbers
-have more digits: ``1.9999999999999998E23`` instead of ``2.0E23`` (JDK-4511638). Writers and readers of a table may use
-either release, so an index gets the entries for both texts of such a number.
+Since Java 19, a text has the fewest digits from which Java reads the same number. In earlier releases, the texts of
+some numbers have more digits: ``1.9999999999999998E23`` instead of ``2.0E23`` (JDK-4511638). Writers and readers of a
+table may use Java releases of both kinds, so an index contains entries for both texts of such a number.
 """
 
 import math
@@ -20,7 +20,7 @@ _MIN_PLAIN_EXPONENT, _MAX_PLAIN_EXPONENT = -3, 8
 
 
 def java_texts(value: float, *, is_single: bool = False) -> tuple[str, ...]:
-    """The text of a number in Java 19 and later; then the text in Java 18 and earlier, if it differs.
+    """Return the text of a number in Java 19 and later; then the text in Java 18 and earlier, if it differs.
 
     Args:
         is_single: whether the number is a `float` of Java, with 32 bits. Its value must then fit into 32 bits.
@@ -42,7 +42,7 @@ def _texts_of_positive(value: float, is_single: bool) -> tuple[str, ...]:
 
 
 def _text(digits: str, exponent: int) -> str:
-    """Java's text for the number ``0.<digits>`` times ten to the power of the exponent."""
+    """Return Java's text for the number ``0.<digits>`` times ten to the power of the exponent."""
     if 0 < exponent < _MAX_PLAIN_EXPONENT:
         return f"{digits[:exponent].ljust(exponent, '0')}.{digits[exponent:] or '0'}"
     if _MIN_PLAIN_EXPONENT < exponent <= 0:
@@ -51,9 +51,9 @@ def _text(digits: str, exponent: int) -> str:
 
 
 def _shortest_digits(value: float, is_single: bool) -> tuple[str, int]:
-    """The shortest digits that lead back to the number; if one digit is enough, the closest two digits.
+    """Return the shortest digits that Java reads as this number; if one digit is enough, the closest two digits.
 
-    Of several numbers with equally many digits, the closest one counts.
+    If several texts of this length are possible, the result is the text of the closest number.
     """
     text = np.format_float_scientific(np.float32(value) if is_single else value, unique=True, trim="-")
     if "." not in text:
@@ -74,7 +74,7 @@ _INT_BITS, _LONG_BITS = 32, 64
 
 
 def _earlier_digits(value: float, is_single: bool) -> tuple[str, int]:
-    """The digits of FloatingDecimal.BinaryToASCIIBuffer (OpenJDK 8 to 18)."""
+    """Return the digits of FloatingDecimal.BinaryToASCIIBuffer (OpenJDK 8 to 18)."""
     fraction, power, significant_bits = _binary(value, is_single)
     trailing = (fraction & -fraction).bit_length() - 1
     fraction_bits = _FRACTION_BITS + 1 - trailing
@@ -87,7 +87,7 @@ def _earlier_digits(value: float, is_single: bool) -> tuple[str, int]:
 
 
 def _binary(value: float, is_single: bool) -> tuple[int, int, int]:
-    """Fraction with 53 bits, exponent of two, and number of bits that the format stores for the number."""
+    """Return a fraction with 53 bits, the exponent of two, and the number of bits that the format stores."""
     layout, integer = (">f", ">I") if is_single else (">d", ">Q")
     stored_bits = _SINGLE_FRACTION_BITS if is_single else _FRACTION_BITS
     bias = _SINGLE_EXPONENT_BIAS if is_single else _EXPONENT_BIAS
@@ -104,7 +104,7 @@ def _binary(value: float, is_single: bool) -> tuple[int, int, int]:
 
 
 def _unimportant_digits(surplus_bits: int) -> int:
-    """Number of decimal digits that the surplus bits of an integer determine (insignificantDigitsForPow2)."""
+    """Return how many of the last decimal digits depend only on the surplus bits (insignificantDigitsForPow2)."""
     bits = surplus_bits - 1
     return 0 if bits <= 1 else len(str(1 << bits)) - 1 if bits > 1 else 0
 
@@ -128,7 +128,8 @@ class _Generator:
         unit: weight of the next digit.
         error: half the distance to the next number.
         exponent: decimal exponent of the next digit.
-        is_small: whether Java computes with integers of 32 or 64 bits, which may overflow.
+        bits: 32 or 64 if Java computes with integers of this size, which may overflow; None if Java uses integers of
+            any size.
     """
 
     rest: int
@@ -171,7 +172,7 @@ class _Generator:
             self.exponent -= 1
         else:
             found.append(digit)
-        # A text with an exponent has at least one digit behind the point.
+        # A text with an exponent has at least one digit after the point.
         if not _MIN_PLAIN_EXPONENT <= self.exponent < _MAX_PLAIN_EXPONENT:
             is_low = is_high = False
         while not is_low and not is_high:
@@ -187,7 +188,7 @@ class _Generator:
         )
 
     def _next(self) -> tuple[int, bool, bool]:
-        """The next digit, and whether the number may end here, rounded down or up."""
+        """Return the next digit, and whether the number may end here if it is rounded down or rounded up."""
         digit, rest = divmod(self.rest, self.unit)
         self.rest, self.error = 10 * rest, self._wrapped(10 * self.error)
         if self.error <= 0:
@@ -208,5 +209,5 @@ def _bits_of_fives(power: int) -> int:
 
 
 def _estimated_exponent(mantissa: float, power: int) -> int:
-    """Decimal exponent of a number, or one more. The constants are those of Java."""
+    """Return the decimal exponent of a number, or one more. The constants are those of Java."""
     return math.floor((mantissa - 1.5) * 0.289529654 + 0.176091259 + power * 0.301029995663981)

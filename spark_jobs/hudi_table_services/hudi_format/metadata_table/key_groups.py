@@ -1,6 +1,6 @@
-"""File groups of many record keys at once: `keys.file_group_of` over a whole column (HashID, HoodieTableMetadataUtil).
+"""Compute `keys.file_group_of` for a whole column of record keys at once (HashID, HoodieTableMetadataUtil).
 
-Java hashes a text as a polynomial of its UTF-16 units, modulo 2^32: unit i of a key with n units counts
+Java hashes a text as a polynomial of its UTF-16 units, modulo 2^32: unit i of a key with n units adds
 ``unit * 31^(n-1-i)``. The sum over a key is the difference of two running sums over all units, which also wrap at 2^32.
 
 Functions receive keys in Arrow's layout for text: offsets into one array of UTF-8 bytes.
@@ -15,11 +15,11 @@ Positions = npt.NDArray[np.int64]
 Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 _BLOCK_ROWS = 1 << 14
-"""The arrays of a block should stay in the processor's cache."""
+"""Number of keys in a block. The arrays of a block should fit into the processor's cache."""
 
 
 def file_groups_of(offsets: Offsets, data: Bytes, group_count: int) -> Positions:
-    """Number of the file group of each of n keys, as `keys.file_group_of` computes it for one key.
+    """Return the number of the file group of each of n keys, as `keys.file_group_of` computes it for one key.
 
     Args:
         offsets: n + 1 positions in `data`; key i starts at position i and ends before position i + 1.
@@ -37,7 +37,7 @@ def file_groups_of(offsets: Offsets, data: Bytes, group_count: int) -> Positions
 
 
 def _hashes(offsets: Positions, data: Bytes) -> Words:
-    """Java's hash code of each key."""
+    """Return Java's hash code of each key."""
     offsets, units = _utf16(offsets, data)
     lengths = np.diff(offsets)
     powers = _powers(int(lengths.max(initial=0)))
@@ -48,10 +48,10 @@ def _hashes(offsets: Positions, data: Bytes) -> Words:
 
 
 def _utf16(offsets: Positions, data: Bytes) -> tuple[Positions, Words]:
-    """Offsets of the keys in UTF-16 units, and the units."""
+    """Return the offsets of the keys in UTF-16 units, and the units."""
     if not (data & 0x80).any():
         return offsets, data.astype(np.uint32)
-    # Each byte that starts a character counts one unit; a character of four bytes has two units.
+    # Each byte that starts a character counts as one unit; a character of four bytes has two units.
     units_of_byte = ((data & 0xC0) != 0x80).astype(np.int64) + (data >= 0xF0)
     before = np.concatenate(([0], np.cumsum(units_of_byte)))
     text = data.tobytes().decode("utf-8", "surrogatepass").encode("utf-16-le", "surrogatepass")
@@ -59,7 +59,7 @@ def _utf16(offsets: Positions, data: Bytes) -> tuple[Positions, Words]:
 
 
 def _powers(count: int) -> Words:
-    """Powers of 31 with exponents from 0 to count - 1, modulo 2^32."""
+    """Return the powers of 31 with exponents from 0 to count - 1, modulo 2^32."""
     factors = np.full(count, 31, dtype=np.uint32)
     factors[:1] = 1
     return np.multiply.accumulate(factors, dtype=np.uint32)

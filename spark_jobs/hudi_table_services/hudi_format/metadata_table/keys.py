@@ -22,22 +22,25 @@ _UNESCAPED_SEPARATOR = re.compile(r"(?:[^\\$]|\\.)*(\$)", re.DOTALL)
 
 
 def files_key(partition_path: str) -> str:
-    """Key of the list of files of a partition; also the name of the partition in the list of all partitions."""
+    """Return the key of the list of files of a partition.
+
+    The same text is the name of the partition in the list of all partitions.
+    """
     return partition_path or _ROOT
 
 
 def partition_of_files_key(key: str) -> str:
-    """Partition path of the partition whose list of files has this key."""
+    """Return the path of the partition whose list of files has this key."""
     return "" if key == _ROOT else key
 
 
 def column_stats_key(column: str, partition_path: str, file_name: str) -> str:
-    """Key of the statistics of a column in a file."""
+    """Return the key of the statistics of a column in a file."""
     return _name_hash(column) + _name_hash(files_key(partition_path)) + _file_hash(file_name)
 
 
 def column_stats_prefix(column: str, partition_path: str | None = None) -> str:
-    """Start of the keys of the statistics of a column, in one partition or in all partitions.
+    """Return the start of the keys of the statistics of a column, in one partition or in all partitions.
 
     With a partition path, the result is also the whole key of the statistics of the column in that partition.
     """
@@ -46,27 +49,27 @@ def column_stats_prefix(column: str, partition_path: str | None = None) -> str:
 
 
 def partition_stats_key(column: str, partition_path: str) -> str:
-    """Key of the statistics of a column in a partition."""
+    """Return the key of the statistics of a column in a partition."""
     return column_stats_prefix(column, partition_path)
 
 
 def bloom_filter_key(partition_path: str, file_name: str) -> str:
-    """Key of the bloom filter of a file."""
+    """Return the key of the bloom filter of a file."""
     return _name_hash(files_key(partition_path)) + _file_hash(file_name)
 
 
 def secondary_index_key(value: str | None, record_key: str) -> str:
-    """Key of an entry of a secondary index: the entry leads from a value of the indexed column to a record."""
+    """Return the key of an entry of a secondary index: a value of the indexed column, and a record key."""
     return secondary_index_prefix(value) + _escaped(record_key)
 
 
 def secondary_index_prefix(value: str | None) -> str:
-    """Start of the keys of all entries for a value of the indexed column; the value None stands for null."""
+    """Return the start of the keys of all entries for a value of the indexed column; None stands for null."""
     return (_NULL if value is None else _escaped(value)) + _SEPARATOR
 
 
 def parse_secondary_index_key(key: str) -> tuple[str | None, str]:
-    """The value and the record key that the key of an entry of a secondary index contains.
+    """Return the value and the record key that the key of an entry of a secondary index contains.
 
     Raises:
         ValueError: the key has no separator.
@@ -79,7 +82,7 @@ def parse_secondary_index_key(key: str) -> tuple[str | None, str]:
 
 
 def file_group_of(hashed: str, group_count: int) -> int:
-    """Number of the file group of a key.
+    """Return the number of the file group of a key.
 
     Args:
         hashed: the text to hash: the whole key, or, in a secondary index of version V2, the start of the key

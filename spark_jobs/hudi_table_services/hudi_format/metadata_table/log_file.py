@@ -29,7 +29,7 @@ _ROLLBACK = "0"
 
 @dataclass(frozen=True, slots=True)
 class RecordsBlock:
-    """Records of one instant. `records` returns them as entries, and the schema with which to decode the entries."""
+    """Records of one instant. `records` reads the entries, and the schema with which to decode the entries."""
 
     instant_time: str
     records: HFileReader
@@ -55,7 +55,7 @@ MetadataLogBlock: TypeAlias = RecordsBlock | DeletedKeysBlock | RollbackBlock
 
 
 def encode_records_block(entries: Iterable[Entry], instant_time: str, options: HFileOptions) -> bytes:
-    """A block of records.
+    """Encode a block of records.
 
     Args:
         entries: keys and values in ascending order of the keys.
@@ -69,21 +69,21 @@ def encode_records_block(entries: Iterable[Entry], instant_time: str, options: H
 
 
 def encode_deleted_keys_block(keys: Sequence[str], partition: str, instant_time: str, schema: str) -> bytes:
-    """A block that deletes keys of one partition of the metadata table."""
+    """Encode a block that deletes keys of one partition of the metadata table."""
     headers: dict[int, str] = {HeaderKey.INSTANT_TIME: instant_time, HeaderKey.SCHEMA: schema}
     content = encode_deleted_keys(keys, partition)
     return encode_block(LogBlock(block_type=BlockType.DELETE, headers=headers, content=content))
 
 
 def encode_first_block(instant_time: str) -> bytes:
-    """The block with which Hudi creates a file group: a block of deleted keys without any key."""
+    """Encode the block with which Hudi creates a file group: a block of deleted keys without any key."""
     content = encode_deleted_keys((), "")
     headers: dict[int, str] = {HeaderKey.INSTANT_TIME: instant_time}
     return encode_block(LogBlock(block_type=BlockType.DELETE, headers=headers, content=content))
 
 
 def encode_rollback_block(instant_time: str, target_instant_time: str) -> bytes:
-    """A block that undoes the blocks of an instant."""
+    """Encode a block that undoes the blocks of an instant."""
     headers: dict[int, str] = {
         HeaderKey.INSTANT_TIME: instant_time,
         HeaderKey.TARGET_INSTANT_TIME: target_instant_time,

@@ -28,13 +28,13 @@ FIELDS: Mapping[RecordType, str] = {
     RecordType.PARTITION_STATS: "ColumnStatsMetadata",
     RecordType.SECONDARY_INDEX: "SecondaryIndexMetadata",
 }
-"""Avro field with the content of a record of each type."""
+"""Maps each record type to the Avro field with the content of the record."""
 
 _AS_NUMBERS, _AS_TEXT = 0, 1
 
 
 def payload_to_avro(payload: Payload) -> dict[str, Any]:
-    """Avro fields of the sub-record that contains a payload."""
+    """Return the Avro fields of the sub-record that contains a payload."""
     match payload:
         case Listing():
             return {
@@ -57,7 +57,7 @@ def payload_to_avro(payload: Payload) -> dict[str, Any]:
 
 
 def payload_from_avro(record_type: RecordType, fields: Untyped) -> Payload:
-    """The payload that the sub-record of a record contains.
+    """Return the payload that the sub-record of a record contains.
 
     Raises:
         MalformedMetadataError: a field has a value of a wrong type, or is null but must not be.
@@ -84,7 +84,7 @@ def _listed(value: Any, name: str, fields: Untyped) -> ListedFile:
     if type(value) is dict:
         size, is_deleted = value.get("size"), value.get("isDeleted")
         if type(size) is int and type(is_deleted) is bool:
-            return ListedFile(size, is_deleted)  # in most records; the checks below are slow
+            return ListedFile(size, is_deleted)  # true for most records; the checks below are slow
     entry = fields.record(name)
     return ListedFile(entry.integer("size"), entry.flag("isDeleted"))
 

@@ -30,7 +30,7 @@ _OF_LAYOUT_2 = {
 
 
 def metadata_table_properties(table_name: str, version: TableVersion) -> dict[str, str]:
-    """Properties of a new metadata table, without the checksum.
+    """Return the properties of a new metadata table, without the checksum.
 
     Args:
         table_name: name of the table that the metadata table describes.
@@ -48,5 +48,5 @@ def metadata_table_properties(table_name: str, version: TableVersion) -> dict[st
 
 
 def encode_metadata_table_properties(table_name: str, version: TableVersion, *, saved_at: datetime) -> bytes:
-    """Content of the file `hoodie.properties` of a new metadata table, with the checksum."""
+    """Encode the file `hoodie.properties` of a new metadata table, with the checksum."""
     return encode_properties(metadata_table_properties(table_name, version), saved_at=saved_at)

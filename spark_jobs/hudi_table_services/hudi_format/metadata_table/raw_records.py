@@ -1,7 +1,7 @@
 """Copy records of the metadata table without decoding them; only the name of their file changes.
 
 A record begins with its five meta fields. Each of them is null or a text, and all but the last, the name of the file,
-are null. So the bytes behind the name of the file are the same in every file with the same schema.
+are null. So the bytes after the name of the file are the same in every file with the same schema.
 """
 
 import json
@@ -12,7 +12,7 @@ from hudi_table_services.hudi_format.metadata_table.record_schema import META_FI
 _NULLS = bytes(len(META_FIELDS) - 1)
 _NAME_AT = len(_NULLS)
 _NULL, _TEXT = 0, 2
-"""Avro encodings of the numbers of the two branches."""
+"""Avro encodings of the branch numbers of the union of null and text."""
 
 
 def begins_with_meta_fields(schema: str) -> bool:
@@ -35,20 +35,20 @@ def _is_optional_text(avro_type: object) -> bool:
 
 
 def meta_fields(file_name: str) -> bytes:
-    """The bytes with which a record of this file begins."""
+    """Return the bytes with which each record of a file with this name begins."""
     name = file_name.encode()
     return _NULLS + bytes([_TEXT]) + _long(len(name)) + name
 
 
 def with_meta_fields(value: bytes, start: bytes) -> bytes:
-    """The record with other meta fields.
+    """Return the record with other meta fields.
 
     Args:
         value: a record whose schema `begins_with_meta_fields`.
         start: the result of `meta_fields`.
 
     Raises:
-        MalformedMetadataError: another meta field than the name of the file has a value, or the record ends too early.
+        MalformedMetadataError: a meta field other than the name of the file has a value, or the record ends too early.
     """
     if not value.startswith(_NULLS) or len(value) <= _NAME_AT:
         raise _damaged(value)
@@ -64,7 +64,7 @@ def with_meta_fields(value: bytes, start: bytes) -> bytes:
 
 
 def _long(number: int) -> bytes:
-    """Avro encoding of a number that is not negative."""
+    """Return the Avro encoding of a number that is not negative."""
     left, out = number << 1, bytearray()
     while left > 0x7F:
         out.append(left & 0x7F | 0x80)
@@ -73,7 +73,7 @@ def _long(number: int) -> bytes:
 
 
 def _read_long(value: bytes, position: int) -> tuple[int, int]:
-    """The number, and the position behind it."""
+    """Return the number, and the position after it."""
     number = shift = 0
     while position < len(value) and shift < 64:
         byte = value[position]

@@ -48,7 +48,7 @@ _STORED_AS: Mapping[StatKind, _Type] = {
 
 
 def record_schema(version: TableVersion, *, with_meta_fields: bool = True) -> str:
-    """Schema of a table version, as JSON. The first files of a metadata table get this schema.
+    """Return the schema of a table version, as JSON. The first files of a metadata table get this schema.
 
     Args:
         with_meta_fields: True for log files and base files, False for the extra metadata of commits.
@@ -71,14 +71,17 @@ def record_schema(version: TableVersion, *, with_meta_fields: bool = True) -> st
 
 
 def wrappers(version: TableVersion) -> list[_Type]:
-    """Branches of the union type that stores a smallest or greatest value. Each branch defines its record type."""
+    """Return the branches of the union type that stores a smallest or greatest value.
+
+    Each branch defines its record type.
+    """
     kinds = _kinds(version)
     records = [_array_wrapper(kinds) if kind is StatKind.ARRAY else _plain_wrapper(kind) for kind in kinds]
     return ["null", *records]
 
 
 def _kinds(version: TableVersion) -> list[StatKind]:
-    """The record types in the union of a table version, in the order of the branches."""
+    """Return the record types in the union of a table version, in the order of the branches."""
     first_versions = {StatKind.LOCAL_DATE: TableVersion.V8, StatKind.ARRAY: TableVersion.V9}
     return [kind for kind in StatKind if version >= first_versions.get(kind, version)]
 

@@ -37,7 +37,7 @@ class RecordFormat:
         self._schema, self._fields = _parsed(schema)
 
     def encode(self, record: MetadataRecord) -> Entry:
-        """HFile entry of a record.
+        """Return the HFile entry of a record.
 
         Raises:
             MalformedMetadataError: the schema has no field for this type of record, or for a value in the record.
@@ -56,7 +56,7 @@ class RecordFormat:
         return record.key.encode(), out.getvalue()
 
     def _fitted(self, field: str, payload: dict[str, Any]) -> dict[str, Any]:
-        """The payload with the fields of the schema. An older schema has fewer fields, a later one has more."""
+        """Return the payload with the fields of the schema. An older schema has fewer fields; a later schema more."""
         names = self._fields.get(field)
         if not names:
             return payload
@@ -66,11 +66,11 @@ class RecordFormat:
         return {name: payload.get(name) for name in names}
 
     def decode(self, entry: Entry) -> MetadataRecord:
-        """Record of an HFile entry.
+        """Return the record of an HFile entry.
 
         Raises:
-            MalformedMetadataError: the bytes are not a record with this schema, or this release does not know the type
-                of the record.
+            MalformedMetadataError: the bytes are not a record with this schema, or this release does not support the
+                type of the record.
         """
         key = _text(entry[0])
         what = f"Metadata table record {key[:80]!r}"
@@ -106,7 +106,10 @@ class RecordFormat:
 
 @lru_cache(maxsize=_CACHED_SCHEMAS)
 def _parsed(text: str) -> tuple[Any, dict[str, tuple[str, ...]]]:
-    """The schema, and a map from each field to the fields of its record; no fields if the field is not a record."""
+    """Return the schema, and a map from each field to the fields of its record.
+
+    A field that is not a record is mapped to no fields.
+    """
     try:
         schema = bounded_schema(json.loads(text))
         if not isinstance(schema, dict) or schema["type"] != "record":

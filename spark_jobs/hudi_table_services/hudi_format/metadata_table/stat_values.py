@@ -1,7 +1,7 @@
 """Smallest and greatest values of columns in Avro form (HoodieMetadataColumnStats, Hudi 1.2).
 
-Avro stores such a value as null or as a record, which wraps the value. Here the Avro form is None or a pair: full name
-of the record type, and fields of the record.
+Avro stores such a value as null or as a record that wraps the value. In this module, the Avro form is None or a pair:
+the full name of the record type, and the fields of the record.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ _DECIMAL_WRAPPER_SCALE = 15
 
 
 def to_avro(value: StatValue | None) -> AvroValue | None:
-    """Avro form of a value."""
+    """Return the Avro form of a value."""
     if value is None:
         return None
     name = f"{NAMESPACE}.{value.kind.value}"
@@ -38,7 +38,7 @@ def to_avro(value: StatValue | None) -> AvroValue | None:
 
 
 def from_avro(value: object, what: str) -> StatValue | None:
-    """The value that an Avro form contains.
+    """Return the value that an Avro form contains.
 
     Raises:
         MalformedMetadataError: the Avro form is not a record that wraps a value, or the value has a wrong type.
@@ -57,7 +57,7 @@ def from_avro(value: object, what: str) -> StatValue | None:
 
 
 def decimal_bytes(value: Decimal, scale: int) -> bytes:
-    """Unscaled value of a decimal in the shortest two's complement, big-endian.
+    """Return the unscaled value of a decimal in the shortest two's complement, big-endian.
 
     Raises:
         ValueError: the decimal has more digits after the point than the scale.
@@ -71,14 +71,14 @@ def decimal_bytes(value: Decimal, scale: int) -> bytes:
 
 
 def decimal_of_bytes(unscaled: bytes, scale: int) -> Decimal:
-    """The inverse of `decimal_bytes`."""
+    """Return the decimal of an unscaled value; the inverse of `decimal_bytes`."""
     number = int.from_bytes(unscaled, "big", signed=True)
     digits = tuple(int(digit) for digit in str(abs(number)))
     return Decimal((int(number < 0), digits, -scale))
 
 
 def decimal_wrapper(value: Decimal) -> StatValue:
-    """A decimal in the form of index version V1: with 15 digits after the point, whatever scale the column has."""
+    """Return a decimal in the form of index version V1, which has 15 digits after the point for every column."""
     return StatValue(StatKind.DECIMAL, decimal_bytes(value, _DECIMAL_WRAPPER_SCALE))
 
 

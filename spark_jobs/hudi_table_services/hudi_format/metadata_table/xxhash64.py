@@ -10,7 +10,7 @@ _WORD, _HALF_WORD = struct.Struct("<Q"), struct.Struct("<I")
 
 
 def xxhash64(data: bytes, seed: int) -> int:
-    """Unsigned hash of the data.
+    """Return the unsigned hash of the data.
 
     Args:
         seed: an unsigned number of 64 bits.

@@ -43,7 +43,7 @@ def archive(
     options = resolve_archive_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
-    # No data file changes, so the metadata table stays valid and is not switched off.
+    # Archival changes no data file, so the job neither updates nor switches off the metadata table.
     check_writable(config, request.table_name, updates_metadata=False)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
     return _ArchiveJob(request, options, table).run()
@@ -74,7 +74,7 @@ class _ArchiveJob:
             return self._archive(lock, _first_remaining(timeline, plan))
 
     def _plan(self, timeline: Timeline) -> ArchivalPlan:
-        """Plan. If a write can be archived, list every partition, without the lock, because listing can be slow."""
+        """Plan the archival without the lock. A plan that archives writes requires a slow listing of all partitions."""
         with self._watch.phase("plan"):
             facts = archival_facts(self._table, timeline, self._writer.already_archived(timeline))
             plan = plan_archival(timeline, self._options.archival, facts)
@@ -88,7 +88,7 @@ class _ArchiveJob:
         return plan
 
     def _archive(self, lock: TableLock, checked_until: str) -> JobResult:
-        """Plan again under the lock, and archive.
+        """Plan again under the lock, and archive the planned instants.
 
         Args:
             checked_until: requested time up to which files were checked. Instants after this time are not archived.

@@ -53,7 +53,7 @@ def _metadata_compacted_at(table: TableAccess) -> str:
 
 
 def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant]) -> tuple[ArchivalBound, ...]:
-    """Bounds on archival, without which readers would see files that they do not see now.
+    """Bounds that stop archival before readers would see files that they do not see now.
 
     Two kinds of files need a bound: files of replaced file groups that no clean has deleted, and files of writes that
     never completed. Every partition is listed once.

@@ -182,8 +182,8 @@ class _CleanJob:
     def _visible_names(self, pending: PendingClean) -> frozenset[str]:
         """Names of the files that readers now see in the partitions of a plan.
 
-        A plan that is old, or that Hudi made, may delete files that readers now see. As for all deletions, the files
-        are listed in the folders.
+        A plan that is old, or that Hudi made, may contain files that readers now see. As before every deletion, the job
+        lists the folders and does not use the metadata table.
         """
         partitions = sorted(planned_names(pending.plan))
         snapshot = load_snapshot(self._storage, partitions, metadata_enable=False)
@@ -287,7 +287,7 @@ class _CleanJob:
         """Request the clean. Returns None if pinned files changed, a commit was undone, or a restore is pending."""
         writes = view.timeline.completed_writes
         options = self._options.clean
-        # If this clean skips partitions, the next clean must not rely on what this clean records.
+        # A clean of selected partitions stores no notes, so that the next clean checks all partitions.
         is_partial = bool(options.partition_regex or options.partitions_selected)
         notes = notes_for_the_next_clean(proposal.savepoints, proposal.recheck_by_next_clean)
         request = self._request

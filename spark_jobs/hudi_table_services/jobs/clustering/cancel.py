@@ -2,9 +2,10 @@
 
 import logging
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 
-from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
+from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.commits.undo import (
     finish_pending_rollbacks,
@@ -61,7 +62,10 @@ def cancel_clustering(
         metadata=options.metadata,
     )
     report = ClusteringReporter(request, options.warnings, Stopwatch())
-    with table_lock(storage, options.lock, clock, request.request_id) as lock:
+    lock = table_lock(storage, options.lock, clock, request.request_id)
+    # A preview must not create the lock's file.
+    guard: AbstractContextManager[object, None] = nullcontext() if request.preview else lock
+    with guard:
         if not request.preview:
             finish_pending_rollbacks(table, table.load_timeline())
         lookup = ClusteringLookup.load(table.timeline_store)

@@ -7,13 +7,12 @@ plan, the job returns that commit. If an earlier attempt died during a plan, the
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from hudi_table_services.commits.commit_point import facts_to_collect
 from hudi_table_services.commits.measured_lock import measured_lock
-from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.plan_attempt import ClusteringAttempt
-from hudi_table_services.commits.staging_area import StagingArea, remove_staged_by
+from hudi_table_services.commits.staging_area import StagingArea
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.clustering import (
     ClusteringReport,
@@ -26,7 +25,6 @@ from hudi_table_services.errors import (
     FileGroupConflictError,
     HudiTableServiceError,
     InvalidRequestError,
-    StorageError,
 )
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.clustering.file_layouts import footer_of
@@ -34,10 +32,10 @@ from hudi_table_services.execution.clustering.rewrite import GroupOutcome, Group
 from hudi_table_services.execution.clustering.run import rewrite_groups
 from hudi_table_services.execution.metadata_table.collected_facts import FactsToCollect
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
-from hudi_table_services.jobs.clustering.cancel import finish_cancellations
 from hudi_table_services.jobs.clustering.executed import DroppedPlan, ExecutedPlan, FailedPlan, facts_of
 from hudi_table_services.jobs.clustering.group_files import committed_files, group_tasks
 from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
+from hudi_table_services.jobs.clustering.start import choose_plans, remove_leftovers, staging_owner
 from hudi_table_services.jobs.writing.file_settings import bloom_settings, parquet_format
 from hudi_table_services.model.clustering import SettledSlice
 from hudi_table_services.model.file_group import FileGroupId
@@ -65,8 +63,8 @@ from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.cleaned_files import naming_lost_files
 from hudi_table_services.tables.clustering_history import Clustering, ClusteringHistory
-from hudi_table_services.tables.clustering_lookup import ClusteringLookup
 from hudi_table_services.tables.table import TableAccess, check_writable
 
 if TYPE_CHECKING:
@@ -98,16 +96,6 @@ def execute_clustering(
     return execute_plans(spark, request, request.instants, storage, clock)
 
 
-def start_execution(request: ExecuteClusteringRequest) -> JobResult | None:
-    """Return the result of `execute_clustering` if there is no plan to execute; else None. Needs no Spark.
-
-    Raises:
-        HudiTableServiceError: the table cannot be read or written.
-    """
-    storage = open_storage(request.base_path, request.storage_options)
-    return _ExecuteJob(None, request, storage, SystemClock()).result_of_nothing(request.instants)
-
-
 def execute_plans(
     spark: "SparkSession",
     request: ExecuteClusteringRequest | ClusteringRequest,
@@ -115,13 +103,13 @@ def execute_plans(
     storage: Storage,
     clock: Clock | None,
 ) -> JobResult:
-    """Execute these plans. Raises as `execute_clustering` does."""
+    """Execute these plans. Raises the errors of `execute_clustering`."""
     return _ExecuteJob(spark, request, storage, clock or SystemClock()).run(instants)
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A plan, and those of its groups whose files are still the latest files of their file groups."""
+    """A plan, and the groups of the plan whose files are still the latest files of their file groups."""
 
     clustering: Clustering
     settings: SettledSlice
@@ -134,7 +122,7 @@ class _Work:
 class _ExecuteJob:
     def __init__(
         self,
-        spark: "SparkSession | None",
+        spark: "SparkSession",
         request: ExecuteClusteringRequest | ClusteringRequest,
         storage: Storage,
         clock: Clock,
@@ -155,31 +143,10 @@ class _ExecuteJob:
             metadata=options.metadata,
         )
 
-    def result_of_nothing(self, instants: Sequence[str]) -> JobResult | None:
-        """Return the result if there is no plan to execute; else None. Needs no session."""
-        chosen, missing = self._choose(instants)
-        if chosen:
-            return None
-        self._remove_leftovers()
-        return self._report.nothing_executed(missing, [])
-
-    def _choose(self, instants: Sequence[str]) -> tuple[list[Clustering], list[str]]:
-        """The plans to execute, and a sentence about each named plan that is missing."""
-        request_id, expires = self._request.request_id, self._options.expires_after_minutes
-        finish_cancellations(self._table, self._lock(), request_id, expires)
-        lookup = ClusteringLookup.load(self._table.timeline_store)
-        # A missing plan is not a failure: an earlier attempt of this request may have cancelled the plan.
-        missing = {
-            instant: words for instant in instants if (words := lookup.why_missing(instant)) is not None
-        }
-        named = [lookup.find(instant) for instant in instants if instant not in missing]
-        # Execute each plan once, even if the request names both a plan and the older plan that it replaces.
-        once = {each.instant.requested_time: each for each in named}
-        chosen = list(once.values()) if instants else list(lookup.history.pending)
-        return chosen, list(missing.values())
-
     def run(self, instants: Sequence[str]) -> JobResult:
-        chosen, missing = self._choose(instants)
+        chosen, missing = choose_plans(
+            self._table, self._lock(), instants, self._request.request_id, self._options.expires_after_minutes
+        )
         ended: list[ExecutedPlan | DroppedPlan] = []
         failed: list[FailedPlan] = []
         for number, clustering in enumerate(chosen, start=1):
@@ -194,32 +161,21 @@ class _ExecuteJob:
         dropped = [plan for plan in ended if isinstance(plan, DroppedPlan)]
         if failed:
             raise _one_error(failed, executed, dropped, self._report.partly_failed(failed, executed, dropped))
-        self._remove_leftovers()
+        remove_leftovers(self._table, self._options.staging_path)
         if not executed:
             return self._report.nothing_executed(missing, dropped)
         return self._report.executed(executed, missing, dropped)
 
-    def _remove_leftovers(self) -> None:
-        """Delete the leftovers of attempts that completed their plans and then died."""
-        remove_traces_of_finished_writes(self._table)
-        completed = self._table.load_timeline().completed_writes
-        try:
-            owners = {_staging_owner(instant.requested_time) for instant in completed}
-            remove_staged_by(self._storage, self._options.staging_path, owners)
-        except StorageError as failure:
-            _LOG.warning("Staged files of an earlier attempt were not deleted: %s", failure)
-
     def _execute(self, clustering: Clustering) -> ExecutedPlan | DroppedPlan:
         if clustering.instant.is_completed:
             return self._reused(clustering)
-        wait_seconds = self._options.wait_seconds if self._request.when_held == "wait" else 0
         try:
             with ClusteringAttempt(
                 self._table,
                 clustering.instant,
                 self._lock(),
                 request_id=self._request.request_id,
-                wait_seconds=wait_seconds,
+                wait_seconds=self._options.wait_seconds if self._request.when_held == "wait" else 0,
                 expires_after_minutes=self._options.expires_after_minutes,
             ) as attempt:
                 try:
@@ -251,14 +207,14 @@ class _ExecuteJob:
         with self._watch.phase("load table"):
             work = self._prepare(clustering)
         staging = StagingArea(
-            self._storage, self._options.staging_path, self._clock, owner=_staging_owner(attempt.instant_time)
+            self._storage, self._options.staging_path, self._clock, owner=staging_owner(attempt.instant_time)
         )
         with staging:
-            with self._watch.phase("rewrite groups"):
+            with self._watch.phase("rewrite groups"), naming_lost_files(self._storage, work.snapshot):
                 wanted = facts_to_collect(self._table, self._schema_json(work), staging.folder)
                 job = self._rewrite_job(work, attempt, staging.folder, wanted)
                 what = f"clustering {attempt.instant_time} of {self._table.config.table_name}"
-                outcomes = rewrite_groups(cast("SparkSession", self._spark), job, work.tasks, what)
+                outcomes = rewrite_groups(self._spark, job, work.tasks, what)
             with self._watch.phase("commit"):
                 instant, dropped_groups = attempt.complete(
                     work.snapshot,
@@ -358,10 +314,6 @@ class _ExecuteJob:
         return measured_lock(
             self._storage, self._options.lock, self._clock, self._watch, self._request.request_id
         )
-
-
-def _staging_owner(instant_time: str) -> str:
-    return f"clustering-{instant_time}"
 
 
 def _dropped(clustering: Clustering) -> DroppedPlan:

@@ -77,7 +77,7 @@ def facts_of(outcomes: "Sequence[GroupOutcome]", wanted: "FactsToCollect") -> "C
     """Facts about the new files of all groups for the metadata table.
 
     Args:
-        wanted: what the tasks collected.
+        wanted: the facts that the tasks had to collect.
     """
     from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts
 
@@ -214,7 +214,7 @@ def log_executed(report: ClusteringPlanReport) -> None:
     if report.state == "reused":
         return
     _LOG.info(
-        "Clustering %s rewrote %s (%.1f MiB) to %d (%.1f MiB). The job checked %s and dropped %s",
+        "Clustering %s rewrote %s (%.1f MiB) into %d (%.1f MiB). The job checked %s and dropped %s",
         report.instant_time,
         counted(files_in, "file"),
         bytes_in / _MIB,
@@ -225,7 +225,7 @@ def log_executed(report: ClusteringPlanReport) -> None:
     )
     for column in report.skipping:
         _LOG.info(
-            "A query for one value of %s reads %.1f %% of these rows; before the clustering it read %.1f %%",
+            "A query for one value of %s reads %.1f %% of these rows; before the clustering, it read %.1f %%",
             column.column,
             column.after * 100,
             column.before * 100,

@@ -45,7 +45,7 @@ def committed_files(
     """Stats of the new files, and ids of the replaced file groups by partition path.
 
     Args:
-        outcomes: of the groups, in the same order.
+        outcomes: outcomes of the groups, in the same order.
         dropped_groups: a group that contains one of these file groups is left out.
     """
     stats: list[WriteStat] = []

@@ -168,7 +168,7 @@ class ClusteringReporter:
         )
         if result.reused:
             reason = "; ".join(
-                filter(None, ("all plans were completed already; nothing was written", result.reason))
+                filter(None, ("all plans were already completed; nothing was written", result.reason))
             )
             result = replace(result, reason=reason, files_before=FileStats())
         for report in reports:

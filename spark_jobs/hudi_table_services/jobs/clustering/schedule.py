@@ -108,7 +108,7 @@ class _ScheduleJob:
             cancel_expired(self._table, self._options, self._request.request_id)
         for attempt in range(_ATTEMPTS):
             with self._watch.phase("load table"):
-                # A preview changes nothing and makes one attempt, so the properties are as they were read before.
+                # A preview changes nothing and makes only one attempt, so it need not read the properties again.
                 config = self._table.config if self._request.preview else None
                 snapshot = load_snapshot(
                     self._storage, config=config, metadata_enable=self._options.metadata.enable
@@ -257,8 +257,8 @@ def _commits_with_files(snapshot: TableSnapshot) -> frozenset[str]:
 
 
 def _missing_partitions(snapshot: TableSnapshot, selected: Sequence[str]) -> list[str]:
-    there = set(snapshot.partitions)
-    return [f"The table has no partition {path!r}." for path in selected if path not in there]
+    existing = set(snapshot.partitions)
+    return [f"The table has no partition {path!r}." for path in selected if path not in existing]
 
 
 def _portions(groups: Sequence[PlannedGroup], size: int) -> list[Sequence[PlannedGroup]]:

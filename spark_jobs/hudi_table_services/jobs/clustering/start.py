@@ -1,8 +1,35 @@
-"""Start a clustering in a process without Spark and pyarrow."""
+"""Start a clustering in a process without Spark and pyarrow.
 
-from hudi_table_services.contract.clustering import ClusteringReport, ClusteringRequest
+Only a pending cancellation or rollback on the table needs pyarrow.
+"""
+
+import logging
+from collections.abc import Sequence
+
+from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
+from hudi_table_services.commits.measured_lock import measured_lock
+from hudi_table_services.commits.staging_area import remove_staged_by
+from hudi_table_services.commits.stopwatch import Stopwatch
+from hudi_table_services.contract.clustering import (
+    ClusteringReport,
+    ClusteringRequest,
+    ExecuteClusteringRequest,
+)
 from hudi_table_services.contract.result import JobResult
+from hudi_table_services.errors import StorageError
+from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering
+from hudi_table_services.model.instant import Action
+from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.locks.lock import TableLock
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.clustering_history import Clustering
+from hudi_table_services.tables.clustering_lookup import ClusteringLookup
+from hudi_table_services.tables.table import TableAccess, check_writable
+
+_LOG = logging.getLogger(__name__)
 
 
 def start_clustering(request: ClusteringRequest) -> JobResult | None:
@@ -16,3 +43,68 @@ def start_clustering(request: ClusteringRequest) -> JobResult | None:
     scheduled = schedule_clustering(request)
     plans = scheduled.report_as(ClusteringReport)
     return scheduled if request.preview or plans is None or not plans.instants else None
+
+
+def start_execution(request: ExecuteClusteringRequest) -> JobResult | None:
+    """Return the result of `execute.execute_clustering` if there is no plan to execute; else None. Needs no Spark.
+
+    Raises:
+        HudiTableServiceError: the table cannot be read or written.
+        ModuleNotFoundError: a cancellation is pending on the table, and this process lacks pyarrow to finish it.
+    """
+    options, watch = resolve_clustering_options(request), Stopwatch()
+    storage, clock = open_storage(request.base_path, request.storage_options), SystemClock()
+    config = read_table_config(storage)
+    check_writable(config, request.table_name, updates_metadata=options.metadata.enable is not False)
+    table = TableAccess(storage=storage, clock=clock, config=config, metadata=options.metadata)
+    lock = measured_lock(storage, options.lock, clock, watch, request.request_id)
+    chosen, missing = choose_plans(
+        table, lock, request.instants, request.request_id, options.expires_after_minutes
+    )
+    if chosen:
+        return None
+    remove_leftovers(table, options.staging_path)
+    return ClusteringReporter(request, options.warnings, watch).nothing_executed(missing, [])
+
+
+def choose_plans(
+    table: TableAccess,
+    lock: TableLock,
+    instants: Sequence[str],
+    request_id: str,
+    expires_after_minutes: int,
+) -> tuple[list[Clustering], list[str]]:
+    """Return the plans to execute, and a sentence about each named plan that is missing.
+
+    Args:
+        instants: requested times of the plans; empty means all pending plans, oldest first.
+        expires_after_minutes: see `finish_cancellations`, which this function calls first.
+    """
+    if any(i.action in (Action.ROLLBACK, Action.RESTORE) for i in table.load_timeline().pending):
+        from hudi_table_services.jobs.clustering.cancel import finish_cancellations  # needs pyarrow
+
+        finish_cancellations(table, lock, request_id, expires_after_minutes)
+    lookup = ClusteringLookup.load(table.timeline_store)
+    # A missing plan is not a failure: an earlier attempt of this request may have cancelled the plan.
+    missing = {instant: words for instant in instants if (words := lookup.why_missing(instant)) is not None}
+    named = [lookup.find(instant) for instant in instants if instant not in missing]
+    # Execute each plan once, even if the request names both a plan and the older plan that it replaces.
+    once = {each.instant.requested_time: each for each in named}
+    chosen = list(once.values()) if instants else list(lookup.history.pending)
+    return chosen, list(missing.values())
+
+
+def remove_leftovers(table: TableAccess, staging_path: str) -> None:
+    """Delete the leftovers of attempts that completed their plans and then died."""
+    remove_traces_of_finished_writes(table)
+    completed = table.load_timeline().completed_writes
+    try:
+        owners = {staging_owner(instant.requested_time) for instant in completed}
+        remove_staged_by(table.storage, staging_path, owners)
+    except StorageError as failure:
+        _LOG.warning("Staged files of an earlier attempt were not deleted: %s", failure)
+
+
+def staging_owner(instant_time: str) -> str:
+    """Return the name under which the execution of a plan stages files."""
+    return f"clustering-{instant_time}"

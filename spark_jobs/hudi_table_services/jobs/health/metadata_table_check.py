@@ -16,6 +16,7 @@ from hudi_table_services.hudi_format.metadata_table.file_groups import FILES
 from hudi_table_services.jobs.health.listing_differences import Differences, compare_listings
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.instant import Action
+from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.metadata_table.compaction import (
     delta_commits_since_compaction,
@@ -40,6 +41,7 @@ from hudi_table_services.tables.secondary_indexes import require_updatable_secon
 from hudi_table_services.tables.table import TableAccess
 
 _EXAMPLES = 20
+_CHANGED = "a writer changed the table during the comparison"
 _NO_FAULT = frozenset({Reason.NOT_LISTED, Reason.BEING_BUILT})
 _DELETING = (Action.CLEAN, Action.ROLLBACK, Action.RESTORE)
 _DAMAGE = (CorruptTableError, UnsupportedTableError, TableNotFoundError, ObjectNotFoundError)
@@ -54,18 +56,23 @@ class MetadataTableFindings:
 
 
 def check_metadata_table(
-    table: TableAccess, timeline: Timeline, listed: Mapping[str, tuple[StoredObject, ...]]
+    table: TableAccess,
+    snapshot: TableSnapshot,
+    listed: Mapping[str, tuple[StoredObject, ...]],
+    *,
+    is_deep: bool = False,
 ) -> MetadataTableFindings:
     """Read the metadata table, and compare its list of files with the folders.
 
     Args:
-        timeline: active timeline of the table.
+        snapshot: state of the table.
         listed: every folder of the table with its files, listed after the timeline was loaded.
+        is_deep: also read all records of all indexes, and compare statistics with the footers of the data files.
 
     Raises:
         StorageError: a request failed for another reason than a missing file.
     """
-    config = table.config
+    config, timeline = table.config, snapshot.timeline
     if not config.metadata_partitions and not config.inflight_metadata_partitions:
         return MetadataTableFindings()
     files = list(table.storage.list_files(METADATA_TABLE))
@@ -79,6 +86,8 @@ def check_metadata_table(
         state=_state(table, outcome),
     )
     found = _with_timeline(found, table, timeline)
+    if is_deep:
+        found = _with_records(found, table, snapshot, listed)
     if isinstance(outcome, UnusableMetadataTable):
         return found
     return _with_differences(
@@ -87,7 +96,7 @@ def check_metadata_table(
 
 
 def _listing(table: TableAccess, timeline: Timeline) -> ListingOutcome:
-    """The listing from the metadata table. A writer can disturb the first reading, so a failure is tried again."""
+    """The listing from the metadata table. A writer can disturb the first reading, so after a failure, read again."""
     outcome = list_from_metadata_table(table.storage, table.config, timeline, table.clock)
     if isinstance(outcome, UnusableMetadataTable) and outcome.reason not in _NO_FAULT:
         outcome = list_from_metadata_table(table.storage, table.config, timeline, table.clock)
@@ -162,9 +171,33 @@ def _check_files(metadata: MetadataTable) -> None:
         for name in metadata.partitions:
             if name != FILES:
                 found = check_files(metadata, name, metadata.storage.list_folder(name).files, read)
-                # In table version 6, the next log file can have the name of a lost one; its blocks show the loss.
+                # In table version 6, a new log file can have the name of a lost log file; its blocks show the loss.
                 for file_slice in () if metadata.has_own_log_instants else found.slices:
                     found.changes_of(file_slice, lambda _: False)
+
+
+def _with_records(
+    found: MetadataTableFindings,
+    table: TableAccess,
+    snapshot: TableSnapshot,
+    listed: Mapping[str, tuple[StoredObject, ...]],
+) -> MetadataTableFindings:
+    from hudi_table_services.jobs.health.index_records_check import VisibleFiles, check_index_records
+
+    files = VisibleFiles.of(snapshot, listed, _seen(table, snapshot.timeline))
+    try:
+        metadata = open_metadata_table(
+            table.storage, table.config, table.clock, data_timeline=snapshot.timeline
+        )
+        wrong = check_index_records(table, metadata, files)
+    except _DAMAGE as error:
+        if table.load_timeline().instants != snapshot.timeline.instants:
+            return replace(found, state=replace(found.state, not_compared=_CHANGED))
+        return _with_problem(found, error)
+    return MetadataTableFindings(
+        measures={**found.measures, "metadata_wrong_statistics": float(len(wrong))},
+        state=replace(found.state, wrong_statistics_examples=wrong[:_EXAMPLES]),
+    )
 
 
 def _with_slices(
@@ -191,7 +224,7 @@ def _with_slices(
 
 
 def _with_problem(found: MetadataTableFindings, error: HudiTableServiceError) -> MetadataTableFindings:
-    """Add damage. The reason why the table cannot be listed is more important, so it stays."""
+    """Add damage. If the findings already contain a problem, keep that problem, because it prevents the listing."""
     measures = {**found.measures, "metadata_unusable": 1.0}
     if found.state.problem:
         return replace(found, measures=measures)
@@ -216,7 +249,7 @@ def _with_differences(
         if deleting:
             reason = f"{deleting[0].action.value} {deleting[0].requested_time} is pending"
         elif table.load_timeline().instants != timeline.instants:
-            reason = "a writer changed the table during the comparison"
+            reason = _CHANGED
         if reason:
             return replace(found, state=replace(found.state, not_compared=reason))
     return MetadataTableFindings(

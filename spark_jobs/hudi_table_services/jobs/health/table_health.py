@@ -64,7 +64,7 @@ def table_health(
     storage = storage or open_storage(request.base_path, request.storage_options)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=read_table_config(storage))
     check_name(table.config, request.table_name)
-    with watch.phase("look"):
+    with watch.phase("read table"):
         inspection = _inspect(table, request)
     measures = inspection.report.measures
     found = findings(measures, _warning_limits(request, measures), request.failure_limits)
@@ -80,20 +80,18 @@ def table_health(
         files_after=inspection.files,
         report=report,
         timings_s=watch.seconds,
-        warnings=tuple(
-            f"{each.measure} is {each.value:g}, above {each.limit:g}. {each.advice}" for each in found
-        ),
+        warnings=tuple(f"{each.statement}. {each.advice}" for each in found),
     )
 
 
 def _warning_limits(request: HealthRequest, measures: Mapping[str, float]) -> dict[str, float]:
-    """Limits for warnings. Limits of the request always apply."""
+    """The default limits that are relevant for these measures, and all limits that the request sets."""
     return {**relevant_limits(request.warning_limits, measures), **request.own_warning_limits}
 
 
 def _unhealthy(report: HealthReport) -> UnhealthyTableError:
     failed = [each for each in report.findings if each.level == "fail"]
-    causes = "; ".join(f"{each.measure} is {each.value:g}, above {each.limit:g}" for each in failed)
+    causes = "; ".join(each.statement for each in failed)
     message = f"The table is not healthy: {causes}."
     if report.damage:
         message = f"The timeline cannot be trusted: {report.damage}"
@@ -134,7 +132,7 @@ def _inspect_snapshot(
     retained_before = cleaned.earliest_commit_to_retain if cleaned else ""
     retention = _retention(table, request, timeline, retained_before)
     files = check_files(table, snapshot, written, retained_before)
-    metadata = check_metadata_table(table, timeline, files.listed)
+    metadata = check_metadata_table(table, snapshot, files.listed, is_deep=request.deep)
     history = ClusteringHistory.load(table.timeline_store, timeline)
     counted = count_commits(timeline, history.requested_times, written.operations(timeline))
     last = _newest(timeline, Action.CLEAN)

@@ -42,7 +42,7 @@ def preview_report(
     request: RebuildMetadataTableRequest,
     settings: BuildSettings,
 ) -> MetadataTableReport:
-    """What the job would drop and build.
+    """Report the partitions that the job would drop and build.
 
     Raises:
         HudiTableServiceError: the job would refuse the request.

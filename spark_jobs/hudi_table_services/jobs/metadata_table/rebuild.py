@@ -41,12 +41,12 @@ def rebuild_metadata_table(
     storage: Storage | None = None,
     clock: Clock | None = None,
 ) -> JobResult:
-    """Drop and build partitions of the metadata table under the table lock. A preview only reports them.
+    """Drop and build partitions of the metadata table under the table lock. A preview only reports these partitions.
 
-    If a job dies, the properties of the table list only complete partitions, and the next job builds the others again.
+    If a job dies, the properties of the table list only complete partitions, and the next job builds all others again.
 
     Args:
-        spark: reads the data files if it is given; otherwise threads of this process do.
+        spark: session that reads the data files; None means that threads of this process read the data files.
 
     Raises:
         HudiTableServiceError: see the module `errors`.
@@ -54,7 +54,7 @@ def rebuild_metadata_table(
     options = resolve_metadata_table_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
-    # The job replaces the metadata table, so a metadata table does not matter.
+    # The job may replace a metadata table that other jobs cannot update, so this check ignores the metadata table.
     check_writable(config, request.table_name, updates_metadata=False)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
     for warning in options.warnings:
@@ -98,7 +98,7 @@ class _RebuildJob:
         before = read_table_config(self._table.storage).metadata_partitions
         dropped: tuple[str, ...] = ()
         if self._request.builds:
-            # Damaged definitions prevent the build, so nothing must be dropped before.
+            # Raise the error about damaged definitions, which prevent the build, before anything is dropped.
             read_index_definitions(self._table.storage)
         if self._request.drop:
             with self._watch.phase("drop"):

@@ -67,7 +67,7 @@ class RecoveryReporter:
         self._report = replace(self._report, undone=tuple(undone))
         for each in undone:
             _LOG.info(
-                "%s %s (%s) is to be undone, with %s and %s",
+                "Chosen to be undone: %s %s (%s), with %s and %s",
                 each.action,
                 each.instant_time,
                 each.state,

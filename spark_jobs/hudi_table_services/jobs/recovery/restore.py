@@ -14,9 +14,10 @@ from hudi_table_services.commits.commit_point import (
     complete,
     drop_metadata_table_before_restore,
     is_in_base_files,
+    require_undoable,
 )
+from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.instants import begin_restore, remove_without_plan, request_instant
-from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.table_change import NoFiles
 from hudi_table_services.commits.undo import finish_pending_rollbacks, undo_in_place
 from hudi_table_services.commits.undo_checks import require_dead
@@ -68,6 +69,7 @@ def restore(
     A request restores the table only once, even if commits were written after the restore.
 
     Raises:
+        CorruptTableError: the metadata table is damaged, and the undone writes cannot be removed from it.
         InvalidRequestError: the savepoint does not exist, a later savepoint protects a commit that would be undone, or
             files of the savepoint are missing.
         InstantHeldError: a pending write has a fresh heartbeat; nothing was done.
@@ -266,6 +268,8 @@ class _RestoreJob:
             savepoint_to_restore=self._request.savepoint,
         )
         dropped = self._to_drop(chosen)
+        if not dropped:
+            require_undoable(self._table, chosen)
         notes = {REQUEST_ID_KEY: self._request.request_id}
         if dropped:
             notes[_DROPPED_KEY] = ",".join(dropped)

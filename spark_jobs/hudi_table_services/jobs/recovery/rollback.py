@@ -8,7 +8,7 @@ import logging
 from collections.abc import Sequence
 
 from hudi_table_services.commits.commit_point import require_undoable
-from hudi_table_services.commits.pending_writes import remove_traces_of_finished_writes
+from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.undo import (
     finish_pending_rollbacks,
     is_being_rolled_back,

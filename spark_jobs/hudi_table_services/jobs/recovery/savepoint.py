@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from hudi_table_services.commits.archive_writing import archive_writer
@@ -53,7 +54,10 @@ def create_savepoint(
             lost, the savepoint may be inflight; a second request completes the savepoint.
     """
     table, options = _open(request, storage, clock)
-    with table_lock(table.storage, options.lock, table.clock, request.request_id) as lock:
+    lock = table_lock(table.storage, options.lock, table.clock, request.request_id)
+    # A preview must not create the lock's file.
+    guard: AbstractContextManager[object, None] = nullcontext() if request.preview else lock
+    with guard:
         timeline = table.load_timeline()
         refuse_unfinished_restore(timeline)
         commit = _commit(timeline, request.instant)
@@ -95,15 +99,19 @@ def delete_savepoint(
             the commit replaced and that no clean has deleted yet.
     """
     table, options = _open(request, storage, clock)
-    with table_lock(table.storage, options.lock, table.clock, request.request_id) as lock:
+    lock = table_lock(table.storage, options.lock, table.clock, request.request_id)
+    # A preview must not create the lock's file.
+    guard: AbstractContextManager[object, None] = nullcontext() if request.preview else lock
+    with guard:
         timeline = table.load_timeline()
         found = [_savepoint(timeline, instant) for instant in request.instants]
         deleted = [savepoint for savepoint in found if savepoint is not None]
         names = ", ".join(savepoint.requested_time for savepoint in deleted)
         if request.preview and deleted:
             return _previewed(request, options, f"would delete {names}")
-        _archive_stranded(table, lock, timeline, deleted)
-        remove_savepoints(table, deleted, lock=lock)
+        if not request.preview:
+            _archive_stranded(table, lock, timeline, deleted)
+            remove_savepoints(table, deleted, lock=lock)
     if not deleted:
         return _result(request, options, None, reason=f"no savepoint at {', '.join(request.instants)}")
     return _result(request, options, deleted[0], reason=f"deleted {names}")

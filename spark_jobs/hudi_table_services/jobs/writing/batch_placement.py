@@ -109,7 +109,7 @@ def place_rows(
 def without_unchanged_rows(
     spark: "SparkSession", storage: Storage, folder: str, settings: WriteSettings, placed: PlacedBatch
 ) -> PlacedBatch:
-    """Leave out the updates that would store the values that are already stored.
+    """Leave out the updates that would not change the stored row.
 
     Args:
         folder: staging folder.

@@ -36,7 +36,7 @@ def write_job(
 
     Args:
         instant_time: requested time of the write. The names of its files contain this time.
-        wanted: what the tasks collect for the metadata table.
+        wanted: the facts that the tasks collect for the metadata table.
     """
     return WriteJob(
         storage=storage,
@@ -83,7 +83,7 @@ def collected_facts(
 
     Args:
         replaced: newest slices of the file groups that the write replaces. The record index and secondary indexes lose
-            their keys, except those that the write adds again.
+            the keys of these slices, except the keys that the write adds again.
 
     Raises:
         HudiTableServiceError: see `run_tasks`.

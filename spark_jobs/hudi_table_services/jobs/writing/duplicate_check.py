@@ -2,8 +2,8 @@
 
 Two writes that add the same new key share no file group, so Hudi's conflict detection lets both commit, and the table
 then contains the key twice. With this check, the later write finds the rows of the earlier write by their keys. The
-later write is then planned again and updates these rows. A plain insert guarantees nothing about keys: it adds its
-rows, as in Hudi.
+later write is then planned again and updates these rows. A plain insert does not guarantee unique keys: as in Hudi, it
+adds all its rows.
 """
 
 import logging
@@ -62,7 +62,9 @@ class DuplicateCheck:
         return bool(self._shared_partitions(change)) or self._overwrites_same_partitions(change)
 
     def refuse(self, changes: Sequence[ConcurrentChange]) -> None:
-        """Refuse changes that would make a key appear twice in the table. Reads no file that an earlier call compared.
+        """Refuse changes that would make a key appear twice in the table.
+
+        The method does not read files again that an earlier call has compared.
 
         Raises:
             FileGroupConflictError: another writer added a row with a key of this write, or undid a commit that was
@@ -125,7 +127,7 @@ def duplicate_check_for(
     Args:
         folder: staging folder.
     """
-    if not _promises_no_duplicates(options, placed):
+    if not _guarantees_unique_keys(options, placed):
         return None
     lookup = lookup_for(spark, options, settings)
     if not lookup.searches_files:  # an overwrite ignores the index type
@@ -141,14 +143,14 @@ def duplicate_check_for(
     )
 
 
-def _promises_no_duplicates(options: WriteOptions, placed: PlacedBatch) -> bool:
+def _guarantees_unique_keys(options: WriteOptions, placed: PlacedBatch) -> bool:
     """Whether the write adds rows, and its operation guarantees that no added row has the key of another row."""
     if options.operation in OVERWRITE:
         return True
-    promises = options.operation is WriteOperation.UPSERT or (
+    is_guaranteed = options.operation is WriteOperation.UPSERT or (
         options.operation is WriteOperation.INSERT and options.insert_dup_policy is not InsertDupPolicy.NONE
     )
-    return promises and any(batch.file_id is None for batch in placed.routed.batches)
+    return is_guaranteed and any(batch.file_id is None for batch in placed.routed.batches)
 
 
 def _named(changes: Sequence[ConcurrentChange]) -> str:

@@ -2,33 +2,29 @@
 
 from hudi_table_services.execution.writing.stage_input import StagedInput
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
-from hudi_table_services.model.key_generator import PartitionFieldType
 from hudi_table_services.model.schema import TIMESTAMP, TIMESTAMP_NTZ
+from hudi_table_services.planning.table.time_partition_advice import warn_of_times
 
 _FEW_ROWS = 20
 
 
+def time_warnings(settings: WriteSettings) -> tuple[str, ...]:
+    """Return a sentence if timestamps partition a new table. Needs no rows."""
+    columns = settings.writer_schema.fields
+    times = {column.name for column in columns if column.type in (TIMESTAMP, TIMESTAMP_NTZ)}
+    return warn_of_times(settings.key_generator, times)
+
+
 def partition_warnings(settings: WriteSettings, staged: StagedInput) -> tuple[str, ...]:
-    """Return a sentence if the rows of a new table have almost as many partitions as rows, or are partitioned by times.
+    """Return a sentence if the rows of a new table have almost as many partitions as rows.
+
+    The result is empty if `time_warnings` names the cause.
 
     Args:
         staged: all rows of the write.
     """
-    times = [
-        field.name
-        for field in settings.key_generator.partition_fields
-        if field.type is PartitionFieldType.SIMPLE
-        and (column := settings.writer_schema.find(field.name)) is not None
-        and column.type in (TIMESTAMP, TIMESTAMP_NTZ)
-    ]
-    if times:
-        name = times[0]
-        return (
-            f"The partition column {name!r} is a timestamp, so each different time becomes a partition of its own. To "
-            f"partition the table by day, create it with partition_by={name}:day (also :hour, :month or :year).",
-        )
     partitions = len(staged.partition_paths)
-    if staged.row_count < _FEW_ROWS or partitions * 2 <= staged.row_count:
+    if staged.row_count < _FEW_ROWS or partitions * 2 <= staged.row_count or time_warnings(settings):
         return ()
     columns = ", ".join(field.name for field in settings.key_generator.partition_fields)
     return (

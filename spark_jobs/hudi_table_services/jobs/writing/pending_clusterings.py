@@ -1,8 +1,8 @@
 """Release file groups from pending clusterings, so that a write can change them without losing the clustering.
 
-If no job is executing the plan, a new plan without these file groups replaces the plan. If a job is executing the plan,
-the write waits until the execution ends, and then assigns its rows to the files that the clustering wrote. Plans are
-never changed in place, because another job may have read the old plan, and Hudi executes the plan that it has read.
+If no job is executing the plan, a new plan without these file groups replaces the old plan. If a job is executing the
+plan, the write waits until the execution ends, and then assigns its rows to the files that the clustering wrote. Plans
+are never changed in place, because another job may have read the old plan, and Hudi executes the plan that it has read.
 """
 
 import logging
@@ -62,7 +62,7 @@ def release_file_groups(
         with lock:
             plans = _plans_of(table, file_groups)
             running = [p for p in plans if is_executed(table, p.instant, options.expires_after_minutes)]
-            if plans and (options.strategy is UpdatesStrategy.REJECT or _plan_wins(options)):
+            if plans and (options.strategy is UpdatesStrategy.REJECT or _allow_rejects(options)):
                 raise _rejected(table, plans[0], options)
             for plan in plans:
                 if options.strategy is UpdatesStrategy.ALLOW:
@@ -103,7 +103,7 @@ def preview_release(
     if snapshot.reserved_file_groups.keys().isdisjoint(file_groups):
         return snapshot, ()
     plans = _plans_of(table, file_groups)
-    if plans and (options.strategy is UpdatesStrategy.REJECT or _plan_wins(options)):
+    if plans and (options.strategy is UpdatesStrategy.REJECT or _allow_rejects(options)):
         raise _rejected(table, plans[0], options)
     rolls_back = options.strategy is UpdatesStrategy.ALLOW
     released: set[FileGroupId] = set()
@@ -143,8 +143,8 @@ def _time(plan: Clustering) -> str:
     return plan.instant.requested_time
 
 
-def _plan_wins(options: PendingClusteringOptions) -> bool:
-    """Whether strategy ALLOW rejects the write. As in Hudi, it does, unless an option rolls back pending plans."""
+def _allow_rejects(options: PendingClusteringOptions) -> bool:
+    """Whether the strategy is ALLOW and, as in Hudi, rejects the write because no option rolls back pending plans."""
     return options.strategy is UpdatesStrategy.ALLOW and not options.rolls_back
 
 
@@ -168,7 +168,10 @@ def _replace_plan(
     lock.verify()
     drop_plan(table, plan)
     if not kept:
-        _LOG.warning("This write released all file groups of clustering %s, which cancelled it.", _time(plan))
+        _LOG.warning(
+            "This write cancelled clustering %s, because it released all file groups of the plan.",
+            _time(plan),
+        )
         return
     extra = {**plan.extra_metadata, PREDECESSOR_KEY: _time(plan)}
     content = encode_requested_replace(replace(plan.plan, groups=kept), extra)

@@ -4,6 +4,7 @@ The write job makes the same checks again with the columns that Spark reads.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
@@ -17,6 +18,7 @@ from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.jobs.writing.new_table import new_table_config
 from hudi_table_services.jobs.writing.write_opening import check_column_names, open_write
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
+from hudi_table_services.model.key_generator import KeyGeneratorConfig
 from hudi_table_services.model.schema import STRING
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.options.writing import resolve_options
@@ -27,6 +29,7 @@ from hudi_table_services.planning.table.source_columns import (
     with_advice_on_types,
 )
 from hudi_table_services.planning.table.source_formats import other_format
+from hudi_table_services.planning.table.time_partition_advice import warn_of_times
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.source_files import SourceFile, first_source_files
@@ -42,14 +45,24 @@ _EXAMINED_FILES = 20
 _OBJECT_STORES = frozenset({"s3", "s3a", "gs", "abfs", "abfss", "az"})
 
 
-def check_write(request: UpsertRequest, *, source_is_local: bool = True) -> tuple[str, ...]:
+@dataclass(frozen=True, slots=True)
+class CheckedWrite:
+    """What the checks found, if they do not refuse the write.
+
+    Attributes:
+        notes: a sentence for each check that was not possible in this process.
+        warnings: sentences about a write that can succeed, but which the user rarely intends.
+    """
+
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def check_write(request: UpsertRequest, *, source_is_local: bool = True) -> CheckedWrite:
     """Refuse a write that the job would refuse because of its table, its source or their columns.
 
     Args:
         source_is_local: whether a source path without scheme is on the file system of this process.
-
-    Returns:
-        A sentence for each check that was not possible in this process.
 
     Raises:
         InvalidRequestError, UnsupportedTableError: the write cannot succeed unless request, source or table change.
@@ -62,7 +75,8 @@ def check_write(request: UpsertRequest, *, source_is_local: bool = True) -> tupl
         return _check(storage, request, options, config, source_is_local)
     except HudiTableServiceError:
         if config is not None and _is_completed(storage, config, request):
-            return ()  # the job reports the commit, and needs neither the source nor a table that can be written
+            # The job reports the commit, and needs neither the source nor a table that can be written.
+            return CheckedWrite()
         raise
 
 
@@ -72,26 +86,28 @@ def _check(
     options: WriteOptions,
     config: TableConfig | None,
     source_is_local: bool,
-) -> tuple[str, ...]:
+) -> CheckedWrite:
     if config is not None:
         updates = not request.dry_run and options.metadata.enable is not False
         check_writable(config, request.table_name, updates_metadata=updates)
     if request.source is None or not request.check_source:
-        return ()
+        return CheckedWrite()
     refuse_misspelled(request.source)
     columns, notes = _source_columns(request, request.source, source_is_local)
-    if columns is not None:
-        try:
-            settings = _settings(storage, options, config, columns, request.source)
-        except ModuleNotFoundError as missing:  # the key generator depends on a stored key
-            reason = _without_pyarrow(missing)
-            return (
-                *notes,
-                f"The columns are not compared with the table before Spark starts, because {reason}.",
-            )
-        if config is None and settings is not None:
-            new_table_config(storage, request, options, settings)
-    return notes
+    if columns is None:
+        return CheckedWrite(notes)
+    try:
+        found = _settings(storage, options, config, columns, request.source)
+    except ModuleNotFoundError as missing:  # the key generator depends on a stored key
+        reason = _without_pyarrow(missing)
+        note = f"The columns are not compared with the table before Spark starts, because {reason}."
+        return CheckedWrite((*notes, note))
+    if config is not None:
+        return CheckedWrite(notes)
+    if isinstance(found, WriteSettings):
+        new_table_config(storage, request, options, found)
+        found = found.key_generator
+    return CheckedWrite(notes, warn_of_times(found, columns.times, request.source))
 
 
 def _is_completed(storage: Storage, config: TableConfig, request: UpsertRequest) -> bool:
@@ -139,7 +155,7 @@ def _refuse_mixed_formats(source: SourceSpec, files: Sequence[SourceFile]) -> No
     (first, found), *others = stated
     wrong = next(((uri, other) for uri, other in others if other), None)
     if found or wrong is None:
-        return  # the columns of the first file are read, and its error is more precise
+        return  # if the first file has the wrong format, reading its columns raises a more precise error
     raise InvalidRequestError(
         f"The source has files of several formats: {first} and {wrong[0]}. Its format is {source.format}.",
         hint=f"Give a pattern that matches only files of one format, such as *.{source.format.lower()}, or set the "
@@ -152,7 +168,7 @@ def _why_unreachable(request: UpsertRequest, source: SourceSpec, source_is_local
     if source.format.lower() not in _FILE_FORMATS or not source.path:
         return f"its format is {source.format}"
     if chooses_files(source):
-        return "its options choose among its files"
+        return "its options select some of its files"
     address = urlsplit(source.path)
     if address.scheme == "file" or (not address.scheme and source_is_local):
         return None
@@ -170,11 +186,13 @@ def _settings(
     config: TableConfig | None,
     columns: SourceColumns,
     source: SourceSpec,
-) -> WriteSettings | None:
-    """Settings of the write; None if the types of the columns are not known. Raises as `open_write` does."""
+) -> WriteSettings | KeyGeneratorConfig:
+    """Settings of the write, or only the key generator if the types of the columns are not known.
+
+    Raises as `open_write` does.
+    """
     if columns.types is None:
-        check_column_names(storage, options, config, columns.names, source)
-        return None
+        return check_column_names(storage, options, config, columns.names, source)
     try:
         return open_write(storage, options, config, columns.types, source)[0]
     except InvalidRequestError as refusal:

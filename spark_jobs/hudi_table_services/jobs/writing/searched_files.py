@@ -35,7 +35,8 @@ _LOG = logging.getLogger(__name__)
 MANY_FILES = 20
 """From this number of files on, a write reads column statistics.
 
-They cost about as many requests as a listing from the metadata table. A file that is not opened saves 2 requests."""
+Reading column statistics costs about as many requests as a listing from the metadata table. A file that is not opened
+saves 2 requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +47,9 @@ class SearchedFiles:
         slices: the slices that may have a key of the batch.
         pruned_count: number of other live slices, in which the record index locates no key of the batch.
         is_required: whether the operation requires a lookup of keys; if not, there are no slices.
-        warnings: why the record index was not used; empty if it was used, or if the options do not ask for it.
-        key_ranges: map from the paths of base files to their smallest and greatest keys, from the column
-            statistics; files without usable statistics are not in it.
+        warnings: why the record index was not used; empty if it was used, or if the options do not require it.
+        key_ranges: maps the paths of base files to their smallest and greatest keys, from the column statistics; files
+            without usable statistics are missing.
     """
 
     slices: tuple[FileSlice, ...]
@@ -105,7 +106,7 @@ def searched_files(
 def _with_key_ranges(
     table: TableAccess, snapshot: TableSnapshot, options: WriteOptions, files: SearchedFiles
 ) -> SearchedFiles:
-    """The same files, with their key ranges if reading the column statistics pays."""
+    """Add the key ranges of the files, if there are enough files and the metadata table has column statistics."""
     if options.metadata.enable is False or len(files.slices) < MANY_FILES:
         return files
     if COLUMN_STATS not in snapshot.config.metadata_partitions:
@@ -134,7 +135,7 @@ def _search(
 def _search_partitions(
     spark: "SparkSession", table: TableAccess, staged: StagedInput, snapshot: TableSnapshot
 ) -> SearchResult:
-    """Look up the keys of each partition of the batch in the file groups that the index has for the partition."""
+    """Look up the keys of each partition of the batch in the file groups of the index for this partition."""
     index = open_partitioned_record_index(table.storage, snapshot.config, snapshot.timeline, table.clock)
     if isinstance(index, UnusableMetadataTable):
         return index

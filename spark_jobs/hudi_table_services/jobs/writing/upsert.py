@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from hudi_table_services.commits.attempt import CommitAttempt
 from hudi_table_services.commits.checks import require_same_schema
 from hudi_table_services.commits.commit_point import facts_to_collect
+from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.measured_lock import measured_lock
-from hudi_table_services.commits.pending_writes import clear_pending_writes, remove_traces_of_finished_writes
+from hudi_table_services.commits.pending_writes import clear_pending_writes
 from hudi_table_services.commits.staging_area import StagingArea
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.result import JobResult
@@ -47,7 +48,7 @@ from hudi_table_services.jobs.writing.batch_writing import (
 from hudi_table_services.jobs.writing.duplicate_check import DuplicateCheck, duplicate_check_for
 from hudi_table_services.jobs.writing.new_table import new_table_config
 from hudi_table_services.jobs.writing.own_commit import own_archived_commit, own_commit
-from hudi_table_services.jobs.writing.partition_advice import partition_warnings
+from hudi_table_services.jobs.writing.partition_advice import partition_warnings, time_warnings
 from hudi_table_services.jobs.writing.pending_clusterings import preview_release, release_file_groups
 from hudi_table_services.jobs.writing.reporting import Report
 from hudi_table_services.jobs.writing.searched_files import searched_files
@@ -258,7 +259,7 @@ class _UpsertJob:
                 raise
             raise explain_text_columns(refusal, source, given, self._storage) from refusal
         if config is None and source is not None:
-            self._report.warn(*text_column_warnings(source, given, batch))
+            self._report.warn(*time_warnings(settings), *text_column_warnings(source, given, batch))
         return settings
 
     def _stage(
@@ -266,8 +267,7 @@ class _UpsertJob:
     ) -> StagedInput:
         with self._watch.phase("stage rows"):
             staged = stage_batch(source, self._storage, folder, settings, is_first_write=not table.exists)
-        if not table.exists:
-            self._report.warn(*partition_warnings(settings, staged))
+        self._report.warn(*([] if table.exists else partition_warnings(settings, staged)))
         return staged
 
     def _place(
@@ -299,12 +299,14 @@ class _UpsertJob:
         self._replaced_plans.extend(release_file_groups(table, changed, options, self._lock()))
         return changed.isdisjoint(load_snapshot(self._storage, ()).reserved_file_groups)
 
-    def _preview(self, table: TableAccess, now: TableSnapshot, changed: set[FileGroupId]) -> TableSnapshot:
+    def _preview(
+        self, table: TableAccess, snapshot: TableSnapshot, changed: set[FileGroupId]
+    ) -> TableSnapshot:
         """In a dry run, return the table as it would be after `_release`; otherwise return the table itself."""
         if self._request.dry_run:
-            now, messages = preview_release(table, now, changed, self._options.pending_clustering)
+            snapshot, messages = preview_release(table, snapshot, changed, self._options.pending_clustering)
             self._report.warn(*messages)
-        return now
+        return snapshot
 
     def _snapshot(self, table: TableAccess, partitions: tuple[str, ...] | None) -> TableSnapshot:
         if not table.exists:

@@ -51,12 +51,16 @@ def check_column_names(
     config: TableConfig | None,
     names: Sequence[str],
     source: SourceSpec,
-) -> None:
-    """Refuse a source whose columns lack a record key, partition or ordering field. Raises as `open_write` does."""
+) -> KeyGeneratorConfig:
+    """Refuse a source whose columns lack a record key, partition or ordering field; return the key generator.
+
+    Raises as `open_write` does.
+    """
     deletes = options.operation is WriteOperation.DELETE
     ordering_fields, _ = merge_settings(options, config)
     key_generator = _key_generator(storage, options, config, None)
     require_columns(names, key_generator, () if deletes else ordering_fields, source)
+    return key_generator
 
 
 def _key_generator(

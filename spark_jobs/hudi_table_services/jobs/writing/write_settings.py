@@ -28,6 +28,10 @@ from hudi_table_services.planning.table.schema_evolution import (
     evolve_schema,
 )
 from hudi_table_services.planning.table.source_columns import require_columns
+from hudi_table_services.planning.table.time_partition_type import (
+    check_time_partitions,
+    stores_timestamp_type,
+)
 from hudi_table_services.planning.table.zoneless_timestamps import ZonedColumns, with_time_zones
 
 if TYPE_CHECKING:
@@ -126,6 +130,15 @@ def derive_settings(
     if deletes and table is not None:
         _refuse_keys_without_zone(batch, table, key_generator)
     writer_schema = _writer_schema(options, config, table, batch)
+    staged_schema = _columns_in(writer_schema, batch) if deletes else writer_schema
+    if options.operation is not WriteOperation.DELETE_PARTITION:
+        check_time_partitions(
+            key_generator,
+            batch=batch_schema,
+            table=table,
+            staged=staged_schema,
+            is_stored=stores_timestamp_type(config),
+        )
     combine_fields = tuple(f for f in ordering_fields if f in batch.names)
     by_event_time = merge_mode is RecordMergeMode.EVENT_TIME_ORDERING and not deletes
     if DELETED_FLAG in batch.names and batch.field(DELETED_FLAG).type != PrimitiveType("boolean"):
@@ -135,7 +148,7 @@ def derive_settings(
     return WriteSettings(
         operation=options.operation,
         key_generator=key_generator,
-        staged_schema=_columns_in(writer_schema, batch) if deletes else writer_schema,
+        staged_schema=staged_schema,
         writer_schema=writer_schema,
         combine_fields=combine_fields,
         merge_fields=ordering_fields if by_event_time else (),
@@ -233,7 +246,7 @@ def _key_columns(key_generator: KeyGeneratorConfig) -> frozenset[str]:
 def _refuse_keys_without_zone(
     batch: StructType, table: StructType, key_generator: KeyGeneratorConfig
 ) -> None:
-    """A delete evolves no schema, so only this check keeps it from guessing the time zone of a key."""
+    """Refuse a delete whose key columns have no time zone, if those of the table have one: no other check does."""
     for name in sorted(_key_columns(key_generator)):
         given, stored = batch.find(name), table.find(name)
         if given and stored and (given.type, stored.type) == (TIMESTAMP_NTZ, TIMESTAMP):

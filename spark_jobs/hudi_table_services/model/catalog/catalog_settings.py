@@ -15,8 +15,9 @@ class CatalogKind(str, Enum):
 class TableStrategy(str, Enum):
     """``hoodie.datasource.hive_sync.table.strategy``: catalog tables of a merge-on-read table.
 
-    RO is the read-optimized table, RT is the snapshot table, and ALL means both, each with its suffix, and a snapshot
-    table without a suffix.
+    RO syncs only the read-optimized table, and RT only the snapshot table, both without a suffix. ALL syncs three
+    tables: the read-optimized table with the suffix ``_ro``, the snapshot table with the suffix ``_rt``, and the
+    snapshot table without a suffix.
     """
 
     ALL = "ALL"
@@ -25,7 +26,7 @@ class TableStrategy(str, Enum):
 
 
 class PartitionExtractor(str, Enum):
-    """How a partition path becomes partition values. The members are the names of Hudi's classes without package."""
+    """How a sync extracts partition values from a partition path. The values are the names of Hudi's classes."""
 
     NON_PARTITIONED = "NonPartitionedExtractor"
     HIVE_STYLE = "HiveStylePartitionValueExtractor"
@@ -37,16 +38,16 @@ class PartitionExtractor(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogSettings:
-    """Settings of a sync. An empty text or None means that the table's own property applies.
+    """Settings of a sync. An empty text or None means that the sync uses the property of the Hudi table.
 
     Attributes:
         kind: the kind of catalog.
         database, table: name of the catalog's table.
-        location: base path as readers of the catalog address it.
+        location: base path in the form that readers of the catalog need, such as ``s3a://…``.
         metastore_uris: addresses of a Hive Metastore. The first one that answers is used.
         glue_region, glue_endpoint, glue_catalog_id: address of AWS Glue; empty means the default of the AWS client.
         skip_glue_archive: whether Glue keeps no older version of a table that is changed.
-        metadata_listing: whether Athena lists files with the metadata table.
+        metadata_listing: whether Athena reads the lists of files from the metadata table.
         partition_fields: names of the catalog's partition columns; None means the partition columns of the table.
         extractor: how partition values are extracted; None means that the table's properties decide.
         decodes_partitions: whether ``%XX`` in partition values is decoded; None means that the table's properties
@@ -56,7 +57,7 @@ class CatalogSettings:
             that new columns become ``timestamp`` columns, and that existing columns keep their type.
         omits_meta_columns: whether the catalog's table lacks Hudi's meta columns.
         syncs_comments: whether comments of columns are copied.
-        is_spark_table: whether Spark SQL finds the properties of a data source table.
+        is_spark_table: whether the table gets the properties with which Spark SQL reads it as a Hudi table.
         spark_version: value of ``spark.sql.create.version``; empty means no such property.
         schema_part_length: largest number of characters in one property of the Spark schema.
         table_properties, serde_properties: further properties.

@@ -82,7 +82,7 @@ class CatalogPlan:
         changed_properties: names of the properties that are added, changed or removed.
         added_partitions, moved_partitions: partitions to add, and partitions whose location is changed.
         dropped_partitions: partitions that the table no longer has. Dropping them deletes no data.
-        foreign_partitions: partitions of the catalog whose location is outside of the table. They stay.
+        foreign_partitions: partitions of the catalog whose location is outside of the table. The sync keeps them.
     """
 
     table: CatalogTable

@@ -1,1 +1,1 @@
-"""Values that describe a table for people."""
+"""Values that describe a table for pages and terminals."""

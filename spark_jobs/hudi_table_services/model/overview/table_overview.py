@@ -1,4 +1,4 @@
-"""What people ask first about a table: files, rows, partitions, schemas, limits of file sizes, and the table lock."""
+"""The overview of a table: files, rows, partitions, schemas, limits of file sizes, and the table lock."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ class LiveFile:
         row_count: exact number of rows; None if it is not known.
         log_files: number of log files. Only merge-on-read tables have them.
         written_by: requested time of the instant that wrote the base file.
-        is_small: whether this file and another file of its partition are smaller than the limit of the table's writers.
-            A single small file cannot be merged, so it does not count as small.
+        is_small: whether this file and at least one other file of its partition are smaller than the small-file limit
+            of the table's writers. A clustering cannot merge a single small file, so such a file does not count.
     """
 
     partition_path: str
@@ -70,13 +70,13 @@ class PartitionSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSizeLimits:
-    """The limits by which files of a table are judged small or large.
+    """The limits that decide whether files of a table are small or large.
 
     Attributes:
         small_file_limit_bytes: smaller files count as small.
         max_file_size_bytes: target size of a base file.
-        recorded_by: requested time of the write that recorded the limits; empty if no write did, so that the limits are
-            Hudi's defaults.
+        recorded_by: requested time of the write that recorded the limits; empty if the limits are Hudi's defaults,
+            because no write recorded limits.
     """
 
     small_file_limit_bytes: int
@@ -121,7 +121,7 @@ class SchemaHistory:
 
     Attributes:
         is_whole: whether every write since the creation of the table was read. If not, older schemas may exist.
-        searched_writes: number of the writes that were read.
+        searched_writes: number of writes that were read.
     """
 
     versions: tuple[SchemaVersion, ...] = ()
@@ -136,7 +136,7 @@ class LockHolder:
     Attributes:
         path: path of the lock file, relative to the base path.
         owner: name of the owner in the lock file.
-        request_id: id of the request whose job holds the lock; empty if the lock file names none, as with Hudi's locks.
+        request_id: id of the request whose job holds the lock; empty if the lock file names none, as in locks of Hudi.
         is_expired: whether the next writer may take the lock over, because its owner has died.
         changed_ms: last change of the lock file, in epoch milliseconds.
         valid_until_ms: epoch milliseconds until which the lock is valid without a renewal; None if it never expires.

@@ -20,7 +20,8 @@ class CatalogJobOptions:
 
     Attributes:
         catalog: settings of the sync.
-        metadata_enable: whether the job may list partitions with the metadata table; None means that the table decides.
+        metadata_enable: whether the job may list partitions with the metadata table; None means that the table
+            decides.
         warnings: one sentence for each key that has no effect.
     """
 
@@ -47,7 +48,7 @@ def resolve_catalog_options(request: SyncCatalogRequest) -> CatalogJobOptions:
     for unsupported in (keys.USE_JDBC, keys.MANAGED_TABLE, keys.BUCKET_SYNC, keys.IGNORE_EXCEPTIONS):
         if reader[unsupported]:
             raise InvalidRequestError(
-                f"{unsupported}=true is not supported: it {unsupported.meaning}.", hint="Leave it out."
+                f"{unsupported}=true is not supported; the value {unsupported.meaning}.", hint="Leave it out."
             )
     return CatalogJobOptions(
         catalog=_settings(reader, request), metadata_enable=reader[METADATA_ENABLE], warnings=warnings

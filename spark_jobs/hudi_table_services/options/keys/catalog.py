@@ -33,8 +33,8 @@ TABLE = _catalog(
 LOCATION = _catalog(
     "hoodie.datasource.meta.sync.base.path",
     "",
-    "base path as readers of the catalog address it, such as `s3a://lake/flights`; default: base path of the request; "
-    "AWS Glue always gets `s3://`",
+    "base path in the form that readers of the catalog need, such as `s3a://lake/flights`; default: base path of the "
+    "request; AWS Glue always gets `s3://`",
     Text(),
 )
 METASTORE_URIS = _catalog(
@@ -53,8 +53,8 @@ PARTITION_FIELDS = _catalog(
 PARTITION_EXTRACTOR = _catalog(
     f"{_HIVE}partition_extractor_class",
     "",
-    "how a partition path becomes values, by the name of Hudi's class: `MultiPartKeysValueExtractor`, "
-    "`SinglePartPartitionValueExtractor`, `HiveStylePartitionValueExtractor`, "
+    "how partition values are extracted from a partition path, by the name of Hudi's class: "
+    "`MultiPartKeysValueExtractor`, `SinglePartPartitionValueExtractor`, `HiveStylePartitionValueExtractor`, "
     "`SlashEncodedDayPartitionValueExtractor`, `SlashEncodedHourPartitionValueExtractor` or "
     "`NonPartitionedExtractor`; default: the class that fits the number of partition columns",
     OrNone(Member(PartitionExtractor, by_class=True)),
@@ -132,7 +132,7 @@ SKIP_RO_SUFFIX = _catalog(
     f"{_HIVE}skip_ro_suffix",
     False,
     "if `true`, the read-optimized table of a merge-on-read table has no suffix, and there is no snapshot table "
-    "without a suffix [Hudi gives both tables this name, and the last one stays]",
+    "without a suffix [in Hudi both tables have this name, so the second table replaces the first]",
     Flag(),
 )
 USE_JDBC = _catalog(
@@ -148,7 +148,7 @@ BUCKET_SYNC = _catalog(
     f"{_HIVE}bucket_sync", False, "must be `false`: jobs do not support bucket indexes", Flag()
 )
 IGNORE_EXCEPTIONS = _catalog(
-    f"{_HIVE}ignore_exceptions", False, "must be `false`: a failed sync is a failed job", Flag()
+    f"{_HIVE}ignore_exceptions", False, "must be `false`: if the sync fails, the job fails", Flag()
 )
 GLUE_REGION = _catalog(
     "hoodie.aws.glue.region", "", "region of AWS Glue; default: `aws_region` of the storage options", Text()
@@ -174,7 +174,7 @@ GLUE_SKIP_ARCHIVE = _catalog(
 GLUE_METADATA_LISTING = _catalog(
     f"{_GLUE}metadata_file_listing",
     False,
-    "if `true`, Athena lists files with the metadata table (property `hudi.metadata-listing-enabled`)",
+    "if `true`, Athena reads the lists of files from the metadata table (property `hudi.metadata-listing-enabled`)",
     Flag(),
 )
 

@@ -9,15 +9,15 @@ COLUMN_STATS_COLUMNS = option(
     "hoodie.metadata.index.column.stats.column.list",
     "",
     "columns with statistics, in addition to three meta columns; a dotted path names a member of a struct [a job "
-    "rejects unknown columns, and any list for table version 6, which does not store the list; by default, the columns "
-    "of the index that the table has]",
+    "rejects unknown columns, and any list for table version 6, which does not store the list; by default, an existing "
+    "index keeps its columns]",
     Names(),
     services=ALL_SERVICES,
 )
 COLUMN_STATS_MAX_COLUMNS = option(
     "hoodie.metadata.index.column.stats.max.columns.to.index",
     32,
-    "number of columns with statistics if there is no list of columns: the first columns of the table",
+    "number of columns with statistics if no columns are listed; the index then has the first columns of the table",
     WholeNumber(least=1),
     services=ALL_SERVICES,
 )
@@ -96,4 +96,4 @@ METADATA_INDEX_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         RECORD_INDEX_GROWTH,
     ),
 }
-"""Heading → keys, in the order of the documentation."""
+"""Maps each heading to its keys, in the order of the documentation."""

@@ -6,7 +6,7 @@ from hudi_table_services.options.option import ALL_SERVICES, AnyOption, option
 COMPACT_DELTA_COMMITS = option(
     "hoodie.metadata.compact.max.delta.commits",
     10,
-    "number of delta commits of the metadata table after which a job compacts it",
+    "number of delta commits after which a job compacts the metadata table",
     WholeNumber(least=1),
     services=ALL_SERVICES,
 )
@@ -39,9 +39,9 @@ CREATE_BLOOM_FILTERS = option(
 CREATE_RECORD_INDEX = option(
     "hoodie.metadata.global.record.level.index.enable",
     False,
-    "whether the metadata table of a new table has `record_index`; if a job creates the metadata table of a table with "
-    "commits, a warning names `rebuild_metadata_table.py` instead [Hudi: also adds the index to an existing metadata "
-    "table]",
+    "whether the metadata table of a new table has `record_index`; if the table already has commits, the job that "
+    "creates its metadata table does not build this index, and a warning names `rebuild_metadata_table.py` [Hudi: also "
+    "adds the index to an existing metadata table]",
     Flag(),
     "hoodie.metadata.record.index.enable",
     services=ALL_SERVICES,
@@ -51,8 +51,8 @@ CREATE_PARTITIONED_RECORD_INDEX = option(
     "hoodie.metadata.record.level.index.enable",
     False,
     "whether a new record index is partitioned, i.e. has file groups for each partition of the table; "
-    "`rebuild_metadata_table.py --partitions record_index` builds it. Jobs update an existing record index of both "
-    "kinds, whatever the value [Hudi: without `true`, every write damages a partitioned record index]",
+    "`rebuild_metadata_table.py --partitions record_index` builds such an index. Jobs update an existing record index "
+    "of either kind, regardless of this value [Hudi: without `true`, every write damages a partitioned record index]",
     Flag(),
     services=ALL_SERVICES,
 )
@@ -76,4 +76,4 @@ METADATA_TABLE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         PARTITIONED_INDEX_MIN_GROUPS,
     )
 }
-"""Heading → keys, in the order of the documentation."""
+"""Maps each heading to its keys, in the order of the documentation."""

@@ -1,4 +1,4 @@
-"""Options of a write, including those that accept only their default (Hudi 0.15 and 1.2)."""
+"""Options of a write, including options that accept only their default (Hudi 0.15 and 1.2)."""
 
 from hudi_table_services.contract.writing import OPERATIONS
 from hudi_table_services.model.concurrent_change import ConflictStrategy

@@ -37,7 +37,7 @@ def plan_catalog_sync(
     *,
     free_partition_types: frozenset[str] = frozenset(),
 ) -> CatalogPlan:
-    """Plan the changes of one table of a catalog. If the plan is carried out, a new plan is empty.
+    """Plan the changes of one table of a catalog. After the plan is carried out, a new plan contains no changes.
 
     Args:
         wanted: definition that the table should have.
@@ -89,7 +89,10 @@ def refuse_foreign_table(existing: CatalogTable, wanted: CatalogTable) -> None:
 def _merged(
     existing: CatalogTable, wanted: CatalogTable, free_types: frozenset[str], settings: CatalogSettings
 ) -> CatalogTable:
-    """Return the wanted table with what must stay as it is: foreign properties, the table type, comments."""
+    """Return the wanted table with the parts of the existing table that the sync must keep.
+
+    These are properties that the sync does not set, the table type, column comments, and values with an equal meaning.
+    """
     wanted_properties = dict(wanted.properties)
     if existing.table_type == "MANAGED_TABLE":
         del wanted_properties["EXTERNAL"]  # the property would turn the table into an external table
@@ -131,7 +134,7 @@ def _with_known_types(
 
 
 def _equal_spark_schema(existing: CatalogTable, wanted: CatalogTable) -> dict[str, str]:
-    """Return the existing properties with the Spark schema if they mean the same; Hudi's JSON has other blanks."""
+    """Return the existing properties with the Spark schema if they differ from the wanted ones only in blanks."""
     before, after = (
         {key: value for key, value in each.properties.items() if key.startswith(f"{SPARK_SCHEMA}.")}
         for each in (existing, wanted)
@@ -156,7 +159,7 @@ def _spark_schema(properties: Mapping[str, str]) -> object:
 
 
 def _equal_path(existing: CatalogTable, wanted: CatalogTable) -> dict[str, str]:
-    """Return the existing SerDe property with the path if it is the same location."""
+    """Return the existing SerDe property with the path if the path is the wanted location in another form."""
     before, after = (each.serde_properties.get("path", "") for each in (existing, wanted))
     return {"path": before} if before and after and are_equal_locations(before, after) else {}
 

@@ -22,7 +22,7 @@ def partition_location(location: str, partition_path: str) -> str:
 
 
 def are_equal_locations(one: str, other: str) -> bool:
-    """Whether two locations are equal, apart from different names of one scheme, and slashes at the end."""
+    """Whether two locations are equal, apart from different names of one scheme, and trailing slashes."""
     return _key(one) == _key(other)
 
 

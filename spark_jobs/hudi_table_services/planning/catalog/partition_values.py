@@ -15,11 +15,11 @@ _DIGITS = re.compile(r"\d+", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRule:
-    """How the partition paths of a table become values of the catalog's partition columns.
+    """Rule that converts the partition paths of a table to values of the catalog's partition columns.
 
     Attributes:
         fields: names of the partition columns.
-        extractor: the way in which a path is split.
+        extractor: method that splits a path into values.
         decodes: whether ``%XX`` in values is decoded.
     """
 

@@ -34,12 +34,12 @@ PROVIDER = "spark.sql.sources.provider"
 SPARK_SCHEMA = "spark.sql.sources.schema"
 """Prefix of the properties with the Spark schema. Spark itself may store the schema in one property of this name."""
 METADATA_LISTING = "hudi.metadata-listing-enabled"
-"""Property with which Athena lists files of the metadata table."""
+"""Property that makes Athena list the files of the table from the metadata table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncedCommit:
-    """The state of the Hudi table that the catalog shows.
+    """Times of the Hudi table's newest writes, which the sync stores in the catalog.
 
     Attributes:
         requested_time: requested time of the last completed write.
@@ -52,7 +52,7 @@ class SyncedCommit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableVariant:
-    """One of the catalog's tables of a Hudi table.
+    """One of the tables that a catalog has for a Hudi table.
 
     Attributes:
         is_realtime: whether readers merge log files.
@@ -93,7 +93,7 @@ def catalog_location(settings: CatalogSettings) -> str:
 
 
 def partition_rule(config: TableConfig, settings: CatalogSettings) -> PartitionRule:
-    """Return the rule for partition values: the settings, or what the table's properties imply.
+    """Return the rule for partition values: from the settings, or else from the table's properties.
 
     Raises:
         InvalidRequestError: a partition column is a member of a struct, which no catalog supports.

@@ -1,8 +1,8 @@
 """Choose the earliest commit whose state stays readable (CleanerUtils.getEarliestCommitToRetain, Hudi 1.2).
 
-This module adds four rules to Hudi's. Pending instants limit not only cleaning by commits but also cleaning by hours.
-A floor in hours limits every policy. An option limits one clean to a number of commits. The result names the instant
-that limits the clean.
+This module adds four rules to those of Hudi. Pending instants limit not only cleaning by commits but also cleaning by
+hours. A floor in hours limits every policy. An option limits one clean to a number of commits. The result names the
+instant that limits the clean.
 """
 
 from collections.abc import Mapping, Sequence

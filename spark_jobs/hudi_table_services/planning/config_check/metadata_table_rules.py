@@ -74,7 +74,7 @@ def _metadata_table_stale(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             properties=(_PARTITIONS,),
             reason=settings.table.refused_secondary_index,
-            cure=f"Follow the advice, or drop the index with {_REBUILD}.",
+            cure=f"Do what the reason says, or drop the index with {_REBUILD}.",
         )
 
 
@@ -107,8 +107,8 @@ def _metadata_table_deleted(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_METADATA,),
             properties=(_PARTITIONS,),
-            reason=f"The first change deletes the metadata table with its indexes: {', '.join(names)}. They are built "
-            f"again only by {_REBUILD}, or by a write of Hudi whose options switch on these indexes.",
+            reason=f"The first change deletes the metadata table with its indexes: {', '.join(names)}. Only "
+            f"{_REBUILD}, or a write of Hudi whose options switch on these indexes, builds the indexes again.",
             cure=f"Leave {_METADATA} out: jobs then update the metadata table. If you do not need the indexes, use the "
             "same value in Hudi's writers.",
         )
@@ -166,15 +166,15 @@ def _partition_stats_without_columns(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_PARTITION_STATS, _COLUMN_STATS),
             reason="Hudi computes the statistics of a partition from the statistics of its columns.",
-            cure="Switch both on, or both off.",
+            cure="Switch both kinds of statistics on, or both off.",
         )
 
 
 @config_rule(
     "metadata-compaction-after-archival",
     Severity.WARNING,
-    "the metadata table is compacted less often than archival should archive commits of the table, and archival stops "
-    "at the last compaction of the metadata table",
+    "archival should archive commits more often than the metadata table is compacted, but archival stops at the last "
+    "compaction of the metadata table",
     source="HoodieTimelineArchiver; HoodieMetadataConfig",
 )
 def _metadata_compaction_after_archival(settings: Settings) -> Iterator[Problem]:

@@ -129,7 +129,7 @@ def _unsupported_option(settings: Settings) -> Iterator[Problem]:
         elif option.effect is Effect.FIXED and text.lower() != option.default.lower():
             yield Problem(
                 keys=(key,),
-                reason=f"{_sentence(option.meaning)}: only {option.default} is written.",
+                reason=f"{_sentence(option.meaning)}: jobs of this project support only {option.default}.",
                 cure=f"Leave the option out, or set it to {option.default}. If the table needs another value, keep "
                 "writing the table with Hudi.",
             )
@@ -243,13 +243,13 @@ def _archive(options: Mapping[str, str]) -> None:
 
 
 def _rebuild_metadata_table(options: Mapping[str, str]) -> None:
-    # These options may be those of a write, whose value of the key does not matter for a rebuild.
+    # These options may be those of a write. A rebuild refuses this key with the value false, but a write accepts it.
     given = {key: value for key, value in options.items() if key != METADATA_ENABLE.key}
     resolve_metadata_table_options(RebuildMetadataTableRequest(base_path="/", options=given))
 
 
 def _sync_catalog(options: Mapping[str, str]) -> None:
-    # Without a switch, these may be options of a write that never syncs a catalog, such as those of an older job.
+    # Without a switch that is on, these may be options of a write that never syncs a catalog.
     if any(options.get(switch, "").strip().lower() == "true" for switch in CATALOG_SWITCHES):
         resolve_catalog_options(SyncCatalogRequest(base_path="/", options=options))
 

@@ -25,15 +25,17 @@ _UPDATES, _KEEP_MAX = UPDATES_STRATEGY.key, MAX_COMMITS.key
     source="apache/hudi#10165",
 )
 def _selector_matches_nothing(settings: Settings) -> Iterator[Problem]:
-    there = settings.table.partitions if settings.table is not None else None
-    if not there:
+    existing = settings.table.partitions if settings.table is not None else None
+    if not existing:
         return
-    example = f"Partitions are stored as {', '.join(map(repr, there[:2]))}: use paths of this form."
+    example = f"Partitions are stored as {', '.join(map(repr, existing[:2]))}: use paths of this form."
     for key, names in _selected(settings):
-        if lost := [each for each in names if not _fitting(each, there, key == _TO_DELETE)]:
-            yield Problem(keys=(key,), reason=f"The table has no partition {', '.join(lost)}.", cure=example)
+        if unknown := [each for each in names if not _fitting(each, existing, key == _TO_DELETE)]:
+            yield Problem(
+                keys=(key,), reason=f"The table has no partition {', '.join(unknown)}.", cure=example
+            )
     for key in _PATTERNS:
-        if settings.has(key) and not _matching(settings.text(key), there):
+        if settings.has(key) and not _matching(settings.text(key), existing):
             yield Problem(keys=(key,), reason="The pattern matches no complete partition path.", cure=example)
 
 

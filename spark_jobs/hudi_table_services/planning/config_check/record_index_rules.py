@@ -64,7 +64,7 @@ def _record_index_kind(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "record-index-unused",
     Severity.WARNING,
-    f"{_TYPE} asks for a record index for the whole table, and the record index of the table has file groups for each "
+    f"{_TYPE} requires a record index for the whole table, but the record index of the table has file groups for each "
     "partition: a write searches all files",
     source=_DOCS,
 )
@@ -74,8 +74,8 @@ def _record_index_unused(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_TYPE,),
             properties=(_PARTITIONS,),
-            reason=f"With {value}, record keys are unique in the whole table; the index only says where a key is in "
-            "one partition.",
+            reason=f"With {value}, record keys are unique in the whole table, but the index locates a key only "
+            "within one partition.",
             cure=f"Set {_TYPE}=RECORD_LEVEL_INDEX if keys are unique in each partition; otherwise build a record index "
             f"for the whole table with rebuild_metadata_table.py --partitions record_index and {_GLOBAL}=true.",
         )
@@ -85,8 +85,8 @@ def _record_index_unused(settings: Settings) -> Iterator[Problem]:
     "record-index-keys-not-global",
     Severity.WARNING,
     f"the table has a record index for the whole table, and with {_TYPE} record keys are unique only in each "
-    "partition: if a key is in two partitions, the index has only one place of the key, and a delete in one partition "
-    "removes the key from the index",
+    "partition: if a key is in two partitions, the index stores only one location of the key, and a delete in one "
+    "partition removes the key from the index",
     source=_DOCS,
 )
 def _record_index_keys_not_global(settings: Settings) -> Iterator[Problem]:
@@ -95,10 +95,10 @@ def _record_index_keys_not_global(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_TYPE,),
             properties=(_PARTITIONS,),
-            reason=f"{value} lets a record key be in several partitions. A later write that uses the record index then "
-            "does not find rows, and writes them a second time.",
+            reason=f"{value} allows a record key in several partitions. A later write that uses the record index then "
+            "does not find rows, and writes these rows a second time.",
             cure="If keys are unique in the whole table, accept this rule. Otherwise drop the index with "
-            "rebuild_metadata_table.py --drop record_index, and build a partitioned one with "
+            "rebuild_metadata_table.py --drop record_index, and build a partitioned record index with "
             f"rebuild_metadata_table.py --partitions record_index and {_PARTITIONED}=true.",
         )
 

@@ -43,7 +43,7 @@ _FLOOR = FLOOR_HOURS.key
 _INCREMENTAL = INCREMENTAL.key
 _REGEX = PARTITION_REGEX.key
 _OPERATION = OPERATION.key
-_FAR = 2.0
+_MAX_SIZE_RATIO = 2.0
 _MIB = 1 << 20
 
 
@@ -276,7 +276,7 @@ def _sizes_disagree(settings: Settings) -> Iterator[Problem]:
     largest, target = settings.number(_MAX_SIZE), settings.number(_TARGET)
     if not largest or not target or not (settings.has(_MAX_SIZE) and settings.has(_TARGET)):
         return
-    if max(largest / target, target / largest) > _FAR:
+    if max(largest / target, target / largest) > _MAX_SIZE_RATIO:
         yield Problem(
             keys=(_MAX_SIZE, _TARGET),
             reason=f"Writes create files of {largest / _MIB:g} MiB, but clustering creates files of "

@@ -8,7 +8,11 @@ from hudi_table_services.model.file_sizing import FileSizingOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCost:
-    """Bytes that rows add to a base file: their data, and growth of the footer until the bloom filter is full-sized."""
+    """Bytes that rows add to a base file.
+
+    Each row adds its data. Until the bloom filter in the footer has its maximum size, each row also makes the footer
+    grow. `FileSizingOptions` describes the fields that begin with `footer_`.
+    """
 
     bytes_per_record: float
     footer_bytes_per_record: float = 0.0
@@ -51,7 +55,7 @@ class FileCost:
         return self.records_within(file_bytes - self.footer_base_bytes, existing_records=0)
 
     def records_per_file(self, options: FileSizingOptions) -> int:
-        """Number of rows that fill a new file, at least 1. Without auto split the split size is an upper bound."""
+        """Number of rows that fill a new file, at least 1. Without auto split, the split size is an upper bound."""
         room = options.max_file_size_bytes - self.footer_base_bytes
         fitting = max(self.records_within(room, existing_records=0), 1)
         return fitting if options.insert_auto_split else min(options.insert_split_size, fitting)

@@ -7,7 +7,7 @@ from hudi_table_services.model.file_sizing import FileSizingOptions, SkippedFile
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.options.keys.writing import SMALL_FILE_CANDIDATES, SMALL_FILE_LIMIT
 
-NO_INSERTS_LEFT = "no inserts left for it"
+NO_INSERTS_LEFT = "no inserts left for this file"
 NO_ROOM = "no room for one more record"
 NO_ROOM_AFTER_UPDATES = "no room after the batch's own updates"
 OVER_CANDIDATES_LIMIT = f"over {SMALL_FILE_CANDIDATES}"

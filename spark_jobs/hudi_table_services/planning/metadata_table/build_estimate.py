@@ -9,12 +9,12 @@ from hudi_table_services.hudi_format.metadata_table.file_groups import (
     PARTITION_STATS,
 )
 
-# Measured on tables of real Hudi: schema, trailer and bloom filter of a base file, and records after compression.
+# Measured on tables that Hudi wrote: schema, trailer and bloom filter of a base file, and records after compression.
 _BYTES_OF_A_BASE_FILE = 7_000
 _BYTES_OF_A_LISTED_FILE = 25
 _BYTES_OF_STATISTICS = 60
 _BYTES_OF_A_KEY = 25  # of a record index; entries of a secondary index have about the same size
-# The text of a bloom filter is base64, of which compression removes a quarter.
+# The metadata table stores a bloom filter as base64 text. Compression reduces the text by a quarter.
 _COMPRESSED_BLOOM = 0.75
 
 
@@ -25,7 +25,7 @@ class BuildFacts:
     Attributes:
         live_files: base files of the newest file slices.
         indexed_columns: number of columns with statistics.
-        rows_of_a_file, bloom_bytes_of_a_file: mean of some base files.
+        rows_of_a_file, bloom_bytes_of_a_file: means over a sample of base files.
     """
 
     data_files: int

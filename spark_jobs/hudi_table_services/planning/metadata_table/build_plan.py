@@ -28,7 +28,7 @@ _RECORD_INDEX_ENTRY_BYTES = 48
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataTableState:
-    """Facts about a table that decide what a build must write.
+    """Facts about a table that determine which partitions a build must write.
 
     Attributes:
         is_partitioned: whether the table has partition fields.
@@ -53,7 +53,7 @@ class MetadataTableState:
 
 @dataclass(frozen=True, slots=True)
 class BuildPlan:
-    """What a build writes.
+    """The partitions that a build writes.
 
     Attributes:
         partitions: partitions to build, in order.

@@ -1,4 +1,4 @@
-"""When the metadata table is compacted, and at which instant (HoodieBackedTableMetadataWriter, Hudi 0.15 and 1.2).
+"""Decide when and at which instant to compact the metadata table (HoodieBackedTableMetadataWriter; Hudi 0.15, 1.2).
 
 A compaction copies the records of log blocks into base files, and readers treat base files as committed. So a
 compaction must not read the blocks of an instant that is pending in the table. Otherwise the instant could not be
@@ -49,7 +49,7 @@ class ServiceDecision:
 
 
 def not_now(reason: str) -> ServiceDecision:
-    """The decision that a service does not run."""
+    """Return the decision that a service does not run now."""
     return ServiceDecision(instant_time=None, reason=reason)
 
 
@@ -61,7 +61,8 @@ def decide_compaction(timelines: Timelines, max_delta_commits: int) -> ServiceDe
 
     From version 8 on, a pending instant of the table matters only if its delta commit in the metadata table is
     completed. The compaction gets an instant before the first of these instants, and so leaves out all log files that
-    were completed after that instant. Other pending instants, such as plans, complete after the compaction.
+    were completed after the instant of the compaction. Other pending instants, such as plans, complete after the
+    compaction.
 
     Args:
         max_delta_commits: a compaction starts when the metadata table has this number of delta commits since the last

@@ -34,7 +34,7 @@ def write_changes(metadata: CommitMetadata) -> Iterator[MetadataChange]:
             continue
         sizes = files.setdefault(stat.partition_path, {})
         name = _name(stat.path)
-        # Two stats of one log file differ if the file was appended to: the greater size is the later one.
+        # Two stats of one log file differ if a writer appended to the file between them: the greater size is current.
         sizes[name] = max(stat.file_size_bytes, sizes.get(name, 0))
     yield _all_partitions(_entries(files, ListedFile(0)))
     for partition_path in sorted(files):
@@ -70,7 +70,7 @@ def clean_changes(metadata: CleanMetadata, version: TableVersion) -> Iterator[Me
 def cleaned_files(metadata: CleanMetadata) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Partition paths with the names of the files that a clean deleted or could not delete; paths and names are sorted.
 
-    As in Hudi, a file that could not be deleted is also taken off the lists, because no reader needs the file.
+    As in Hudi, a file that could not be deleted is also removed from the lists, because no reader needs the file.
     """
     found: list[tuple[str, tuple[str, ...]]] = []
     for path in sorted(metadata.partitions):

@@ -79,13 +79,13 @@ class IndexedColumn:
         return self.kind in (StatKind.FLOAT, StatKind.DOUBLE)
 
     def can_store(self, value: RangeValue) -> bool:
-        """Whether the metadata table has a place for the value. A decimal can be too long for index version V1."""
+        """Whether the metadata table can store the value. A decimal can be too long for index version V1."""
         if not isinstance(value, Decimal) or self.value_type is not None:
             return True
         return abs(value) < _LIMIT_OF_V1 and int(value.as_tuple().exponent) >= -_DIGITS_OF_V1
 
     def stored(self, value: RangeValue) -> StatValue:
-        """A value in the form of the metadata table.
+        """Convert a value to the form in which the metadata table stores it.
 
         Raises:
             CorruptTableError: the file has a decimal where the table has another type.
@@ -99,7 +99,7 @@ class IndexedColumn:
         return StatValue(self.kind, decimal_bytes(value, self.data_type.scale))
 
     def converted(self, value: StatValue, additional_info: str | None) -> StatValue:
-        """A stored value in today's form: the column's type may have been widened since the value was stored.
+        """Convert a stored value to the current type of the column, which may be wider than the type of the value.
 
         Hudi 0.15 also changes the forms of dates and decimals when it compacts the metadata table.
 

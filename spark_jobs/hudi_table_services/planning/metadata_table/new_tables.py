@@ -1,4 +1,4 @@
-"""Which partitions the metadata table of a new table gets. The functions need no pyarrow."""
+"""Choose the partitions of the metadata table of a new table. The functions need no pyarrow."""
 
 from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS
 from hudi_table_services.model.schema import StructType, without_meta_columns

@@ -68,7 +68,7 @@ def partition_stat_records(
     _require_statistics(files, columns)
     by_file = _stats_by_file(files, columns)
     for column in columns if by_file else ():
-        merged = reduce(_merged, (_Range.of(stats[column.name], column) for stats in by_file.values()))
+        merged = reduce(_merged, (ColumnRange.of(stats[column.name], column) for stats in by_file.values()))
         yield MetadataRecord(
             key=partition_stats_key(column.name, files.partition_path),
             record_type=RecordType.PARTITION_STATS,
@@ -133,15 +133,21 @@ def _nulls(rows: int) -> ColumnStats:
 
 
 @dataclass(frozen=True, slots=True)
-class _Range:
-    """Bounds, as pairs of a sort key and the stored value, and the four counts of `ColumnStats`."""
+class ColumnRange:
+    """Bounds of a column, which can be compared.
+
+    Attributes:
+        low, high: pairs of a sort key and the stored value; None if all values are null.
+        counts: the four counts of `ColumnStats`.
+    """
 
     low: tuple[Any, StatValue] | None
     high: tuple[Any, StatValue] | None
     counts: tuple[int, ...]
 
     @classmethod
-    def of(cls, stats: ColumnStats, column: IndexedColumn) -> "_Range":
+    def of(cls, stats: ColumnStats, column: IndexedColumn) -> "ColumnRange":
+        """The range in a record. Raises CorruptTableError if a bound does not have the type of the column."""
         scale_info = stats.value_type.additional_info if stats.value_type else None
         low, high = (
             None if value is None else column.ordered(column.converted(value, scale_info))
@@ -151,17 +157,17 @@ class _Range:
         return cls(low, high, tuple(count or 0 for count in counts))
 
 
-def _merged(one: _Range, other: _Range) -> _Range:
+def _merged(one: ColumnRange, other: ColumnRange) -> ColumnRange:
     def order(bound: tuple[Any, StatValue]) -> Any:
         return bound[0]
 
     lows = [bound for bound in (one.low, other.low) if bound is not None]
     highs = [bound for bound in (one.high, other.high) if bound is not None]
     counts = tuple(left + right for left, right in zip(one.counts, other.counts, strict=True))
-    return _Range(min(lows, key=order, default=None), max(highs, key=order, default=None), counts)
+    return ColumnRange(min(lows, key=order, default=None), max(highs, key=order, default=None), counts)
 
 
-def _tight(merged: _Range, partition_path: str, column: IndexedColumn) -> ColumnStats:
+def _tight(merged: ColumnRange, partition_path: str, column: IndexedColumn) -> ColumnStats:
     value_count, null_count, total_size, total_uncompressed = merged.counts
     return ColumnStats(
         file_name=files_key(partition_path),

@@ -35,7 +35,7 @@ def is_partitioned_index(definitions: Mapping[str, IndexDefinition]) -> bool:
 
 
 def require_kind(file_ids: Iterable[str], *, is_partitioned: bool) -> None:
-    """Raise CorruptTableError if file groups of the record index are not of the kind that its definition says.
+    """Raise CorruptTableError if file groups of the record index are not of the kind that its definition states.
 
     Args:
         file_ids: ids of all file groups of the record index.
@@ -45,14 +45,14 @@ def require_kind(file_ids: Iterable[str], *, is_partitioned: bool) -> None:
         if (partition_of_record_index_id(file_id) is not None) != is_partitioned:
             kind = "for each partition of the table" if is_partitioned else "for the whole table"
             raise CorruptTableError(
-                f"According to its definition, the index {RECORD_INDEX} has file groups {kind}, but {file_id!r} is "
-                "none of these.",
+                f"According to its definition, the index {RECORD_INDEX} has file groups {kind}, but {file_id!r} "
+                "is not such a file group.",
                 hint=_REBUILD,
             )
 
 
 def groups_by_partition(file_ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Partition of the table → ids of its file groups in the index, in the order of their numbers.
+    """Map each partition of the table to the ids of its file groups in the index, in the order of their numbers.
 
     Args:
         file_ids: ids of all file groups of a partitioned record index.

@@ -1,4 +1,4 @@
-"""Changes of the partition `record_index`: where each record key is (HoodieTableMetadataUtil, Hudi 0.15 and 1.2).
+"""Changes of the partition `record_index`: the location of each record key (HoodieTableMetadataUtil; Hudi 0.15, 1.2).
 
 A commit writes a record only for a key that is new in its file group. An update of a row in its file group changes no
 record, and compaction moves no key.
@@ -21,7 +21,7 @@ from hudi_table_services.model.metadata_table import (
 
 @dataclass(frozen=True, slots=True)
 class NewKeys:
-    """The keys that a commit put into a file group: the keys of inserts, or all keys if clustering wrote the group."""
+    """The keys that a commit added to a file group: the keys of inserts, or all keys if clustering wrote the group."""
 
     file_group_id: FileGroupId
     keys: Iterable[str]

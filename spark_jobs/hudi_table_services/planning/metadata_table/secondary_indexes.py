@@ -55,7 +55,7 @@ def secondary_indexes(
 def secondary_index(
     name: str, definitions: Mapping[str, IndexDefinition], version: TableVersion
 ) -> SecondaryIndex:
-    """The secondary index in a partition of the metadata table.
+    """Return the secondary index with this name.
 
     Raises:
         CorruptTableError: the index has no definition.
@@ -64,7 +64,7 @@ def secondary_index(
     definition = definitions.get(name)
     if definition is None:
         raise CorruptTableError(
-            f"The table has the index {name}, but no definition of it.",
+            f"The metadata table has the index {name}, but the table has no definition of this index.",
             hint=f"Drop the index with rebuild_metadata_table.py --drop {name}.",
         )
     known = _V2 if version >= TableVersion.V9 else _V1
@@ -78,7 +78,7 @@ def secondary_index(
         problem = f"the version {found!r} in a table of version {version.value}"
     if problem:
         raise UnsupportedTableError(
-            f"The definition of the index {name} has {problem}, which this release cannot update.",
+            f"The definition of the index {name} has {problem}, so this release cannot update the index.",
             hint=f"Drop the index with rebuild_metadata_table.py --drop {name}.",
         )
     return SecondaryIndex(name=name, column=definition.source_fields[0], is_grouped_by_value=found == _V2)
@@ -106,7 +106,7 @@ def require_indexable(indexes: Iterable[SecondaryIndex], schema: StructType) -> 
 
 
 def require_same_texts(indexes: Iterable[SecondaryIndex], before: StructType, after: StructType) -> None:
-    """Refuse a write that changes the type of an indexed column so that its stored values get other texts.
+    """Refuse a write that changes the type of an indexed column if the texts of the stored values would change.
 
     The index contains the texts of the stored rows. A query would look for the new texts, and would lose these rows.
 

@@ -1,4 +1,4 @@
-"""Cleaning and archival of the metadata table, and the limit that it sets for the archival of the table (Hudi 1.2).
+"""Plan cleaning and archival of the metadata table, and limit the archival of the table (Hudi 1.2).
 
 In version 6, readers ignore a log block of the metadata table if the instant of the block is no longer in the active
 timeline of the table. So archival of the table must stop before the first instant that the metadata table has not

@@ -271,7 +271,7 @@ def _encodes_single_key_name(
 def partition_columns_of_times(
     table: TableConfig | None, hoodie_options: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the partition columns whose paths are formatted times. Raises as `key_generator_config` does."""
+    """Return the partition columns whose paths are formatted times. Raises the errors of `key_generator_config`."""
     record_key = _record_key_fields(table, hoodie_options)
     partition_text = _partition_text(table, hoodie_options)
     kind = _type(table, hoodie_options, record_key, partition_text)

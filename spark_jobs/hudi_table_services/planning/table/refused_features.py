@@ -17,7 +17,7 @@ _TIMELINE_PATH = "hoodie.timeline.path"
 
 
 def refused_features(config: TableConfig) -> Mapping[str, str]:
-    """Unsupported features of the table, as ends of a sentence that starts with "The table", with their properties.
+    """Return the features of the table that this release cannot write, as texts that continue a sentence "The table …".
 
     Returns:
         Feature → name of the table property that shows the feature; empty if this release can write the table.

@@ -1,4 +1,4 @@
-"""Compare the schemas of consecutive writes, for people: added, removed and changed columns."""
+"""Describe the differences between the schemas of consecutive writes: added, removed and changed columns."""
 
 from collections.abc import Iterable
 

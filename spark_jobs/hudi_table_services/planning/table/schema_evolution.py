@@ -162,11 +162,14 @@ class _Merger:
                 table,
                 incoming,
                 path,
-                "a type inside a struct, list or map cannot grow: Spark could not read old files",
+                "a type inside a struct, list or map cannot become wider, because Spark could not read the old files",
             )
         if merged != table and isinstance(merged, DecimalType) and self.version < TableVersion.V8:
             raise _incompatible(
-                table, incoming, path, f"decimals of a table of version {int(self.version)} cannot grow"
+                table,
+                incoming,
+                path,
+                f"decimals in a table of version {int(self.version)} cannot become wider",
             )
         return merged
 

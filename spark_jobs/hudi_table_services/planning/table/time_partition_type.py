@@ -1,10 +1,13 @@
-"""Choose how Hudi's time-based key generator reads the partition column, from the type of the column."""
+"""Choose how Hudi's time-based key generator reads the partition column, and check the choice against its type."""
 
 from collections.abc import Mapping
 
-from hudi_table_services.model.schema import DATE, TIMESTAMP, TIMESTAMP_NTZ, DataType, StructType
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.key_generator import KeyGeneratorConfig, PartitionFieldType
+from hudi_table_services.model.schema import DATE, TIMESTAMP, TIMESTAMP_NTZ, DataType, StructType, walk_fields
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.options.keys.key_generation import (
+    TIMEBASED_INPUT_DATEFORMAT,
     TIMEBASED_TIMESTAMP_SCALAR_TIME_UNIT,
     TIMEBASED_TIMESTAMP_TYPE,
 )
@@ -26,7 +29,7 @@ def with_timestamp_type(
         batch: columns of the rows; None if only their names are known. Any type then completes the options.
     """
     options = dict(hoodie_options)
-    if any(options.get(key) or (table and table.get(key)) for key in _TYPE_KEYS):
+    if stores_timestamp_type(table) or any(options.get(key) for key in _TYPE_KEYS):
         return options
     found: set[DataType | None] = set()
     for name in partition_columns_of_times(table, options):
@@ -38,3 +41,83 @@ def with_timestamp_type(
         options[TIMEBASED_TIMESTAMP_TYPE.key] = "SCALAR"
         options[TIMEBASED_TIMESTAMP_SCALAR_TIME_UNIT.key] = "DAYS"
     return options
+
+
+def check_time_partitions(
+    key_generator: KeyGeneratorConfig,
+    *,
+    batch: StructType,
+    table: StructType | None,
+    staged: StructType,
+    is_stored: bool,
+) -> None:
+    """Refuse a partition column whose type does not fit ``hoodie.keygen.timebased.timestamp.type``.
+
+    Args:
+        batch: columns of the rows, as the source has them.
+        table: columns of the table; None before the first write.
+        staged: columns of the rows after the write has adapted their types to the table.
+        is_stored: whether the table has a value for ``timestamp.type``. If not, the value is that of the request.
+
+    Raises:
+        InvalidRequestError: the type does not fit. Hudi writes a wrong date in this case. The message distinguishes the
+            type in the table from the type in the source, because only one of the two may be wrong.
+    """
+    for item in key_generator.partition_fields:
+        if item.type is not PartitionFieldType.TIMESTAMP or item.name.split(".")[0] not in staged.names:
+            continue
+        used = staged.at_path(item.name).type
+        if key_generator.reads_times_of(used):
+            continue
+        given, stored = _type_at(batch, item.name), _type_at(table, item.name)
+        if stored is None or given is None or stored == given:
+            raise _unreadable(key_generator, item.name, used)
+        raise _differing(key_generator, item.name, stored, given, is_stored=is_stored)
+
+
+def _unreadable(key_generator: KeyGeneratorConfig, name: str, used: DataType) -> InvalidRequestError:
+    return InvalidRequestError(
+        f"Partition column {name!r} is {used}, and values of this type cannot be read as {_kind(key_generator)}.",
+        hint=f"A string column needs DATE_STRING with {TIMEBASED_INPUT_DATEFORMAT}, an int or long column needs an "
+        "epoch type or SCALAR, a date column needs SCALAR with unit DAYS, and a timestamp column needs "
+        "EPOCHMICROSECONDS, or SCALAR with unit MICROSECONDS.",
+    )
+
+
+def _differing(
+    key_generator: KeyGeneratorConfig, name: str, stored: DataType, given: DataType, *, is_stored: bool
+) -> InvalidRequestError:
+    kind = _kind(key_generator)
+    both = f"The table stores the partition column {name!r} as {stored}, and the source has it as {given}."
+    if key_generator.reads_times_of(stored):
+        return InvalidRequestError(
+            f"{both} The partition paths are built from values of the type {stored} (read as {kind}).",
+            hint=f"Cast the column to {stored} in the source query, as in CAST({name} AS …) AS {name}.",
+        )
+    cause = f"{both} The write uses the type of the table, and values of the type {stored} cannot be read as {kind}."
+    if is_stored:
+        return InvalidRequestError(
+            cause,
+            hint=f"The table itself has the value {kind} of {TIMEBASED_TIMESTAMP_TYPE}, which cannot be changed. Write "
+            f"the rows to a new table, whose column {name!r} is {given}.",
+        )
+    return InvalidRequestError(
+        cause,
+        hint=f"Set {TIMEBASED_TIMESTAMP_TYPE} to a value that fits {stored} (a string column needs DATE_STRING with "
+        f"{TIMEBASED_INPUT_DATEFORMAT}), or write the rows to a new table, whose column {name!r} is {given}.",
+    )
+
+
+def _type_at(schema: StructType | None, path: str) -> DataType | None:
+    """Type of the field at a dotted path; None if the schema has no such field."""
+    paths = dict(walk_fields(schema)) if schema is not None else {}
+    return paths[path].type if path in paths else None
+
+
+def _kind(key_generator: KeyGeneratorConfig) -> str:
+    return key_generator.timestamp.timestamp_type.value if key_generator.timestamp is not None else "a time"
+
+
+def stores_timestamp_type(table: TableConfig | None) -> bool:
+    """Whether the properties of the table determine ``hoodie.keygen.timebased.timestamp.type``."""
+    return table is not None and any(table.get(key) for key in _TYPE_KEYS)

@@ -22,7 +22,7 @@ from hudi_table_services.model.table_version import TableVersion
 
 @dataclass(frozen=True, slots=True)
 class ZonedColumns:
-    """Columns of a batch in which timestamps without time zone became timestamps.
+    """Columns of a batch, after timestamps without time zone became timestamps with time zone.
 
     Attributes:
         schema: all columns of the batch, with the new types.
@@ -42,7 +42,7 @@ def with_time_zones(
 
     Args:
         table: columns of the table; None before the first write.
-        choice: what the request wants. None replaces the types only if the version of the table has no timestamps
+        choice: choice of the request. None replaces the types only if the version of the table has no timestamps
             without time zone.
     """
     replaces = choice is not TimestampsWithoutZone.REFUSE and (

@@ -82,7 +82,7 @@ class ArchiveLogStore:
     def tail(self, count: int, limit_bytes: int) -> ArchiveTail:
         """Return the newest writes; see `read_tail`.
 
-        The files are in order of time: the instants in a file are not earlier than those in the files before it.
+        Files are ordered by time: no instant in a file is earlier than an instant in a previous file.
         """
         parts = [
             ArchivePart(size_bytes=each.size_bytes, last="", read=partial(self._part, each))

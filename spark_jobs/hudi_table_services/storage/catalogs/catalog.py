@@ -1,4 +1,4 @@
-"""What a client of a catalog does. Clients translate errors of their libraries to CatalogError."""
+"""The interface of catalog clients. Clients translate errors of their libraries to CatalogError."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -31,14 +31,14 @@ class Catalog(Protocol):
     def update_table(self, table: CatalogTable, *, cascades: bool) -> None:
         """Replace columns, formats and properties of a table.
 
-        Fields that `CatalogTable` does not have stay as they are.
+        The catalog keeps the fields that `CatalogTable` does not have.
 
         Args:
             cascades: whether existing partitions get the columns and formats of the table, too.
         """
 
     def add_partitions(self, table: CatalogTable, partitions: Sequence[CatalogPartition]) -> None:
-        """Add partitions. Partitions that already exist stay as they are."""
+        """Add partitions. Partitions that already exist are not changed."""
 
     def move_partitions(self, table: CatalogTable, partitions: Sequence[CatalogPartition]) -> None:
         """Change the locations of existing partitions."""

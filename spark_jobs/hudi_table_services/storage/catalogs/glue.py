@@ -68,8 +68,8 @@ class GlueCatalog:
         """Create the client; no request is sent yet.
 
         Args:
-            storage_options: settings of the object store. Their access key is used, if there is one; otherwise boto3
-                looks for credentials.
+            storage_options: settings of the object store. The client uses their access key, if there is one; otherwise
+                boto3 searches for credentials.
 
         Raises:
             CatalogError: the region is missing or the address is invalid.
@@ -133,7 +133,8 @@ class GlueCatalog:
                 raise CatalogError(
                     f"Another program has dropped {table.full_name}.", hint="Run the sync again."
                 )
-            # Glue has no cascade. Partitions come first: if the job dies, the next sync finds the old table.
+            # Glue has no cascade, so the partitions are changed first. If the job dies before it changes the table, the
+            # next sync finds the old definition of the table and repeats both changes.
             if cascades:
                 self.move_partitions(table, self._partitions(table.database, table.name))
             changed = {
@@ -251,7 +252,7 @@ def _check(answer: Mapping[str, Any], table: CatalogTable, *, ignored: str = "")
     if failed:
         reason = f"{failed[0].get('ErrorCode')}: {failed[0].get('ErrorMessage')}"
         raise CatalogError(
-            f"AWS Glue refused {len(failed)} partitions of {table.full_name}, the first one because of {reason}",
+            f"AWS Glue refused {len(failed)} partitions of {table.full_name}, the first partition because of {reason}",
             hint="Run the sync again: it continues with the remaining partitions.",
         )
 
@@ -271,7 +272,7 @@ def _translated(action: str) -> Iterator[None]:
         raise CatalogError(message) from error
     except BotoCoreError as error:
         raise CatalogError(
-            f"AWS Glue does not answer to the request to {action}: {error}",
+            f"AWS Glue did not answer the request to {action}: {error}",
             hint="Check the region, the address and the credentials.",
         ) from error
 

@@ -30,7 +30,7 @@ _ItemT = TypeVar("_ItemT")
 
 
 class HiveMetastore:
-    """One connection to a Hive Metastore, without Kerberos and TLS. It is not safe for several threads."""
+    """One connection to a Hive Metastore, without Kerberos and TLS. It is not thread-safe."""
 
     def __init__(self, client: Any, uri: str, batch_size: int) -> None:
         self._client = client
@@ -203,7 +203,7 @@ class HiveMetastore:
             yield
         except (TTransportException, OSError) as error:
             raise CatalogError(
-                f"The Hive Metastore at {self._uri} does not answer ({error}) to the request to {action}.",
+                f"The Hive Metastore at {self._uri} did not answer the request to {action}: {error}.",
                 hint="Run the sync again when the metastore is available.",
             ) from error
         except TException as error:

@@ -1,7 +1,8 @@
 """The part of the Hive Metastore's Thrift interface that the sync uses (hive_metastore.thrift of Hive 3.1).
 
-Structures that the sync reads and writes back have all fields that a metastore stores, because the metastore would
-otherwise lose the missing ones. Enumerations are written as ``i32``, which is their form on the wire.
+The sync reads some structures and writes them back. These structures declare every field that a metastore stores. If a
+field were missing here, the sync would delete the field's value in the metastore. Enumerations are declared as ``i32``,
+which is their wire format.
 """
 
 import io

@@ -1,7 +1,7 @@
 """The table lock: choose the lock provider, and implement the lock of Hudi's file-system lock provider.
 
 Writers of Hudi and of this project respect each other's locks. The file-system lock is a file that only one writer can
-create. The age of the file decides whether its writer counts as dead. Locks of Hudi expire after
+create. The age of the file determines whether its writer counts as dead. Locks of Hudi expire after
 ``hoodie.write.lock.filesystem.expire`` (never, by default). Our own locks expire two minutes after the last refresh. A
 crash while a lock is being written can leave a file without a valid lock; this file expires like our own locks.
 """
@@ -184,8 +184,8 @@ class FileSystemLock:
         """Lower bound of the time since the last change of the lock.
 
         This is the larger of two lower bounds: the age according to this machine's clock, and the time during which
-        this writer has found the lock unchanged. The age is too small if the modification time is in the future or if
-        this machine's clock was set back.
+        this writer has found the lock unchanged. The age according to the clock is too small if the modification time
+        is in the future or if this machine's clock was set back.
         """
         if self._seen != (content, modified_ms):
             self._seen, self._seen_since = (content, modified_ms), time.monotonic()
@@ -241,7 +241,7 @@ def table_lock(
     exclude this process. The lock file contains `request_id`.
 
     Raises:
-        InvalidRequestError: the named lock does not work on this kind of storage, or the lock's folder is outside
+        InvalidRequestError: the configured lock does not work on this kind of storage, or the lock's folder is outside
             of the table.
     """
     if _provider(storage, options) == FILE_SYSTEM_PROVIDER:

@@ -155,7 +155,7 @@ class StorageBasedLock:
             raise InvalidRequestError(
                 f"The store of {self._storage.uri} ignores the condition {header} of a put, so its lock would not "
                 "exclude other writers.",
-                hint="Use a server with conditional writes, as AWS S3, Azure and Google Cloud Storage have them.",
+                hint="Use a server that supports conditional writes, such as AWS S3, Azure or Google Cloud Storage.",
             )
 
     def _is_held(self, lock: StorageLockFile) -> bool:

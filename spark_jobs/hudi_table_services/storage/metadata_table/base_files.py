@@ -1,4 +1,4 @@
-"""Open a base file of a metadata table: a small file is read at once, a large one by ranges of bytes."""
+"""Open a base file of a metadata table. A small file is read with one request, a large file by byte ranges."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,13 +13,15 @@ from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.table_store import METADATA_TABLE
 
 _AT_ONCE_BYTES = 4 << 20
-"""Largest file that is read with one request, about 150,000 entries of `files`. By ranges, a file costs one request for
-its length, one for its end, and one or two for each piece of 8 MiB."""
+"""Largest size of a file that is read with one request; about 150,000 entries of `files`. Reading a file by ranges
+takes one request for its length, one for its end, and one or two for each piece of 8 MiB."""
 
 
 @contextmanager
 def open_base_file(table: MetadataTable, file_slice: FileSlice) -> Iterator[tuple[HFileReader, str]]:
-    """Open the base file of a slice, which must have one. The path is relative to the base path of the table.
+    """Open the base file of a slice; yield its reader, and its path relative to the base path of the table.
+
+    The slice must have a base file.
 
     Raises:
         CorruptTableError: the end of the file is damaged.

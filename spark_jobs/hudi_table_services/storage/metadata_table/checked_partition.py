@@ -1,4 +1,4 @@
-"""A partition of a metadata table that was checked: it has what the timeline of the table says, and nothing else."""
+"""A partition of a metadata table that was compared with the timelines of the metadata table and of the table."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.metadata_table import completeness
 from hudi_table_services.storage.metadata_table.completeness import ExpectedFile
-from hudi_table_services.storage.metadata_table.counted_instants import counted_instants, is_own_instant
+from hudi_table_services.storage.metadata_table.counted_instants import counted_instants, is_build_instant
 from hudi_table_services.storage.metadata_table.log_changes import LogChanges, Wants
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable, open_metadata_table
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
@@ -31,7 +31,7 @@ class CheckedPartition:
 
     Attributes:
         slices: newest slices, in the order of the numbers of their file groups.
-        counted: instants of which readers use log blocks.
+        counted: instants whose log blocks are valid.
         log_instants: for each file group id, the counted instants that wrote log files of this file group.
     """
 
@@ -60,8 +60,8 @@ class CheckedPartition:
         if unread := expected - changes.instants:
             raise UnusableError(
                 Reason.DAMAGED,
-                f"{some(unread)} wrote log files of `{self.name}`, but those of the file group "
-                f"{file_slice.file_group_id.file_id} have no block of them.",
+                f"{some(unread)} wrote log files of `{self.name}`, but the log files of the file group "
+                f"{file_slice.file_group_id.file_id} contain no block of these instants.",
                 f"{METADATA_TABLE}/{self.name}",
             )
         return changes
@@ -72,7 +72,7 @@ class CheckedPartition:
         return self.reader.find_in(file_slice, keys, changes)
 
     def without_timelines(self) -> "CheckedPartition":
-        """The partition for a Spark task, which reads files but no instants."""
+        """Copy for a Spark task, without the timelines: a task reads files but no instants."""
         table = replace(self.table, timeline=_NO_INSTANTS, data_timeline=_NO_INSTANTS)
         return replace(self, table=table)
 
@@ -121,10 +121,16 @@ def check_files(
         read: as in `expected_files`.
 
     Raises:
-        UnusableError: a file was lost or cut.
+        UnusableError: a file is missing or truncated, or the instant that created the file groups is missing.
         CorruptTableError, UnsupportedTableError: see `partition_slices` and `expected_files`.
     """
     slices = partition_slices(table, name, present)
+    if not slices and any(_is_of_group(stored.name) for stored in present):
+        raise UnusableError(
+            Reason.DAMAGED,
+            f"`{name}` has no file group that readers see, because the instant that created it is lost.",
+            f"{METADATA_TABLE}/{name}",
+        )
     expected = _since_last_build(table, completeness.expected_files(table, name, present, read), present)
     lost = completeness.lost_files(expected, present)
     if lost:
@@ -146,7 +152,7 @@ def check_files(
 
 
 def check_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> None:
-    """Raise UnusableError if a delta commit behind the slices is not on the timeline of the table."""
+    """Raise UnusableError if a delta commit after the base file of a slice is not on the timeline of the table."""
     for file_slice in {s.base_instant_time: s for s in slices}.values():
         unexplained = completeness.unexplained_instants(table, file_slice)
         if unexplained:
@@ -156,18 +162,22 @@ def check_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> None:
             )
 
 
+def _is_of_group(file_name: str) -> bool:
+    return instant_in_file_name(file_name) is not None
+
+
 def _since_last_build(
     table: MetadataTable, expected: list[ExpectedFile], present: Collection[StoredObject]
 ) -> list[ExpectedFile]:
-    """Without the files that were written before the partition was built again, because a build deletes them.
+    """Leave out files that were written before the last build of the partition, because a build deletes them.
 
-    A build writes an empty log file for each file group, also if the partition has no record and so no base file. The
-    name of this log file contains the own instant of the build.
+    A build writes an empty log file for each file group, even if the partition has no records and therefore no base
+    file. The name of this log file contains the instant of the build.
     """
     visible = {i.requested_time: i.visible_from for i in table.timeline.completed}
     own = {f.instant_time for f in expected if not f.is_log}
     own |= {instant_in_file_name(stored.name) or "" for stored in present}
-    built = max((visible[time] for time in own if time in visible and is_own_instant(time)), default="")
+    built = max((visible[time] for time in own if time in visible and is_build_instant(time)), default="")
     return [f for f in expected if visible[f.instant_time] >= built]
 
 
@@ -175,6 +185,5 @@ def _log_instants(expected: Iterable[ExpectedFile], counted: frozenset[str]) -> 
     found: dict[str, frozenset[str]] = {}
     for file in expected:
         if file.is_log and file.instant_time in counted:
-            group = file.name.removeprefix(".").partition("_")[0]
-            found[group] = found.get(group, frozenset()) | {file.instant_time}
+            found[file.group] = found.get(file.group, frozenset()) | {file.instant_time}
     return found

@@ -1,8 +1,8 @@
-"""Whether a metadata table has everything that its table has, and nothing else.
+"""Compare a metadata table with its table: find missing instants, missing files, and instants that it must not have.
 
 A metadata table can be behind or ahead of its table if a writer ignored it, if a writer died and its instants were
-deleted by hand, or if a file of it was lost. Readers of Hudi do not notice that, and lose rows. `MetadataPartition`
-does not check it either: callers for which a missing record would be an error call the functions of this module.
+deleted by hand, or if a file of the metadata table was lost. Hudi's readers do not notice this and lose rows.
+`MetadataPartition` does not check it either. Callers that need complete records call the functions of this module.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -10,17 +10,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from hudi_table_services.errors import MalformedFileNameError
+from hudi_table_services.hudi_format.metadata_table.file_groups import file_group_id
 from hudi_table_services.model.data_file import LogFile, instant_in_file_name
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import CommitMetadata, WriteStat
+from hudi_table_services.model.write_stat import FILE_GROUPS_KEY, CommitMetadata, WriteStat
 from hudi_table_services.storage.file_slices import first_write_time
 from hudi_table_services.storage.metadata_table.counted_instants import (
     delta_commits_of_table,
+    is_build_instant,
     is_first_instant,
     is_own_instant,
 )
+from hudi_table_services.storage.metadata_table.group_files import first_log_file
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.stores.paths import file_name
@@ -32,7 +35,7 @@ _FIRST_INITIAL_NUMBER = 10
 
 
 def later_instants(table: MetadataTable) -> frozenset[str]:
-    """Delta commits that began after the table's timeline was loaded. They do not belong to the state that it shows."""
+    """Delta commits that began after the table's timeline was loaded, so that timeline does not contain them."""
     known = _times(table.data_timeline)
     newest = _newest_time(table.data_timeline)
     times = (i.requested_time for i in delta_commits_of_table(table.timeline))
@@ -40,10 +43,10 @@ def later_instants(table: MetadataTable) -> frozenset[str]:
 
 
 def abandoned_instants(table: MetadataTable, data: Timeline, own: Timeline) -> list[str]:
-    """Later delta commits without an instant of the table: the instant was deleted, and its delta commit was not.
+    """Later delta commits whose instant in the table was deleted, although the delta commit was not.
 
     A write requests its instant in the table before it begins its delta commit, and an undo removes them in the reverse
-    order. So the timelines that are loaded again tell such a delta commit from that of a running writer.
+    order. So timelines that are loaded later distinguish such a delta commit from the delta commit of a running writer.
 
     Args:
         table: the metadata table, opened before `data` was loaded.
@@ -63,7 +66,7 @@ def abandoned_instants(table: MetadataTable, data: Timeline, own: Timeline) -> l
 def merged_later_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> list[str]:
     """Delta commits that a compaction merged into a base file, but that the table's timeline does not show completed.
 
-    Readers of the state that the timeline shows cannot ignore these. See also `later_instants`.
+    Readers of the timeline's state cannot ignore the records of these delta commits. See also `later_instants`.
     """
     # A slice without a base file can be younger than the delta commit: a later write created its file group.
     bases = {s.base_instant_time for s in slices if s.base_file is not None}
@@ -77,10 +80,11 @@ def merged_later_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> 
 
 
 def unexplained_instants(table: MetadataTable, file_slice: FileSlice) -> list[str]:
-    """Delta commits behind the base file of a slice whose instant is not on the timeline of the table.
+    """Delta commits after the base file of a slice whose instant the table does not have.
 
-    No instant explains them: they are not later than the timeline, not archived, and they do not belong to a restore.
-    In table version 6 readers ignore such a delta commit, so an archived instant does not explain it there.
+    They are not later than the table's timeline, their instants are not archived, and they do not belong to a restore.
+    In table version 6, readers ignore a delta commit whose instant is not on the active timeline, so there an archived
+    instant does not justify its delta commit.
     """
     data, is_new_format = table.data_timeline, table.has_own_log_instants
     known, later = _times(data), later_instants(table)
@@ -120,6 +124,11 @@ class ExpectedFile:
     def is_log(self) -> bool:
         return self.name.startswith(".")
 
+    @property
+    def group(self) -> str:
+        """Id of the file group."""
+        return self.name.removeprefix(".").partition("_")[0]
+
 
 def expected_files(
     table: MetadataTable,
@@ -127,10 +136,14 @@ def expected_files(
     present: Collection[StoredObject],
     read: Callable[[Instant], CommitMetadata] | None = None,
 ) -> list[ExpectedFile]:
-    """Files of a partition that its newest compaction and the delta commits after it wrote.
+    """Files of a partition that readers of its newest slices need, according to its timeline.
 
-    This reads the commit metadata of these instants, at the same time. If the partition has one file group, and a base
-    file of the compaction exists, that of the compaction is not read: the reader of the base file notices a cut file.
+    These are the base files of the newest compaction, the files of the delta commits after it, and the base files of
+    file groups that this compaction left out because they had no log file.
+
+    This function reads the commit metadata of these instants in parallel. If the partition has one file group and a
+    base file of the compaction exists, the commit metadata of the compaction is not read, because the reader of the
+    base file detects a truncated file.
 
     Args:
         present: files of the partition's folder.
@@ -152,8 +165,11 @@ def expected_files(
     ]
     metadata = map_in_parallel(read, writes)
     found = [*base]
+    if compaction is not None:
+        found += _older_base_files(table, partition, _groups(present) - _groups(base), read)
     for instant, content in zip(writes, metadata, strict=True):
         found += _expected(instant, content.partition_to_write_stats.get(partition, ()))
+        found += _first_log_files(instant, content, partition)
     return found
 
 
@@ -166,8 +182,8 @@ def lost_files(expected: Iterable[ExpectedFile], present: Iterable[StoredObject]
 def names_show_completeness(table: MetadataTable, present: Iterable[StoredObject]) -> bool:
     """Whether the names of the files of `files` show that no file since the newest compaction is lost. Nothing is read.
 
-    False means that the names do not show it, so that only `expected_files` can answer. Each delta commit writes one
-    log file of `files`, because this partition has one file group.
+    False means that the names are not sufficient, so the caller must call `expected_files`. Each delta commit writes
+    one log file of `files`, because this partition has one file group.
 
     Args:
         present: files of the folder of `files`.
@@ -215,6 +231,31 @@ def _newest_compaction(
     return None, []
 
 
+def _older_base_files(
+    table: MetadataTable,
+    partition: str,
+    file_ids: Collection[str],
+    read: Callable[[Instant], CommitMetadata],
+) -> Iterator[ExpectedFile]:
+    """The newest base file of each given file group, which an earlier compaction or the build wrote."""
+    wanted = set(file_ids)
+    for instant in reversed(table.timeline.completed_writes):
+        if not wanted:
+            return
+        if instant.action is Action.COMMIT or is_build_instant(instant.requested_time):
+            for file in _expected(instant, read(instant).partition_to_write_stats.get(partition, ())):
+                if not file.is_log and file.group in wanted:
+                    wanted.remove(file.group)
+                    yield file
+
+
+def _groups(files: Iterable[StoredObject | ExpectedFile]) -> frozenset[str]:
+    """Ids of the file groups of data files."""
+    return frozenset(
+        f.name.removeprefix(".").partition("_")[0] for f in files if instant_in_file_name(f.name)
+    )
+
+
 def _bases_of_one_group(present: Collection[StoredObject]) -> dict[str | None, StoredObject]:
     """Base files by their instant times; empty if the partition has several file groups."""
     file_ids = {stored.name.removeprefix(".").partition("_")[0] for stored in present}
@@ -226,6 +267,15 @@ def _bases_of_one_group(present: Collection[StoredObject]) -> dict[str | None, S
 def _expected(instant: Instant, stats: Iterable[WriteStat]) -> Iterator[ExpectedFile]:
     for stat in stats:
         yield ExpectedFile(file_name(stat.path), stat.file_size_bytes, instant.requested_time)
+
+
+def _first_log_files(instant: Instant, content: CommitMetadata, partition: str) -> Iterator[ExpectedFile]:
+    """The log files with which an instant of this project created the file groups of a partition."""
+    name, _, count = content.extra_metadata.get(FILE_GROUPS_KEY, "").partition("=")
+    if name == partition and count.isdecimal():
+        for number in range(int(count)):
+            log = first_log_file(file_group_id(partition, number), instant.requested_time)
+            yield ExpectedFile(log.file_name, 1, instant.requested_time)
 
 
 def _is_behind_base(instant: Instant, base_instant_time: str, *, is_new_format: bool) -> bool:
@@ -241,7 +291,7 @@ def _newest_time(timeline: Timeline) -> str:
 
 
 def _repairs_after_restore(instant: Instant, data: Timeline) -> bool:
-    """From table version 8 on, a restore writes a delta commit with an own time before it completes."""
+    """Whether a restore wrote a delta commit, which has its own time, before it completed (from table version 8 on)."""
     return any(
         i.action is Action.RESTORE and i.requested_time < instant.requested_time < i.visible_from
         for i in data.completed

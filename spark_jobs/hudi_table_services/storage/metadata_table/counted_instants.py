@@ -1,7 +1,7 @@
-"""Which blocks of the log files of a metadata table readers use: pure functions of the two timelines.
+"""Find the valid blocks of a metadata table's log files: pure functions of the two timelines.
 
 A write completes in the metadata table before it completes in the table. In between, and after a writer died there,
-readers must ignore what the metadata table has of the write (HoodieTableMetadataUtil.getValidInstantTimestamps,
+readers must ignore the records of the write in the metadata table (HoodieTableMetadataUtil.getValidInstantTimestamps,
 Hudi 0.15 and 1.2).
 """
 
@@ -10,15 +10,17 @@ from hudi_table_services.model.timeline import Timeline
 
 _WRITE_DIGITS = 17
 _FIRST_INSTANTS = "0" * 14
+_BUILD_DIGITS = 20
+_FIRST_BUILD_NUMBER = 10
 
 
 def counted_instants(data: Timeline, own: Timeline, *, has_own_log_instants: bool) -> frozenset[str]:
-    """Instant times whose blocks count, unless a rollback block cancels them.
+    """Instant times whose blocks are valid unless a rollback block cancels them.
 
-    These are the completed instants of the active timeline of the table, completed rollbacks and restores of the
-    metadata table, and delta commits of the metadata table: in table version 6 only those that no instant of the table
-    caused, from version 8 on all whose instant is not pending in the table. No pending instant of the metadata table
-    counts.
+    These are the completed instants on the active timeline of the table, the completed rollbacks and restores of the
+    metadata table, and completed delta commits of the metadata table: in table version 6, only delta commits that no
+    instant of the table caused; from version 8 on, all delta commits whose instant is not pending in the table. Blocks
+    of pending instants of the metadata table are not valid.
 
     Args:
         data: timeline of the table.
@@ -41,10 +43,21 @@ def counted_instants(data: Timeline, own: Timeline, *, has_own_log_instants: boo
 def is_own_instant(instant_time: str) -> bool:
     """Whether the time of an instant of a metadata table shows that no instant of the table has this time.
 
-    The first instants of a metadata table are small numbers. In table version 6 its other own instants have three more
-    digits.
+    The first instants of a metadata table are small numbers. In table version 6, the other instants of a metadata table
+    that have no instant of the table have three more digits.
     """
     return len(instant_time) > _WRITE_DIGITS or is_first_instant(instant_time)
+
+
+def is_build_instant(instant_time: str) -> bool:
+    """Whether the instant created a partition of a metadata table, in any table version.
+
+    In table version 6, these instants of a table with writes have a suffix of 010 or more. Smaller suffixes belong to
+    table services and rollbacks of the metadata table.
+    """
+    if len(instant_time) == _BUILD_DIGITS and int(instant_time[_WRITE_DIGITS:]) >= _FIRST_BUILD_NUMBER:
+        return True
+    return is_first_instant(instant_time)
 
 
 def is_first_instant(instant_time: str) -> bool:
@@ -55,8 +68,8 @@ def is_first_instant(instant_time: str) -> bool:
 def delta_commits_of_table(own: Timeline) -> tuple[Instant, ...]:
     """Completed delta commits of the metadata table that instants of the table caused.
 
-    From table version 8 on, the delta commit that repairs the metadata table after a restore is among them, although it
-    has a time of its own.
+    From table version 8 on, the result includes the delta commit that repairs the metadata table after a restore,
+    although its requested time is not that of an instant of the table.
     """
     return tuple(
         i for i in own.completed if i.action is Action.DELTA_COMMIT and not is_own_instant(i.requested_time)

@@ -1,4 +1,4 @@
-"""How the files of a metadata table are written: schema texts and the form of HFiles."""
+"""The format of the files of a metadata table: the Avro schema and the variant of the HFile format."""
 
 import json
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ from hudi_table_services.storage.table_store import METADATA_TABLE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFormat:
-    """Form of new files of a metadata table.
+    """Format of new files of a metadata table.
 
     Attributes:
         schema: Avro schema of records with meta fields, as JSON. Log files and base files contain this text.
-        flavour: form of HFiles.
+        flavour: variant of the HFile format.
         has_own_log_instants: whether the name of a log file contains the instant that wrote the file.
     """
 
@@ -41,7 +41,7 @@ class FileFormat:
 
 
 def new_file_format(version: TableVersion) -> FileFormat:
-    """Form of the files of a new metadata table."""
+    """Format of the files of a new metadata table."""
     return FileFormat(
         schema=record_schema(version),
         flavour=flavour_of(version),
@@ -50,10 +50,10 @@ def new_file_format(version: TableVersion) -> FileFormat:
 
 
 def read_file_format(table: MetadataTable, slices: tuple[FileSlice, ...] | None = None) -> FileFormat:
-    """Form of the files that the metadata table has.
+    """Format of new files of an existing metadata table.
 
-    New files repeat the schema of the newest file of the partition `files`: hudi-rs refuses a metadata table whose
-    files have different schemas.
+    New files repeat the schema of the newest file of the partition `files`, because hudi-rs refuses a metadata table
+    whose files have different schemas.
 
     Args:
         slices: newest slices of the partition `files`, if the caller has read them.
@@ -91,5 +91,7 @@ def _checked(schema: str) -> str:
     except (ValueError, KeyError, TypeError):
         has_fields = False
     if not has_fields:
-        raise MalformedMetadataError(f"The Avro schema of {len(schema)} characters is no schema of a record.")
+        raise MalformedMetadataError(
+            f"The Avro schema of {len(schema)} characters is not the schema of a record."
+        )
     return schema

@@ -1,4 +1,4 @@
-"""A folder of a storage as a storage of its own: a metadata table is a Hudi table below its table."""
+"""A storage that consists of a folder of another storage. A metadata table is a Hudi table in a folder of its table."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ class FolderStorage:
 
     def __post_init__(self) -> None:
         if not checked_path(self.folder):
-            raise InvalidRequestError("The folder of a storage within a storage is empty.")
+            raise InvalidRequestError("The path of the folder is empty.")
 
     @property
     def uri(self) -> str:
@@ -89,7 +89,7 @@ class FolderStorage:
         return self.inner.open_writer(self._full(path))
 
     def _full(self, path: str) -> str:
-        # A name `..` must not lead out of the folder, although it may stay inside the table.
+        # A path with `..` must not lead out of the folder, even if it leads to a place inside the table.
         return join_path(self.folder, path) if checked_path(path) else self.folder
 
     def _below(self, full: str) -> str:

@@ -1,7 +1,7 @@
 """Write the log files and base files of the metadata table's file groups.
 
-Names of files follow from the instant and the file group alone, and no file is replaced. So of two processes that write
-the same instant only one succeeds.
+The instant and the file group determine the name of each file, and no file is replaced. So if two processes write the
+same instant, only one of them succeeds.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -42,9 +42,9 @@ class GroupLog:
     """New entries and deleted keys of one file group of the metadata table.
 
     Attributes:
-        entries: keys and encoded records in ascending order of the keys, each key once. They are read once.
+        entries: keys and encoded records in ascending order of the keys, each key once. The iterable is consumed once.
         entry_count: number of entries.
-        deleted_keys: in the same order. They are deleted after the entries are written.
+        deleted_keys: in ascending order. The log file deletes these keys after it adds the entries.
     """
 
     file_group_id: FileGroupId
@@ -54,7 +54,7 @@ class GroupLog:
 
 
 def encoded_log(change: GroupChange, form: FileFormat) -> GroupLog:
-    """The changes with encoded records, which are encoded while they are read.
+    """Encode the records of the changes. Each record is encoded when the caller reads it.
 
     Reading the entries raises MalformedMetadataError if a record does not fit the schema.
     """
@@ -166,7 +166,7 @@ def write_base_entries(
     *,
     prev_commit: str = NEW_FILE_GROUP,
 ) -> WriteStat:
-    """As `write_base_file`, with encoded records that contain the name of the file.
+    """Write the base file of a file group from encoded records. Each record must already contain the name of the file.
 
     Args:
         base: the result of `new_base_file`.
@@ -203,14 +203,19 @@ def write_base_entries(
     )
 
 
+def first_log_file(file_id: str, instant_time: str) -> LogFile:
+    """The log file with which an instant creates a file group."""
+    return LogFile(file_id=file_id, instant_time=instant_time, version=1, write_token=_FIRST_WRITE)
+
+
 def write_first_log_file(storage: Storage, group: FileGroupId, instant_time: str) -> None:
     """Create a file group: a log file that deletes no key, which Hudi writes for every new file group."""
-    log = LogFile(file_id=group.file_id, instant_time=instant_time, version=1, write_token=_FIRST_WRITE)
+    log = first_log_file(group.file_id, instant_time)
     storage.create(join_path(group.partition_path, log.file_name), encode_first_block(instant_time))
 
 
 def named(record: MetadataRecord, file_name: str) -> MetadataRecord:
-    """The record as a base file of this name contains it."""
+    """The record with the name of its base file."""
     return MetadataRecord(
         key=record.key,
         record_type=record.record_type,

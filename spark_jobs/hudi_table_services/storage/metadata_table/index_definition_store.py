@@ -1,4 +1,4 @@
-"""The definitions of a table's indexes, which the metadata table contains."""
+"""Read the file with the definitions of the indexes in a table's metadata table."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from hudi_table_services.storage.stores.storage import Storage
 _CURE = (
     "Restore the file from a backup. Without a backup, delete the file and run rebuild_metadata_table.py: the job "
     f"builds the indexes again. Columns in {COLUMN_STATS_COLUMNS} get statistics; without this key, Hudi's default "
-    "columns get them."
+    "columns get statistics."
 )
 
 

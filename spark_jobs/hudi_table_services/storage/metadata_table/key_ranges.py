@@ -29,11 +29,11 @@ def key_ranges(
 ) -> Mapping[str, KeyRange] | UnusableMetadataTable:
     """Map the paths of base files to their ranges of record keys, in the order of the UTF-8 bytes of the keys.
 
-    A file without statistics, or without a range in them, is left out. Statistics that cannot be used for skipping
-    files are those of the function `usable_range`. The checks are those of a listing (`list_from_metadata_table`).
+    Files without statistics, and files for which `usable_range` returns None, are left out. The metadata table is
+    checked as for a listing (see `list_from_metadata_table`).
 
     Args:
-        config: properties of the table, read before the timeline or after it.
+        config: properties of the table. The caller may read them before or after the timeline.
         timeline: active timeline of the table. It must be loaded before this call.
         slices: live file slices.
 
@@ -55,10 +55,11 @@ def key_ranges(
 
 
 def usable_range(record: MetadataRecord) -> KeyRange | None:
-    """Range of the keys in the statistics of a file; None if they do not prove that all keys are in a range.
+    """Range of the keys in the statistics of a file; None if the statistics do not prove that all keys are in a range.
 
-    Hudi compares the ranges of row groups as Java compares texts, by UTF-16 units. This differs from the order of UTF-8
-    bytes for characters from U+D800 on. So a range that contains such a character is not used.
+    Hudi compares the bounds of row groups in the order of UTF-16 code units, as Java compares strings. For characters
+    from U+D800 on, this order differs from the order of UTF-8 bytes, so a range that contains such a character is not
+    used.
     """
     stats = record.payload
     if not isinstance(stats, ColumnStats) or stats.column_name != _RECORD_KEY or stats.null_count != 0:

@@ -1,4 +1,4 @@
-"""What the log files of a file slice of a metadata table change in its base file."""
+"""Read the changes in the log files of a file slice of a metadata table."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,10 +23,10 @@ from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.table_store import METADATA_TABLE
 
 MAX_LOG_BYTES = 512 << 20
-"""Most bytes of log files of one file slice that this project reads. By default Hudi compacts after ten writes."""
+"""Largest total size of the log files of one file slice. By default, Hudi compacts after ten writes."""
 
 Wants = Callable[[bytes], bool]
-"""Whether a look-up wants a key."""
+"""Function that returns whether the caller wants the record of a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Change:
     """Changes of one key, oldest first.
 
     Attributes:
-        replaces: whether the key was deleted before the updates, so that the record of the base file does not count.
+        replaces: whether the key was deleted before the updates, so that the record of the base file is ignored.
     """
 
     replaces: bool = False
@@ -65,7 +65,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class LogChanges:
-    """Changes by key, and the instants of all blocks that count."""
+    """Changes by key, and the instants of all valid blocks."""
 
     by_key: dict[bytes, Change]
     instants: frozenset[str]
@@ -74,14 +74,13 @@ class LogChanges:
 def read_log_changes(
     table: MetadataTable, file_slice: FileSlice, counted: frozenset[str], wants: Wants | None = None
 ) -> LogChanges:
-    """Read the log files of a slice, all at the same time.
+    """Read all log files of a slice in parallel.
 
-    The memory for this is that of the log files (`MAX_LOG_BYTES` at most), one block of them decompressed, and the
-    records that are wanted.
+    Memory: the log files (`MAX_LOG_BYTES` at most), one decompressed block, and the wanted records.
 
     Args:
         counted: the result of `counted_instants`.
-        wants: keys to read; None reads all.
+        wants: returns whether to read a key; None reads all keys.
 
     Raises:
         UnsupportedTableError: the log files are too large, or have blocks that do not occur in metadata tables.
@@ -110,18 +109,21 @@ def read_log_changes(
 
 
 def _check_instants(log: LogFile, blocks: Sequence[MetadataLogBlock]) -> None:
-    """Readers ignore a block of another instant than that of its file, so the write would be lost without an error."""
+    """Refuse a block whose instant differs from the instant in the name of its file.
+
+    Readers would ignore such a block, so the write would be lost without an error.
+    """
     for block in blocks:
         if block.instant_time != log.instant_time:
             raise MalformedMetadataError(
-                f"a block of the instant {block.instant_time} in a log file of the instant {log.instant_time}."
+                f"the file has a block of the instant {block.instant_time}, but its name contains {log.instant_time}."
             )
 
 
 def not_rolled_back(
     blocks: Iterable[tuple[str, MetadataLogBlock]],
 ) -> list[tuple[str, RecordsBlock | DeletedKeysBlock]]:
-    """The blocks with changes. A rollback block removes the blocks of its target instant that are before it."""
+    """The blocks with changes. A rollback block removes all earlier blocks of its target instant."""
     kept: list[tuple[str, RecordsBlock | DeletedKeysBlock]] = []
     for path, block in blocks:
         if isinstance(block, RollbackBlock):

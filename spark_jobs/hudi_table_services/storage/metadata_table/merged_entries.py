@@ -28,8 +28,8 @@ def merged_entries(
 ) -> Iterator[Entry]:
     """Yield the merged entries of a slice in the order of their keys.
 
-    The records of a record index or a secondary index, which can be millions, are copied without being decoded: in base
-    files they contain no mark of a deletion, and the newest record of a key replaces all earlier ones.
+    A record index or a secondary index can have millions of records. They are copied without being decoded: in base
+    files, they contain no mark of a deletion, and the newest record of a key replaces all earlier records.
 
     Args:
         partition: the partition of the slice.
@@ -57,7 +57,7 @@ def merged_entries(
 def _base_entries(
     table: MetadataTable, file_slice: FileSlice, schema: str
 ) -> Iterator[Iterator[Entry] | None]:
-    """Entries of the base file; none if there is no base file. None if they have another schema."""
+    """Yield an iterator of the base file's entries; empty without a base file, None if the file has another schema."""
     if file_slice.base_file is None:
         yield iter(())
         return
@@ -103,9 +103,9 @@ def _copied(
 
 
 def _liveness(codec: RecordFormat) -> Callable[[Entry], bool]:
-    """Return a function that tells whether an entry is not marked as deleted. Equal values are decoded once.
+    """Return a function that returns whether an entry is not marked as deleted. Each distinct value is decoded once.
 
-    Records do not contain their keys, so few values occur.
+    Records do not contain their keys, so there are few distinct values.
     """
     live: set[bytes] = set()
 

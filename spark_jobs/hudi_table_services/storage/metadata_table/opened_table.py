@@ -1,4 +1,4 @@
-"""Open the metadata table of a table: its own properties and timeline, beside the timeline of the table."""
+"""Open the metadata table of a table: read its properties and its timeline, and the timeline of the table."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,9 +30,10 @@ class MetadataTable:
         storage: the files of the metadata table; paths are relative to its folder.
         config: properties of the metadata table itself.
         partitions: partitions of the metadata table that readers may use, according to the properties of the table.
-        partitions_being_built: partitions that a writer is building. Readers must not use them, writers must know them.
+        partitions_being_built: partitions that a writer is building. Readers must not use them, but writers must take
+            them into account.
         timeline: active timeline of the metadata table.
-        data_timeline: active timeline of the table. It is not newer than `timeline`, because a write completes in the
+        data_timeline: active timeline of the table. It is loaded before `timeline`, because a write completes in the
             metadata table first.
     """
 
@@ -67,9 +68,10 @@ def open_metadata_table(
 
     Raises:
         TableNotFoundError: there is no metadata table.
-        UnsupportedTableError: its version or the version of the table is below 6, or its base files are no HFiles.
-        CorruptTableError: its properties or its timeline cannot be read, or its timeline has another layout than that
-            of the table.
+        UnsupportedTableError: its version or the version of the table is not supported, or its base files are not
+            HFiles.
+        CorruptTableError: its properties or its timeline cannot be read, or its timeline layout differs from that of
+            the table.
     """
     if data_timeline is None:
         data_timeline = TimelineStore(storage, config, clock).load()
@@ -104,7 +106,7 @@ def _not_behind(clock: Clock, data_timeline: Timeline, config: TableConfig) -> C
 
 @contextmanager
 def naming_folder() -> Iterator[None]:
-    """Make the path in an error about damage relative to the base path of the table, and name the cure."""
+    """Make the path in an error about damage relative to the base path of the table, and add `REBUILD_HINT`."""
     try:
         yield
     except CorruptTableError as error:
@@ -114,9 +116,9 @@ def naming_folder() -> Iterator[None]:
 
 
 def _in_time_zone_of(config: TableConfig, own: TableConfig) -> TableConfig:
-    """Properties with the time zone of the table's timeline, because readers compare times of both timelines.
+    """Properties of the metadata table with the time zone of the table's timeline.
 
-    Hudi stores no time zone in the properties of a metadata table.
+    Readers compare times of both timelines. Hudi stores no time zone in the properties of a metadata table.
     """
     zone = config.get(_TIME_ZONE)
     return own if zone is None else TableConfig({**own.properties, _TIME_ZONE: zone})
@@ -126,8 +128,8 @@ def _check(config: TableConfig, own: TableConfig) -> None:
     version, own_version = config.table_version, own.table_version
     if not (version.is_writable and own_version.is_writable):
         raise UnsupportedTableError(
-            f"Metadata tables of version {own_version.value} are not supported; this one belongs to a table of version "
-            f"{version.value}. Supported: 6, 8 and 9."
+            f"A metadata table of version {own_version.value} in a table of version {version.value} is not supported. "
+            "Supported: 6, 8 and 9."
         )
     if own_version.layout is not version.layout:
         raise CorruptTableError(

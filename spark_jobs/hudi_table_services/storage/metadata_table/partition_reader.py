@@ -1,4 +1,4 @@
-"""Read a partition of a metadata table: base files by ranges of bytes, merged with the changes in log files."""
+"""Read a partition of a metadata table: base files by byte ranges, merged with the changes in log files."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
@@ -31,15 +31,15 @@ _BY_HASH_OF_KEY = (file_groups.COLUMN_STATS, file_groups.BLOOM_FILTERS, file_gro
 class MetadataPartition:
     """The newest records of a partition of a metadata table.
 
-    Every method reads the log files of the file groups that it needs, whole and again at each call; `log_bytes` is
-    their size in all file groups. So look up many keys in one call. Files can vanish while they are read, because Hudi
-    cleans old slices. Then ObjectNotFoundError is raised, and the caller opens the table again.
+    Each call of a method reads the complete log files of the file groups that it needs, so find many keys with one
+    call. `log_bytes` is the size of the log files of all file groups. If Hudi cleans old slices during a call, the
+    methods raise ObjectNotFoundError; the caller then opens the metadata table again.
 
     Args:
         table: the open metadata table.
         partition: e.g. ``files``; need not be in `table.partitions`.
         slices: the result of `partition_slices`, if the caller has it.
-        counted: instants whose blocks count; None means those of `counted_instants`.
+        counted: instants whose blocks are valid; None means the result of `counted_instants`.
 
     Raises:
         CorruptTableError, UnsupportedTableError: see `partition_slices`. The methods raise the same errors if a file
@@ -69,19 +69,19 @@ class MetadataPartition:
         return sum(log.size_bytes for found in self.slices for log in found.log_files)
 
     def records(self) -> Iterator[MetadataRecord]:
-        """Yield all records, file group by file group, in each in the order of the keys.
+        """Yield all records, one file group after another. Within a file group, they are in the order of the keys.
 
-        The memory for this is that of the log files of one file group; the base file is streamed.
+        Memory: the log files of one file group; base files are streamed.
         """
         for file_slice in self.slices:
             yield from self.records_of(file_slice, self.changes_of(file_slice))
 
     def find(self, keys: Collection[str]) -> Mapping[str, MetadataRecord]:
-        """Map each of the keys that has a record to the record. File groups are read at the same time.
+        """Map each key that has a record to its record. File groups are read in parallel.
 
-        In column statistics, bloom filters and a record index, the hash of a key decides which file group is read, as
-        in Hudi. In indexes with other rules (secondary and expression indexes, a record index with file groups for each
-        partition of the table), all file groups are read.
+        In column statistics, bloom filters and a record index, the hash of a key determines the file group that is
+        read, as in Hudi. In indexes with other rules (secondary and expression indexes, a record index with file groups
+        for each partition of the table), all file groups are read.
         """
         groups = self._by_group(keys)
 
@@ -103,7 +103,7 @@ class MetadataPartition:
         return list(self._merged(file_slice, changes, lambda reader: reader.find(keys)))
 
     def find_prefixes(self, prefixes: Collection[str]) -> list[MetadataRecord]:
-        """Find all records whose keys start with one of the prefixes. All file groups are read, at the same time."""
+        """Find all records whose keys start with one of the prefixes. All file groups are read, in parallel."""
         starts = tuple({prefix.encode() for prefix in prefixes})
 
         def search(file_slice: FileSlice) -> list[MetadataRecord]:
@@ -158,7 +158,7 @@ def _named(entries: Iterator[Entry], path: str) -> Iterator[Entry]:
 def _with_changes(
     entries: Iterator[Entry], source: Source | None, changes: LogChanges
 ) -> Iterator[MetadataRecord | None]:
-    """Merge two streams in the order of their keys. Slices without changes are not held in memory."""
+    """Merge the entries of a base file with the changes, both in the order of their keys. The entries are streamed."""
     changed = iter(sorted(changes.by_key))
     following = next(changed, None)
     for key, value in entries:

@@ -22,15 +22,14 @@ def partition_slices(
     """Newest slice of each file group, sorted by their numbers; empty if the partition does not exist.
 
     Base files and, from table version 8 on, log files are visible if their instant is completed in the metadata table,
-    or older than its first active instant. Which blocks of the log files count is another question: see
-    `counted_instants`.
+    or older than its first active instant. `counted_instants` determines which blocks of the log files are valid.
 
     Args:
         files: files of the partition's folder, if the caller has just listed it.
 
     Raises:
-        CorruptTableError: a file group is missing, or the name of a file has no place in a metadata table.
-        UnsupportedTableError: a base file is no HFile.
+        CorruptTableError: a file group is missing, or a file has a name that is not valid in a metadata table.
+        UnsupportedTableError: a base file is not an HFile.
     """
     if files is None:
         files = table.storage.list_folder(partition).files
@@ -45,17 +44,20 @@ def partition_slices(
 
 
 def _in_order(partition: str, slices: Iterable[FileSlice]) -> tuple[FileSlice, ...]:
-    """The number of file groups decides in which of them a key is, so none may be missing."""
+    """Sort slices by the numbers of their file groups, and refuse missing file groups.
+
+    The number of file groups determines in which file group a key is.
+    """
     numbered: dict[str, dict[int, FileSlice]] = defaultdict(dict)
     for file_slice in slices:
         file_id = file_slice.file_group_id.file_id
         number = file_group_number(file_id)
         if number is None:
-            raise _corrupt(partition, f"a file group {file_id!r}")
+            raise _corrupt(partition, f"a file group with the invalid id {file_id!r}")
         numbered[file_id.removesuffix("-0").rpartition("-")[0]][number] = file_slice
     for start, found in numbered.items():
         if sorted(found) != list(range(len(found))):
-            raise _corrupt(partition, f"of {start} only the file groups {sorted(found)}")
+            raise _corrupt(partition, f"only the file groups {sorted(found)} of {start}")
     return tuple(found[number] for _, found in sorted(numbered.items()) for number in sorted(found))
 
 
@@ -69,7 +71,7 @@ def _corrupt(partition: str, what: str) -> CorruptTableError:
 
 
 class _Written:
-    """Selects the base file that a commit of the metadata table names among those of its retried tasks."""
+    """If retried tasks left several base files, selects the file that the commit of the metadata table names."""
 
     def __init__(self, table: MetadataTable) -> None:
         self._table = table

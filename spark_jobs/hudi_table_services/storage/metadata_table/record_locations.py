@@ -1,4 +1,4 @@
-"""Look up keys in the record index of a metadata table: which file groups of the table contain rows with the keys."""
+"""Find keys in the record index of a metadata table: the file groups of the table that contain rows with the keys."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -46,7 +46,7 @@ class RecordIndexGroups:
 
     @property
     def size_bytes(self) -> int:
-        """Size of their base files and log files."""
+        """Total size of the base files and log files of the file groups."""
         bases = sum(s.base_file.size_bytes for s in self._files.slices if s.base_file is not None)
         return bases + self._files.reader.log_bytes
 
@@ -59,8 +59,8 @@ class RecordIndexGroups:
     ) -> set[FileGroupId] | UnusableMetadataTable:
         """File groups of the table in which the record index locates the keys, or why the index cannot be used.
 
-        Some of them may not be live: after a write that replaced file groups, Hudi deletes only the keys that the write
-        did not write again.
+        Some of these file groups may not be live: after a write that replaced file groups, Hudi deletes only the keys
+        that the write did not write again.
 
         The method returns early when it has found all file groups in `enough`. Damage in the rest of the files is then
         not noticed.
@@ -94,12 +94,12 @@ def open_record_index(
 ) -> RecordIndexGroups | UnusableMetadataTable:
     """Open the record index in the state that the timeline of the table shows, or return why it cannot be used.
 
-    A record index that lacks a key would lead to a duplicate row. So it is refused like a listing
-    (`list_from_metadata_table`), and if a compaction merged a write that completed after the timeline was loaded: the
-    write may have moved keys to file groups that the timeline does not show.
+    A record index that lacks a key would lead to a duplicate row. So the index is refused for the same reasons as a
+    listing (see `list_from_metadata_table`). It is also refused if a compaction merged a write that completed after the
+    timeline was loaded: that write may have moved keys to file groups that the timeline does not show.
 
     Args:
-        config: properties of the table, read before the timeline or after it.
+        config: properties of the table. The caller may read them before or after the timeline.
         timeline: active timeline of the table. It must be loaded before this call.
 
     Raises:
@@ -146,7 +146,9 @@ def _checked(storage: Storage, config: TableConfig, timeline: Timeline, clock: C
     found = open_checked_partition(storage, config, timeline, clock, RECORD_INDEX)
     merged = completeness.merged_later_instants(found.table, found.slices)
     if merged:
-        raise UnusableError(Reason.CHANGED, f"A compaction merged {some(merged)}, which completed later.")
+        raise UnusableError(
+            Reason.CHANGED, f"A compaction merged {some(merged)}, which was not completed before."
+        )
     return found.without_timelines()
 
 
@@ -173,7 +175,7 @@ def _located(index: CheckedPartition, file_slice: FileSlice, keys: frozenset[byt
 def _different_records(
     index: CheckedPartition, file_slice: FileSlice, keys: frozenset[bytes]
 ) -> Iterator[MetadataRecord]:
-    """Yield a record when the first of its equal records is found. The file is read as far as records are taken."""
+    """Yield each distinct record once. The file is read only as far as the caller takes records."""
     with open_base_file(index.table, file_slice) as (reader, path), naming(path):
         seen: set[bytes] = set()
         for key, value in reader.find(keys):

@@ -20,8 +20,9 @@ from hudi_table_services.model.metadata_table import (
 def merge_records(older: MetadataRecord, newer: MetadataRecord) -> MetadataRecord:
     """The record that results from an older and a newer record of one key.
 
-    Lists of files are united, statistics of columns are united unless the newer ones replace the older ones, and other
-    records replace older ones. The result may contain marks of deletions; see `without_deletions`.
+    Lists of files are united. Statistics of a column are united, unless one record is marked as deleted or the newer
+    bounds are tight. Otherwise the newer record replaces the older record. The result may contain marks of deletions;
+    see `without_deletions`.
 
     Raises:
         MalformedMetadataError: the two records cannot belong to one key.
@@ -54,7 +55,7 @@ def without_deletions(record: MetadataRecord) -> MetadataRecord | None:
 def _united(before: Listing, after: Listing) -> Listing:
     """Files of both lists. A deletion removes the file, or stays as a mark if the older list has no such file.
 
-    Files only grow: in table version 6, writers append to log files. So the larger size counts.
+    Files only grow: in table version 6, writers append to log files. So the result contains the larger size.
     """
     files = dict(before.files)
     for name, file in after.files.items():

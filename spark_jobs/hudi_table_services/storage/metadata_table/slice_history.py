@@ -1,4 +1,4 @@
-"""All file slices of a partition of a metadata table, for its clean."""
+"""All file slices of a partition of a metadata table, for cleaning the metadata table."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -17,8 +17,8 @@ from hudi_table_services.storage.stores.storage import StoredObject
 def slice_history(table: MetadataTable, partition: str) -> Mapping[FileGroupId, tuple[FileSlice, ...]]:
     """Visible file slices of each file group, oldest first.
 
-    Files of instants that are not completed belong to no slice. Of several base files of one instant, which only
-    retried tasks leave, one belongs to the slice.
+    Files of instants that are not completed belong to no slice. Retried tasks can leave several base files of one
+    instant; the slice contains one of them.
     """
     visibility = Visibility.of(table.timeline, has_own_log_instants=table.has_own_log_instants)
     groups: dict[str, _Files] = defaultdict(_Files)
@@ -54,7 +54,7 @@ def _add(groups: dict[str, _Files], stored: StoredObject, visibility: Visibility
 
 
 def _slices(group: FileGroupId, files: _Files, visibility: Visibility) -> Iterable[FileSlice]:
-    """One slice for each instant of a base file, and slices that have only log files.
+    """Yield one slice for each instant of a base file, and the slices that have only log files.
 
     Table version 6: the name of a log file contains the instant of its slice. Version 8 and later: the slice is the
     newest one whose instant is not later than the completion of the log file's instant.

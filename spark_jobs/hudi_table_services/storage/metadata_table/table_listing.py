@@ -1,7 +1,8 @@
-"""List the partitions and files of a table from its metadata table, wholly or not at all.
+"""List the partitions and files of a table from its metadata table.
 
-A wrong listing loses rows without an error. So the result is either the listing, or the reason why the metadata table
-cannot be used; then the caller lists folders (`storage.file_listing`). The two are never mixed.
+A wrong listing would lose rows without an error. So the result is either a complete listing, or the reason why the
+metadata table cannot be used. In the second case, the caller lists folders (`storage.file_listing`). The two kinds of
+listings are never mixed.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -40,9 +41,9 @@ class ListedTable:
 
     Attributes:
         files: partition path → data files of completed instants, sorted by path, as `list_partitions` returns them.
-            Three things differ. Files of instants that are not completed, and files that are no data files, are
-            missing, for example partition metadata files. Sizes are those that the writers recorded. `modified_ms` is
-            0, because it is not recorded: do not use this listing to find old files.
+            There are three differences. Files of instants that are not completed are missing, and so are files other
+            than data files, for example partition metadata files. Sizes are those that the writers recorded.
+            `modified_ms` is 0, because it is not recorded: do not use this listing to find old files.
     """
 
     files: Mapping[str, tuple[StoredObject, ...]]
@@ -58,18 +59,18 @@ def list_from_metadata_table(
     clock: Clock,
     partitions: Collection[str] | None = None,
 ) -> ListingOutcome:
-    """List the table from `files`, in a few requests and two for each write since the last compaction.
+    """List the table from the partition `files`: a few requests, and two for each write since the last compaction.
 
-    The listing is that of the given timeline. It is refused if the metadata table contradicts the timeline, cannot be
-    read, or lost a file that its timeline names. It does not show whether the listed files exist, and it cannot notice
-    damage that leaves a file readable, because Hudi's native HFiles have no checksums beside those of gzip.
+    The listing shows the state of `timeline`. It is refused if the metadata table contradicts the timeline, cannot be
+    read, or lost a file that its own timeline names. The listing does not show whether the listed files exist. Damage
+    that leaves a file readable is not detected, because Hudi's native HFiles have no checksums except those of gzip.
 
     All records of `files` are in memory at once, even if only some partitions are wanted.
 
     Args:
-        config: properties of the table, read before the timeline or after it.
+        config: properties of the table. The caller may read them before or after the timeline.
         timeline: active timeline of the table. It must be loaded before this call.
-        partitions: list only these partitions; those that do not exist are left out. None lists all partitions.
+        partitions: list only these partitions; partitions that do not exist are left out. None lists all partitions.
 
     Raises:
         StorageError: a request failed for another reason than a missing file.
@@ -128,8 +129,8 @@ def _check(names: Collection[str], found: Mapping[str, Listing]) -> None:
     without_name = [key for key, listing in found.items() if listing.files and key not in names]
     if without_list or without_name:
         raise MalformedMetadataError(
-            f"`files` of the metadata table names the partitions {some(without_list)} without a list of files, and "
-            f"has lists of {some(without_name)}, which are not among all partitions."
+            f"`files` of the metadata table names the partitions {some(without_list)} but does not list their "
+            f"files, and lists files of {some(without_name)}, which it does not name."
         )
     for key in names:
         bad = [name for name in found[key].files if "/" in name or not is_inside_table(name)]
@@ -149,7 +150,7 @@ def _stored(path: str, listing: Listing, visibility: Visibility) -> tuple[Stored
 
 
 def _is_visible(name: str, visibility: Visibility) -> bool:
-    """Whether the instant of a file is completed. In table version 6, names of log files do not contain it."""
+    """Whether readers see a file. In table version 6, all log files are visible: their names contain no own instant."""
     if name.startswith(".") and not visibility.has_own_log_instants:
         return True
     instant_time = instant_in_file_name(name)

@@ -1,4 +1,7 @@
-"""Why a metadata table cannot be used. A caller then reads the table itself: a wrong answer would lose rows."""
+"""Reasons why a metadata table cannot be used.
+
+The caller then lists the folders or reads the data files instead, because wrong metadata would make it lose rows.
+"""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -21,21 +24,21 @@ class Reason(Enum):
 
     NOT_LISTED = "the properties of the table do not list the partition"
     BEING_BUILT = "a writer is building the partition"
-    ABSENT = "the properties of the table list it, but it does not exist"
-    UNSUPPORTED = "it has a version, codec or kind of block that this release does not read"
-    DAMAGED = "files of it are damaged, lost or contradict each other"
-    BEHIND = "it lacks completed instants of the table"
-    AHEAD = "it has instants that the table does not have"
-    CHANGED = "a writer changed it during the reading"
+    ABSENT = "the properties of the table list a metadata table that does not exist"
+    UNSUPPORTED = "the metadata table has a version, codec or kind of block that this release does not read"
+    DAMAGED = "files of the metadata table are damaged, lost or contradict each other"
+    BEHIND = "the metadata table lacks completed instants of the table"
+    AHEAD = "the metadata table has instants that the table does not have"
+    CHANGED = "a writer changed the metadata table while this job read it"
 
 
 @dataclass(frozen=True, slots=True)
 class UnusableMetadataTable:
-    """The answer of a metadata table that cannot be used.
+    """The result of a read, if the metadata table cannot be used.
 
     Attributes:
         message: sentence with the details, for logs and reports.
-        path: the file that is the cause, relative to the base path; empty if it is not one file.
+        path: the file that is the cause, relative to the base path; empty if the cause is not a single file.
     """
 
     reason: Reason
@@ -44,7 +47,7 @@ class UnusableMetadataTable:
 
 
 class UnusableError(Exception):
-    """Ends the reading of a metadata table. `usable_or_reason` turns it into a value."""
+    """The metadata table cannot be used. `usable_or_reason` turns this exception into an `UnusableMetadataTable`."""
 
     def __init__(self, reason: Reason, message: str, path: str = "") -> None:
         super().__init__(message)
@@ -53,7 +56,7 @@ class UnusableError(Exception):
 
 
 def usable_or_reason(read: Callable[[], _Result]) -> _Result | UnusableMetadataTable:
-    """The result of a function that reads a metadata table, or the reason why it cannot be used.
+    """The result of a function that reads a metadata table, or the reason why the metadata table cannot be used.
 
     Raises:
         StorageError: a request failed for another reason than a missing file.

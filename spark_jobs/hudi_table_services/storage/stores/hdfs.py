@@ -28,7 +28,7 @@ _BUFFER_BYTES = 1024 * 1024
 _KERBEROS = ("kerberos_principal", "kerberos_keytab", "kerberos_cache")
 _HADOOP_PREFIXES = ("dfs.", "fs.", "hadoop.", "ipc.")
 _ANSWER = re.compile(r'RPCError\("(?:[\w.]*[.$])?(?P<name>\w+)", "(?P<message>.*)', re.DOTALL)
-"""Text of a RuntimeError that contains the answer of a server: the class of an exception in Java, and its message."""
+"""Text of a RuntimeError that contains the answer of a server: the class of a Java exception, and its message."""
 
 _MISSING = ("FileNotFoundException", "ParentNotDirectoryException")
 _EXISTS = ("FileAlreadyExistsException",)
@@ -42,7 +42,7 @@ _HINTS = {
     "InvalidPathException": "HDFS permits no ':' in names. For partition values with this character, set "
     "hoodie.datasource.write.partitionpath.urlencode=true when you create the table.",
 }
-"""Advice for some classes of exceptions in Java."""
+"""Advice for some classes of Java exceptions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,8 @@ class HdfsStorage:
     write a temporary file in the same folder, and rename it. A rename without overwriting is atomic and exclusive.
 
     Attributes:
-        uri: base path with scheme and, unless the configuration of Hadoop names the file system, its address.
+        uri: base path with the scheme, and with the address of the file system unless Hadoop's configuration contains
+            it.
         settings: configuration of Hadoop, and the settings ``kerberos_principal``, ``kerberos_keytab`` and
             ``kerberos_cache``, as sorted pairs. An unpickled storage connects again.
     """
@@ -215,7 +216,7 @@ class HdfsStorage:
             return False
 
     def _file(self, path: str, operation: str) -> Any:
-        """Status of a file. Raises ObjectNotFoundError, also if the path is a folder."""
+        """Status of a file. Raises ObjectNotFoundError if the file does not exist or is a folder."""
         with translate_errors(operation, path):
             found = self._client.get_file_info(self._full(path))
             if found.isdir:
@@ -264,7 +265,7 @@ def _is_temporary(name: str) -> bool:
 def translate_errors(operation: str, path: str) -> Iterator[None]:
     """Translate errors of hdfs-native into errors that name the operation and the path.
 
-    Answers of the NameNode are RuntimeErrors, whose text contains the class of the exception in Java and its stack.
+    Errors of the NameNode are RuntimeErrors. Their text contains the class of the Java exception and its stack trace.
     """
     what = f"Cannot {operation} {path or 'the base path'!r}"
     try:
@@ -294,7 +295,7 @@ def _translation(error: Exception, what: str, path: str) -> StorageError:
 
 
 def _server_error(error: Exception) -> tuple[str, str]:
-    """Return the class of a server's exception, without package, and its message without the stack.
+    """Return the class of a server's exception without its package, and the message without the stack trace.
 
     The class is empty if the error is not the answer of a server.
     """

@@ -43,7 +43,10 @@ _DELETE_BATCH = 1000
 
 _DENIED = (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError)
 _DENIED_STATUS = re.compile(r"status code: 40[13]\b")
-"""A refused listing is a GenericError in obstore, whose text contains the status of the answer."""
+"""obstore raises a GenericError for a refused listing. Its text contains the HTTP status of the response."""
+
+_EXPIRED_CODE = "<Code>ExpiredToken</Code>"
+"""S3 answers a request with expired temporary credentials with status 400 and this code."""
 
 _AZURE_SCHEMES = ("az:", "azure:", "abfs:", "abfss:", "adl:")
 _ENDPOINTS = ("endpoint", "endpoint_url")
@@ -177,10 +180,11 @@ class ObjectStoreStorage:
         return failures
 
     def delete_folder(self, folder: str) -> None:
-        paths = [stored.path for stored in self.list_files(folder)]
-        with translate_errors("delete folder", folder):
-            for first in range(0, len(paths), _DELETE_BATCH):
-                obstore.delete(self.store, paths[first : first + _DELETE_BATCH])
+        # GCS and Azure answer "no such object" if another process has deleted an object since the listing, or if the
+        # client repeats a deletion whose answer was lost. `delete_files` ignores missing files.
+        failures = self.delete_files([stored.path for stored in self.list_files(folder)])
+        for error in failures.values():
+            raise error
 
     def delete_empty_folders(self, folder: str) -> None:
         checked_path(folder)
@@ -260,6 +264,13 @@ def translate_errors(operation: str, path: str) -> Iterator[None]:
                 f"{what}: permission denied.",
                 path=path,
                 hint="Give the job's identity read, write and delete access below the base path.",
+            ) from error
+        if _EXPIRED_CODE in reason:
+            raise StorageError(
+                f"{what}: the temporary credentials have expired.",
+                path=path,
+                hint="Use credentials that are valid for longer than the job runs. The job renews the credentials of "
+                "an instance role or a workload identity, but not those in storage options or in a connection.",
             ) from error
         raise StorageError(f"{what}: {reason}.", path=path) from error
 

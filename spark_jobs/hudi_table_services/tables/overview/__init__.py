@@ -1,1 +1,1 @@
-"""Read what people ask first about a table: its size, rows, partitions, files, schemas and lock."""
+"""Read the main facts about a table: its size, rows, partitions, files, schemas and lock."""

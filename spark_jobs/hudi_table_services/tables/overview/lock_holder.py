@@ -15,8 +15,8 @@ from hudi_table_services.storage.stores.storage import Storage
 def lock_holder(storage: Storage, clock: Clock) -> LockHolder | None:
     """Return the holder of the table lock, or None if the lock is free.
 
-    The function looks for both locks of Hudi: the file-system lock in its default folder, and the storage-based lock.
-    It does not find file-system locks in another folder, and locks outside of the table's storage.
+    The function searches for both locks of Hudi: the file-system lock in its default folder, and the storage-based
+    lock. It finds neither file-system locks in other folders nor locks outside of the table's storage.
 
     Raises:
         StorageError: the storage does not answer.

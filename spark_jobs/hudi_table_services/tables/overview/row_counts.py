@@ -29,9 +29,9 @@ def row_counts(
     recorded: Mapping[str, int],
     footer_limit: int = FOOTER_LIMIT,
 ) -> dict[str, int]:
-    """Map the paths of base files to their numbers of rows. Paths whose number is not known are missing.
+    """Map the paths of base files to their numbers of rows. Files with an unknown number of rows are left out.
 
-    Slices with log files are left out, because only a merge knows their number of rows.
+    Slices with log files are left out, because their number of rows is known only after a merge.
 
     Args:
         recorded: see `recorded_row_counts`.

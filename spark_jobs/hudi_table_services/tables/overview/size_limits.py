@@ -8,7 +8,7 @@ from hudi_table_services.options.writing import DEFAULT_LIMITS, recorded_limits
 
 
 def size_limits(writes: Iterable[tuple[Instant, Mapping[str, str]]]) -> FileSizeLimits:
-    """Return the limits that the newest write with limits records; Hudi's defaults if no write records limits.
+    """Return the limits in the newest write that records limits; Hudi's defaults if no write records limits.
 
     Hudi's own writers record no limits.
 

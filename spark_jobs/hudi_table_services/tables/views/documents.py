@@ -164,7 +164,7 @@ class SchemaView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitPartition:
-    """What a write did in one partition path."""
+    """Changes that a write made in one partition path."""
 
     partition_path: str
     rows_inserted: int = 0

@@ -1,4 +1,4 @@
-"""Read the properties and the present state of a table, as one document."""
+"""Read the properties and the current state of a table, as one document."""
 
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.storage.clock import SystemClock

@@ -50,7 +50,7 @@ def test_a_pending_write_of_the_table_does_not_count() -> None:
 
 
 def test_the_times_are_limited() -> None:
-    with pytest.raises(UnsupportedTableError, match="all instants"):
+    with pytest.raises(UnsupportedTableError, match="all instant times"):
         first_instant_time(TimelineLayout.V2, Timeline(), timeline("00000000000000999"))
 
 

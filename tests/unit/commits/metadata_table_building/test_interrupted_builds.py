@@ -155,7 +155,7 @@ def test_a_damaged_data_file_leaves_the_old_metadata_table(version: TableVersion
     before = state(storage)
     path = next(f.path for f in storage.list_files("north") if f.name.endswith(".parquet"))
     storage.write(path, b"PAR1 and no more")
-    with pytest.raises(CorruptTableError, match="no complete Parquet file") as caught:
+    with pytest.raises(CorruptTableError, match="not a complete Parquet file") as caught:
         build(storage, *WHOLE[version])
     assert caught.value.path == path
     assert state(storage) == before

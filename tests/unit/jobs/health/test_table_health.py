@@ -228,7 +228,7 @@ def test_a_missing_file_always_fails_the_check(version: TableVersion, left: byte
     checked.storage.delete(path)
     if left is not None:
         checked.storage.write(path, left)
-    with pytest.raises(UnhealthyTableError, match="missing_files is 1, above 0") as caught:
+    with pytest.raises(UnhealthyTableError, match=r"Missing files \(missing_files\): 1, above 0") as caught:
         checked.result()
     assert "run no clustering" in (caught.value.hint or "")
     report = caught.value.evidence
@@ -380,11 +380,12 @@ def test_an_instant_of_zero_bytes_always_fails_the_check(version: TableVersion) 
 def test_a_measure_above_its_limit_gives_a_failure_or_a_warning() -> None:
     checked = CheckedTable(TableVersion.V9)
     checked.table.commit(A, A2)
-    with pytest.raises(UnhealthyTableError, match=r"small_file_ratio is 1, above 0.9"):
+    with pytest.raises(UnhealthyTableError, match=r"small_file_ratio\): 1, above 0.9"):
         checked.result(fail_above={"small_file_ratio": "0.9"})
     result = checked.result(warn_above={"small_file_ratio": "1", "active_commits": "0"})
     assert result.warnings == (
-        "active_commits is 1, above 0. Archive the timeline: readers list and load all of it.",
+        "Commits on the active timeline (active_commits): 1, above 0. Archive the timeline: readers list and load all "
+        "of it.",
     )
 
 

@@ -1,6 +1,7 @@
 """Checks of a write without Spark: what is refused, what is not checked, and which requests need no check."""
 
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError, UnsupportedTableError
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
-from hudi_table_services.jobs.writing.preflight import check_write
+from hudi_table_services.jobs.writing.preflight import CheckedWrite, check_write
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import (
     REQUEST_ID_KEY,
@@ -38,8 +39,11 @@ def rows(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def table(tmp_path: Path) -> SmallTable:
-    """A table with one commit, which the request ``done`` made."""
-    made = SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9)
+    return committed(SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9))
+
+
+def committed(made: SmallTable) -> SmallTable:
+    """The table after one commit, which the request ``done`` made."""
     store = made.timeline_store
     extra = {REQUEST_ID_KEY: "done", SCHEMA_KEY: SCHEMA}
     metadata = CommitMetadata(
@@ -67,12 +71,12 @@ def refusal(checked: UpsertRequest) -> str:
 
 
 def test_a_write_that_can_succeed_passes_without_spark(tmp_path: Path, rows: Path) -> None:
-    assert check_write(request(tmp_path, rows)) == ()
+    assert check_write(request(tmp_path, rows)) == CheckedWrite()
     assert not (tmp_path / "t").exists()
 
 
 def test_a_write_to_an_existing_table_passes(table: SmallTable, tmp_path: Path, rows: Path) -> None:
-    assert check_write(request(tmp_path, rows)) == ()
+    assert check_write(request(tmp_path, rows)) == CheckedWrite()
 
 
 @pytest.mark.parametrize(
@@ -112,11 +116,24 @@ def test_types_that_do_not_fit_the_table_are_refused(table: SmallTable, tmp_path
     assert "Column 'price' is double in the table and array<double> in the rows" in message
 
 
+def test_a_partition_column_of_times_is_compared_with_the_type_in_the_table(tmp_path: Path) -> None:
+    times = {
+        "hoodie.table.keygenerator.type": "TIMESTAMP",
+        "hoodie.keygen.timebased.timestamp.type": "EPOCHMILLISECONDS",
+        "hoodie.keygen.timebased.output.dateformat": "yyyy-MM-dd",
+    }
+    committed(SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9, more_properties=times))
+    pq.write_table(pa.table({"id": [1], "city": [7], "price": [1.5]}), tmp_path / "rows.parquet")
+    message = refusal(request(tmp_path, tmp_path / "rows.parquet", partition_by=()))
+    assert "The table stores the partition column 'city' as string, and the source has it as long." in message
+    assert "Write the rows to a new table, whose column 'city' is long." in message
+
+
 def test_csv_files_without_inferred_types_get_advice(table: SmallTable, tmp_path: Path) -> None:
     source = csv(tmp_path / "rows.csv", "id,city,price\n1,a,1.5\n", header="true")
     assert "inferSchema=true" in refusal(request(tmp_path, source))
     inferring = replace(source, options={**source.options, "inferSchema": "true"})
-    assert check_write(request(tmp_path, inferring)) == (
+    assert check_write(request(tmp_path, inferring)).notes == (
         "The types of the columns are not checked before Spark starts, because the option inferSchema is set.",
     )
 
@@ -151,7 +168,13 @@ def test_files_of_several_formats_are_refused(tmp_path: Path, rows: Path) -> Non
     mixed = refusal(request(tmp_path, tmp_path / "in"))
     assert "in/a.parquet and " in mixed
     assert "in/b.csv. Its format is parquet. Give a pattern" in mixed
-    assert check_write(request(tmp_path, tmp_path / "in" / "*.parquet")) == ()
+    assert check_write(request(tmp_path, tmp_path / "in" / "*.parquet")) == CheckedWrite()
+
+
+def test_repeated_and_empty_names_of_a_csv_file_are_those_that_spark_gives(tmp_path: Path) -> None:
+    source = csv(tmp_path / "a.csv", "id,city,City,\n1,a,b,c\n", header="true")
+    assert "Its columns are: id, city1, City2, _c3." in refusal(request(tmp_path, source))
+    assert check_write(request(tmp_path, source, partition_by=("city1",))) == CheckedWrite()
 
 
 def test_names_that_look_like_values_get_advice(tmp_path: Path) -> None:
@@ -165,7 +188,7 @@ def test_a_missing_source_is_refused(tmp_path: Path, path: str) -> None:
 
 
 def test_a_completed_request_needs_no_source(table: SmallTable, tmp_path: Path) -> None:
-    assert check_write(request(tmp_path, tmp_path / "gone", request_id="done")) == ()
+    assert check_write(request(tmp_path, tmp_path / "gone", request_id="done")) == CheckedWrite()
     assert "does not exist" in refusal(request(tmp_path, tmp_path / "gone", request_id="other"))
 
 
@@ -195,19 +218,19 @@ def test_a_table_that_cannot_be_written_is_refused_before_its_source(
         (
             SourceSpec(path="/none", options={"pathGlobFilter": "*.x"}),
             {},
-            "its options choose among its files",
+            "its options select some of its files",
         ),
     ],
 )
 def test_a_source_that_this_process_cannot_check_is_left_to_spark(
     tmp_path: Path, source: SourceSpec, fields: dict[str, Any], reason: str
 ) -> None:
-    (note,) = check_write(request(tmp_path, source, **fields))
+    (note,) = check_write(request(tmp_path, source, **fields)).notes
     assert reason in note
 
 
 def test_paths_on_another_file_system_are_left_to_spark(tmp_path: Path) -> None:
-    (note,) = check_write(request(tmp_path, tmp_path / "none"), source_is_local=False)
+    (note,) = check_write(request(tmp_path, tmp_path / "none"), source_is_local=False).notes
     assert "may not see the file system" in note
     with pytest.raises(InvalidRequestError):
         check_write(request(tmp_path, f"file://{tmp_path}/none"), source_is_local=False)
@@ -215,12 +238,12 @@ def test_paths_on_another_file_system_are_left_to_spark(tmp_path: Path) -> None:
 
 def test_the_columns_of_a_query_are_left_to_spark(tmp_path: Path, rows: Path) -> None:
     source = SourceSpec(path=str(rows), sql="SELECT id AS k FROM source")
-    (note,) = check_write(request(tmp_path, source, record_key=("k",)))
+    (note,) = check_write(request(tmp_path, source, record_key=("k",))).notes
     assert "a query defines them" in note
 
 
 def test_the_check_of_the_source_can_be_switched_off(tmp_path: Path) -> None:
-    assert check_write(request(tmp_path, tmp_path / "none", check_source=False)) == ()
+    assert check_write(request(tmp_path, tmp_path / "none", check_source=False)) == CheckedWrite()
 
 
 def one_line(name: str, text: str, **options: str) -> tuple[str, bytes, dict[str, str]]:
@@ -237,11 +260,10 @@ def one_line(name: str, text: str, **options: str) -> tuple[str, bytes, dict[str
         (one_line("a.csv", "id,city\n", header="true", escape="x"), "options escape"),
         (one_line("a.csv", "id;;city\n", header="true", sep=";;"), "separator or quote"),
         (one_line("a.csv", "\ufeffid,city\n", header="true"), "byte order mark"),
-        (one_line("a.csv", "id,city,ID\n", header="true"), "renames empty and repeated"),
         (one_line("a.csv.bz2", "id,city\n", header="true"), "another codec than gzip"),
         (one_line("a.json", '{"id": 1}\n', mode="PERMISSIVE"), "without reader options"),
-        (one_line("a.json", "{'id': 1}\n"), "no JSON document by the standard"),
-        (one_line("a.json", '[{"id": 1}]\n'), "no JSON object"),
+        (one_line("a.json", "{'id': 1}\n"), "not a JSON document according to the standard"),
+        (one_line("a.json", '[{"id": 1}]\n'), "not a JSON object"),
         (one_line("a.json.gz", ""), "compressed"),
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
@@ -253,21 +275,21 @@ def test_a_line_says_why_the_columns_are_not_checked(
     (tmp_path / name).write_bytes(content)
     source_format = name.split(".")[1]
     source = SourceSpec(path=str(tmp_path / name), format=source_format, options=options)
-    (note,) = check_write(request(tmp_path, source, record_key=("none",)))
+    (note,) = check_write(request(tmp_path, source, record_key=("none",))).notes
     assert note.startswith("The columns are not checked before Spark starts, because ")
     assert reason in note
 
 
 def test_merged_columns_of_parquet_files_are_left_to_spark(tmp_path: Path, rows: Path) -> None:
     source = SourceSpec(path=str(rows), options={"mergeSchema": "true"})
-    (note,) = check_write(request(tmp_path, source, record_key=("none",)))
+    (note,) = check_write(request(tmp_path, source, record_key=("none",))).notes
     assert "mergeSchema" in note
 
 
 def test_types_that_the_check_does_not_know_are_named(tmp_path: Path) -> None:
     at = pa.array([0], pa.timestamp("ns"))
     pq.write_table(pa.table({"id": [1], "city": ["a"], "at": at}), tmp_path / "rows.parquet")
-    (note,) = check_write(request(tmp_path, tmp_path / "rows.parquet"))
+    (note,) = check_write(request(tmp_path, tmp_path / "rows.parquet")).notes
     assert note.startswith("The types of the columns are not checked before Spark starts")
     assert note.endswith("not known without Spark: at.")
 
@@ -277,7 +299,7 @@ def test_a_wrong_key_of_json_lines_is_refused(tmp_path: Path) -> None:
     path.write_text('{"id": 1}\n\n{"city": "a", "inner": {"x": 1}}\n')
     source = SourceSpec(path=str(path), format="json")
     assert "Its columns are: id, city, inner." in refusal(request(tmp_path, source, record_key=("key",)))
-    (note,) = check_write(request(tmp_path, source))
+    (note,) = check_write(request(tmp_path, source)).notes
     assert "infers the types of JSON values" in note
 
 
@@ -285,5 +307,50 @@ def test_several_files_of_json_lines_are_left_to_spark(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for name in ("a", "b"):
         (tmp_path / "in" / f"{name}.json").write_text('{"id": 1}\n')
-    (note,) = check_write(request(tmp_path, SourceSpec(path=str(tmp_path / "in"), format="json")))
+    (note,) = check_write(request(tmp_path, SourceSpec(path=str(tmp_path / "in"), format="json"))).notes
     assert "only a single JSON file" in note
+
+
+AT = datetime(2026, 1, 2, 3, 4, 5, 678)
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_timestamps_as_partition_column_get_an_early_warning(tmp_path: Path, unit: str) -> None:
+    at = pa.array([AT], pa.timestamp(unit))
+    pq.write_table(pa.table({"id": [1], "at": at}), tmp_path / "rows.parquet")
+    checked = check_write(request(tmp_path, tmp_path / "rows.parquet", partition_by=("at",)))
+    (warning,) = checked.warnings
+    assert "'at' contains timestamps, so each different time becomes a partition of its own" in warning
+    assert "partition_by=at:day" in warning
+    assert "source" not in warning
+    days = request(tmp_path, tmp_path / "rows.parquet", partition_by=("at:day",))
+    assert check_write(days).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "advice"),
+    [
+        ("a.csv", "id,at\n1,2026-01-02 03:04:05\n", {"header": "true"}, "inferSchema=true"),
+        ("b.csv", "id,at\n1,2026-01-02T03:04\n", {"header": "true", "inferSchema": "true"}, ":year)."),
+        ("c.json", '{"id": 1, "at": "2026-01-02T03:04:05Z"}\n', {}, "CAST(at AS TIMESTAMP)"),
+    ],
+)
+def test_texts_with_a_time_of_day_get_the_warning_with_what_else_is_needed(
+    tmp_path: Path, name: str, text: str, options: dict[str, str], advice: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    source = SourceSpec(path=str(tmp_path / name), format=name.split(".")[1], options=options)
+    (warning,) = check_write(request(tmp_path, source, partition_by=("at",))).warnings
+    assert advice in warning
+    assert check_write(request(tmp_path, source, partition_by=("id",))).warnings == ()
+
+
+def test_dates_without_a_time_of_day_get_no_warning(tmp_path: Path) -> None:
+    source = csv(tmp_path / "a.csv", "id,at\n1,2026-01-02\n", header="true")
+    assert check_write(request(tmp_path, source, partition_by=("at",))).warnings == ()
+
+
+def test_a_table_that_exists_gets_no_warning(table: SmallTable, tmp_path: Path) -> None:
+    source = csv(tmp_path / "a.csv", "id,city,price\n1,2026-01-02 03:04:05,\n", header="true")
+    source = replace(source, options={**source.options, "inferSchema": "true"})
+    assert check_write(request(tmp_path, source)).warnings == ()

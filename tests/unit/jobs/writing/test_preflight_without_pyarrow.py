@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hudi_table_services.contract.clustering import ClusteringRequest
+from hudi_table_services.contract.clustering import ClusteringRequest, ExecuteClusteringRequest
+from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.model.table_version import TableVersion
@@ -82,3 +83,32 @@ def test_a_clustering_with_nothing_to_do_ends_early(tmp_path: Path) -> None:
     table = SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9)
     output = begun("run_clustering.py", ClusteringRequest(base_path=table.storage.base_path))
     assert output.splitlines()[-1] == "early result: nothing_to_do"
+
+
+def test_an_execution_without_plans_ends_early(tmp_path: Path) -> None:
+    table = SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9)
+    leftover = tmp_path / "t" / ".hoodie" / ".temp" / "20260101000000001"
+    leftover.mkdir(parents=True)  # the search for leftovers of earlier attempts needs no pyarrow either
+    request = ExecuteClusteringRequest(base_path=table.storage.base_path)
+    assert begun("execute_clustering.py", request).splitlines()[-1] == "early result: nothing_to_do"
+
+
+def test_an_execution_of_a_plan_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    table = SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9)
+    request = ExecuteClusteringRequest(base_path=table.storage.base_path, instants=("20260101000000000",))
+    assert begun("execute_clustering.py", request).startswith(
+        "refused: There is no instant 20260101000000000"
+    )
+
+
+def test_an_execution_of_a_table_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    request = ExecuteClusteringRequest(base_path=str(tmp_path / "none"))
+    assert begun("execute_clustering.py", request).startswith("refused: ")
+
+
+def test_a_build_of_an_index_is_refused_for_the_wrong_table(tmp_path: Path) -> None:
+    table = SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9)
+    request = RebuildMetadataTableRequest(
+        base_path=table.storage.base_path, table_name="people", partitions=("record_index",)
+    )
+    assert "is called 'trips'" in begun("rebuild_metadata_table.py", request)

@@ -160,7 +160,7 @@ METADATA_CASES: Cases = {
         [
             found(
                 "warning",
-                "where a key is in one partition",
+                "locates a key only within one partition",
                 "hoodie.index.type",
                 f"table: {LISTED}",
                 table=table(RECORDS, has_partitioned_record_index=True),
@@ -181,7 +181,7 @@ METADATA_CASES: Cases = {
         [
             found(
                 "warning",
-                f"{index_type} lets",
+                f"{index_type} allows",
                 "hoodie.index.type",
                 f"table: {LISTED}",
                 table=table(RECORDS),

@@ -120,7 +120,7 @@ def test_the_largest_small_file_is_padded_first() -> None:
         a_table_of({"a": 40 * MB, "b": 90 * MB, "c": 80 * MB}), a_batch(31_000), [], sizing()
     )
     assert padding(plan) == {"b": 30_000, "c": 1_000}
-    assert reasons(plan) == {"a": "no inserts left for it"}
+    assert reasons(plan) == {"a": "no inserts left for this file"}
 
 
 def test_parity_pads_in_order_of_file_id() -> None:

@@ -217,7 +217,7 @@ def test_the_plan_does_not_depend_on_the_order_of_the_input(case: Case, random: 
 @given(cases(parity=False))
 def test_the_largest_small_files_are_padded_first(case: Case) -> None:
     for sizing in case.plan.partitions:
-        waiting = [s.size_bytes for s in sizing.skipped if s.reason == "no inserts left for it"]
+        waiting = [s.size_bytes for s in sizing.skipped if s.reason == "no inserts left for this file"]
         if waiting and sizing.padded_buckets:
             assert max(waiting) <= min(b.current_size_bytes for b in sizing.padded_buckets)
         if waiting:

@@ -85,7 +85,7 @@ def test_version_2_of_an_index_is_unknown_in_table_version_8() -> None:
 
 
 def test_an_index_needs_a_definition_and_a_record_index() -> None:
-    with pytest.raises(CorruptTableError, match=f"{NAME}, but no definition"):
+    with pytest.raises(CorruptTableError, match=f"{NAME}, but the table has no definition"):
         secondary_indexes(PARTITIONS, {}, TableVersion.V9)
     with pytest.raises(UnsupportedTableError, match=f"{NAME}, but no record_index"):
         secondary_indexes(("files", NAME), {NAME: DEFINITION}, TableVersion.V9)

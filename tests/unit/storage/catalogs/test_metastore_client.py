@@ -110,7 +110,7 @@ def test_a_metastore_that_ends_is_a_retryable_error(
     metastore: HiveMetastore, handler: SmallMetastore
 ) -> None:
     handler.is_ended = True
-    with pytest.raises(CatalogError, match="does not answer") as caught:
+    with pytest.raises(CatalogError, match="did not answer") as caught:
         metastore.read("lake", "trips")
     assert caught.value.retryable
 

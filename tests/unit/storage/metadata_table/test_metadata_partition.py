@@ -304,7 +304,7 @@ def test_file_groups_of_a_partitioned_record_index_are_counted_by_partition() ->
 
 def test_a_file_group_with_another_name_is_an_error(table: SmallMetadataTable) -> None:
     table.storage.write(f"{METADATA_TABLE}/files/other_0-1-2_{FIRST}.hfile", b"")
-    with pytest.raises(CorruptTableError, match="a file group 'other'"):
+    with pytest.raises(CorruptTableError, match="a file group with the invalid id 'other'"):
         table.reader()
 
 

@@ -357,12 +357,12 @@ def test_an_empty_completed_instant(table: SmallMetadataTable) -> None:
 
 def test_a_partition_without_a_list_of_files(table: SmallMetadataTable) -> None:
     write(table, T3, all_partitions("c"))
-    assert "partitions c without a list" in refused(table, Reason.DAMAGED).message
+    assert "partitions c but does not list" in refused(table, Reason.DAMAGED).message
 
 
 def test_files_of_a_partition_that_is_not_among_all_partitions(table: SmallMetadataTable) -> None:
     write(table, T3, files("c", {THREE: 3}))
-    assert "lists of c" in refused(table, Reason.DAMAGED).message
+    assert "lists files of c" in refused(table, Reason.DAMAGED).message
 
 
 def test_no_record_of_all_partitions(table: SmallMetadataTable) -> None:

@@ -119,6 +119,27 @@ class StorageContract:
         storage.delete_folder("a/b")
         assert [f.path for f in storage.list_files()] == ["a/bc"]
 
+    def test_two_jobs_can_delete_one_folder_at_the_same_time(self, storage: Storage) -> None:
+        for number in range(30):
+            storage.create(f"a/{number % 3}/{number}", b"")
+        start = threading.Barrier(2)
+        failures: list[Exception] = []
+
+        def delete() -> None:
+            start.wait()
+            try:
+                storage.delete_folder("a")
+            except Exception as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=delete) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == []
+        assert list(storage.list_files()) == []
+
     def test_listing_a_folder_returns_files_and_folders(self, storage: Storage) -> None:
         for path in ("a/z", "a/b/c", "a/b/d", "ab/x"):
             storage.create(path, b"123")

@@ -1,20 +1,17 @@
-"""A proxy in front of an S3 server that disturbs one request."""
+"""A proxy in front of the server of an object store that disturbs some requests."""
 
 import http.client
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-from s3_server import S3
+from typing import Protocol
+from urllib.parse import urlsplit
 
 SLOW_S = 1.5
-_SLOW_DOWN = (
-    b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>"
-)
 
 
 class Fault(Enum):
@@ -28,6 +25,15 @@ class Fault(Enum):
     """The connection ends before the server gets the request."""
     LOST = "lost answer"
     """The server does what the request asks, and the connection ends before the answer arrives."""
+    EXPIRED = "expired key"
+    """The server answers that the key of the request has expired, and does nothing."""
+
+
+class Disturbance(Protocol):
+    """Decides which requests to disturb."""
+
+    def fault_of(self, request: str, headers: Mapping[str, str]) -> Fault | None:
+        """Return the fault of a request (method and path with query), or None. Threads may call at the same time."""
 
 
 @dataclass
@@ -40,13 +46,13 @@ class OneFault:
     disturbed: str = ""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def count_request(self, request: str) -> bool:
-        """Count a request, and return whether to disturb this request."""
+    def fault_of(self, request: str, headers: Mapping[str, str]) -> Fault | None:
         with self.lock:
             self.count += 1
-            if self.count == self.number:
-                self.disturbed = request
-            return self.count == self.number
+            if self.count != self.number:
+                return None
+            self.disturbed = request
+            return self.fault
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -55,27 +61,28 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _handle(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        plan = self.server.plan
-        is_disturbed = plan.count_request(f"{self.command} {self.path}")
-        if is_disturbed and plan.fault is Fault.DROPPED:
+        fault = self.server.disturbance.fault_of(f"{self.command} {self.path}", self.headers)
+        if fault is Fault.DROPPED:
             self.close_connection = True
             return
-        if is_disturbed and plan.fault is Fault.THROTTLED:
-            self._answer(503, [("Content-Type", "application/xml")], _SLOW_DOWN)
+        if fault in _REFUSALS:
+            status, content = _REFUSALS[fault]
+            self._answer(status, [("Content-Type", "application/xml")], content)
             return
-        if is_disturbed and plan.fault is Fault.SLOW:
+        if fault is Fault.SLOW:
             time.sleep(SLOW_S)
         upstream = http.client.HTTPConnection(self.server.upstream)
         try:
             upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
-            for name, value in self.headers.items():
+            missing = {name: value for name, value in self.server.added.items() if name not in self.headers}
+            for name, value in (*missing.items(), *self.headers.items()):
                 upstream.putheader(name, value)
             upstream.endheaders(body or None)
             answer = upstream.getresponse()
             content = answer.read()
         finally:
             upstream.close()
-        if is_disturbed and plan.fault is Fault.LOST:
+        if fault is Fault.LOST:
             self.close_connection = True
             return
         kept = [(name, value) for name, value in answer.getheaders() if name.lower() not in _HOP_HEADERS]
@@ -99,23 +106,39 @@ class _Handler(BaseHTTPRequestHandler):
         return
 
 
+def _error(code: str, message: str) -> bytes:
+    return f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{message}</Message></Error>".encode()
+
+
+_REFUSALS = {
+    Fault.THROTTLED: (503, _error("SlowDown", "Reduce your request rate.")),
+    Fault.EXPIRED: (400, _error("ExpiredToken", "The provided token has expired.")),
+}
 _HOP_HEADERS = ("connection", "keep-alive", "transfer-encoding")
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, upstream: str, plan: OneFault) -> None:
+    def __init__(self, upstream: str, disturbance: Disturbance, added: Mapping[str, str]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.upstream, self.plan = upstream, plan
+        self.upstream, self.disturbance, self.added = upstream, disturbance, added
 
 
 @contextmanager
-def disturbing(s3: S3, plan: OneFault) -> Iterator[S3]:
-    """Return the address of a proxy that disturbs one request to the server."""
-    with _Server(s3.endpoint.removeprefix("http://"), plan) as server:
+def disturbing(
+    endpoint: str, disturbance: Disturbance, added: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """Return the endpoint of a proxy that disturbs requests to a server. Both speak plain HTTP.
+
+    Args:
+        endpoint: URL of the server; the proxy keeps its path.
+        added: headers of requests that do not contain them.
+    """
+    parts = urlsplit(endpoint)
+    with _Server(parts.netloc, disturbance, added or {}) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            yield S3(f"http://127.0.0.1:{server.server_address[1]}", s3.secret)
+            yield f"http://127.0.0.1:{server.server_address[1]}{parts.path}"
         finally:
             server.shutdown()

@@ -1,0 +1,37 @@
+"""Advise against partition columns that contain timestamps, because each different time becomes a folder of its own."""
+
+from collections.abc import Collection
+
+from hudi_table_services.contract.writing import SourceSpec
+from hudi_table_services.model.key_generator import KeyGeneratorConfig, PartitionFieldType
+from hudi_table_services.planning.table.source_columns import infers_types
+
+
+def warn_of_times(
+    key_generator: KeyGeneratorConfig, times: Collection[str], source: SourceSpec | None = None
+) -> tuple[str, ...]:
+    """Return a sentence about the first partition column whose paths are unchanged timestamps; empty if there is none.
+
+    Args:
+        times: names of the columns that contain timestamps.
+        source: a source whose columns may be text, which cannot be partitioned by a unit of time; None if the types of
+            the columns are known.
+    """
+    for item in key_generator.partition_fields:
+        if item.type is PartitionFieldType.SIMPLE and item.name in times:
+            return (
+                f"The partition column {item.name!r} contains timestamps, so each different time becomes a partition "
+                f"of its own. To partition the table by day, create it with partition_by={item.name}:day (also :hour, "
+                f":month or :year).{_condition(item.name, source)}",
+            )
+    return ()
+
+
+def _condition(name: str, source: SourceSpec | None) -> str:
+    """What a column of text needs before a unit of time can partition it."""
+    match source.format.lower() if source is not None else "":
+        case "csv" if source is not None and not infers_types(source):
+            return " The column is text; for this, also set the source option inferSchema=true."
+        case "json":
+            return f" The column is text; for this, also use CAST({name} AS TIMESTAMP) in the source query."
+    return ""
