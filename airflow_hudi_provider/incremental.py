@@ -121,7 +121,7 @@ def read_incremental(
     except Exception as failure:
         from hudi_table_services.tables.cleaned_files import lost_file_in
 
-        lost = lost_file_in(storage, str(failure))
+        lost = lost_file_in(storage, str(failure)) if ".parquet" in str(failure) else None
         if lost is not None:
             raise lost from failure
         raise

@@ -48,7 +48,7 @@ class SavepointOperator(UpkeepOperator):
         self.check_arguments()
 
     def changed_so_far(self, run: TaskRun) -> str:
-        return state_of_savepoints(run.table)
+        return state_of_savepoints(run.table, then="the next try completes the savepoint of this task.")
 
     def build_request(
         self, location: TableLocation, request_id: str, result_uri: str
@@ -84,7 +84,9 @@ class DeleteSavepointOperator(UpkeepOperator):
         self.check_arguments()
 
     def changed_so_far(self, run: TaskRun) -> str:
-        return state_of_savepoints(run.table)
+        return state_of_savepoints(
+            run.table, then="if this task began to delete it, the next try ends the deletion."
+        )
 
     def build_request(
         self, location: TableLocation, request_id: str, result_uri: str

@@ -47,8 +47,8 @@ class _WarningCollector(logging.Handler):
 class SparkLogSorter:
     """Replaces the logger of Airflow's Spark hook, which logs every line of spark-submit.
 
-    Lines of the job are logged unchanged, each warning only once. All other lines are from Spark and are logged in
-    folded groups.
+    The sorter logs the lines of the job at their level, except warnings that the log contains already. All other lines
+    are from Spark; the sorter logs them in folded groups.
 
     Args:
         on_spark_ui: a function that is called with the address of Spark's UI when the job logs this address.
@@ -61,6 +61,7 @@ class SparkLogSorter:
         self._log = log
         self._on_spark_ui = on_spark_ui
         self._shown = set() if shown is None else shown
+        self._shown_before = frozenset(self._shown)
         self._is_folded = False
 
     def info(self, message: object, *arguments: object) -> None:
@@ -72,7 +73,7 @@ class SparkLogSorter:
             return
         level, text = found
         if level == "warning":
-            if text in self._shown:
+            if text in self._shown_before:
                 return
             self._shown.add(text)
         self.close()

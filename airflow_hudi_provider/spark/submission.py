@@ -195,7 +195,7 @@ class Submission:
             "base_path": self._task.base_path,
             "hudi_conn_id": self._task.hudi_conn_id,
             "storage_conn_id": self._task.storage_conn_id,
-            "takes_turns": self._task.take_turns,
+            "takes_turns": self._task.take_turns and not self._task.is_preview(),
         }
 
     @contextmanager

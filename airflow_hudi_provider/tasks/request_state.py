@@ -49,14 +49,18 @@ def state_of_service(hook: HudiHook, request_id: str, action: str, *, otherwise:
     return f"No {action} is pending."
 
 
-def state_of_savepoints(hook: HudiHook) -> str:
-    """Describe the savepoints of a table after a job that creates or deletes savepoints failed."""
+def state_of_savepoints(hook: HudiHook, *, then: str) -> str:
+    """Describe the savepoints of a table after a job that creates or deletes savepoints failed.
+
+    Args:
+        then: what happens to a pending savepoint.
+    """
     savepoints = [i for i in hook.timeline() if i.action.value == "savepoint"]
     completed = [i.requested_time for i in savepoints if i.is_completed]
     pending = [i.requested_time for i in savepoints if not i.is_completed]
     sentences = [f"Savepoints on the table: {', '.join(completed) or 'none'}."]
     if pending:
-        sentences.append(f"Pending: savepoint {', '.join(pending)}; the next try completes it.")
+        sentences.append(f"Pending: savepoint {', '.join(pending)}; {then}")
     return " ".join(sentences)
 
 

@@ -88,8 +88,14 @@ class Presentation:
         _LOG.exception("Unexpected error. Please send this log to the maintainers of this project.")
 
 
+_LOCKS = "hudi_table_services.storage.locks"
+
+
 class NewWarnings(logging.Filter):
-    """Log filter that lets each text of a warning pass once.
+    """Log filter that lets each text of a warning pass once, except warnings about locks and heartbeats.
+
+    The checks before Spark and the job find the same problems of a request. A warning about a lock or a heartbeat
+    describes a new failure each time.
 
     Attributes:
         shown: texts of the warnings that passed.
@@ -100,7 +106,7 @@ class NewWarnings(logging.Filter):
         self.shown: set[str] = set()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if record.levelno != logging.WARNING:
+        if record.levelno != logging.WARNING or record.name.startswith(_LOCKS):
             return True
         text = record.getMessage()
         is_new = text not in self.shown

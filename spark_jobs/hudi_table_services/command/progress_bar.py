@@ -9,6 +9,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Column
 from rich.text import Text
 
+from hudi_table_services.cli import NewWarnings
 from hudi_table_services.command.rendering import printable
 from hudi_table_services.contract.progress import PROGRESS_FIELD, JobProgress
 from hudi_table_services.contract.text import human_time
@@ -25,7 +26,8 @@ class TerminalLog(logging.Handler):
 
     def __init__(self, console: Console) -> None:
         super().__init__(logging.INFO)
-        self.shown_warnings: set[str] = set()
+        self._new_warnings = NewWarnings()
+        self.shown_warnings = self._new_warnings.shown
         self._console = console
         self._bar: tuple[Progress, TaskID] | None = None
         # After Ctrl+C, py4j logs tracebacks with the root logger. A job reports each failed call itself.
@@ -64,9 +66,8 @@ class TerminalLog(logging.Handler):
         progress = getattr(record, PROGRESS_FIELD, None)
         message = record.getMessage()
         if record.levelno >= logging.WARNING:
-            if message in self.shown_warnings:
+            if not self._new_warnings.filter(record):
                 return  # the checks before Spark have found the same as the job
-            self.shown_warnings.add(message)
             self.print_line(self.format(record), _LEVEL_STYLES.get(record.levelno, ""))
         elif self._bar is not None:
             bar, task = self._bar

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from hudi_table_services.commits.commit_point import require_usable_metadata_table
 from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.undo import finish_pending_rollbacks, rollback_instant
+from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.writing_values import FailedWritesPolicy
@@ -16,6 +17,9 @@ from hudi_table_services.storage.request_identity import belongs_to
 from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)
+_ROLL_BACK_FIRST = (
+    "First run rollback.py --all-failed: a metadata table cannot be built while a dead write is pending."
+)
 
 
 def clear_pending_writes(
@@ -43,13 +47,19 @@ def _clear(
 ) -> tuple[Instant, ...]:
     dead = list(_dead_writes(table, timeline, request_id, policy))
     if dead:
-        # A job that the metadata table will prevent must not roll anything back: the user must first repair the
-        # metadata table.
-        require_usable_metadata_table(table)
+        _require_usable_metadata_table(table)
     for instant, reason in dead:
         _LOG.warning("Rolling back %s %s, %s.", instant.action.value, instant.requested_time, reason)
         rollback_instant(table, instant)
     return tuple(instant for instant, _ in dead)
+
+
+def _require_usable_metadata_table(table: TableAccess) -> None:
+    """Raise the error of the metadata table now: a job that will be refused must not roll anything back."""
+    try:
+        require_usable_metadata_table(table)
+    except (CorruptTableError, UnsupportedTableError) as error:
+        raise type(error)(error.message, hint=f"{_ROLL_BACK_FIRST} {error.hint}", path=error.path) from error
 
 
 def _dead_writes(

@@ -74,7 +74,7 @@ def _metadata_table(report: HealthReport) -> Iterator[str]:
         "pending": ", ".join(state.pending),
         "missing instants": ", ".join(state.missing_instants),
         "instants that the table does not have": ", ".join(state.unexplained_instants),
-        "not compared with the folders": state.not_compared,
+        "not compared": state.not_compared,
     }
     yield from (f"  {label}: {text}" for label, text in facts.items() if text)
     yield from (f"  difference: {each}" for each in state.difference_examples)

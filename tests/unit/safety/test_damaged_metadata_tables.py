@@ -9,7 +9,7 @@ import pytest
 from hudi_table_services.commits.commit_point import prepare_deletion
 from hudi_table_services.commits.metadata_table_services.run import finish_services
 from hudi_table_services.contract.health import HealthReport, HealthRequest
-from hudi_table_services.errors import CorruptTableError
+from hudi_table_services.errors import CorruptTableError, UnhealthyTableError
 from hudi_table_services.hudi_format.hfile.blocks import Compression
 from hudi_table_services.hudi_format.hfile.writer import HFileOptions, encode_hfile
 from hudi_table_services.hudi_format.metadata_table.file_groups import (
@@ -33,6 +33,7 @@ from hudi_table_services.storage.metadata_table.partition_slices import partitio
 from hudi_table_services.storage.metadata_table.record_locations import open_record_index
 from hudi_table_services.storage.metadata_table.table_listing import ListedTable
 from hudi_table_services.storage.metadata_table.unusable import UnusableMetadataTable
+from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE, read_table_config
 from support.metadata_table.all_indexes import with_all_indexes
@@ -282,6 +283,27 @@ def test_the_deep_check_finds_statistics_of_partitions_that_hide_rows() -> None:
         f"partition {path!r}, column 'n': the record excludes values of the data files" for path in "ab"
     )
     assert {finding.measure for finding in report.findings} == {"metadata_wrong_statistics"}
+
+
+@VERSIONS
+def test_the_deep_check_compares_no_statistics_while_a_clean_is_pending(version: TableVersion) -> None:
+    """The clean may delete a data file between the listing and the check."""
+    storage = copied(maintained(version))
+    with_changed_statistics(storage, COLUMN_STATS, narrow)
+    access(storage, ticking(2)).timeline_store.request(Action.CLEAN, b"plan")
+    report = deep_report(storage)
+    assert "metadata_wrong_statistics" not in report.measures
+    assert report.metadata_table_state.not_compared.startswith("statistics: clean ")
+
+
+@VERSIONS
+def test_the_deep_check_names_a_damaged_data_file(version: TableVersion) -> None:
+    storage = copied(maintained(version))
+    path = load_snapshot(storage).slices_of("a")[0].base_file_path
+    assert path is not None
+    storage.write(path, bytes(len(storage.read(path))))
+    with pytest.raises(UnhealthyTableError, match=path):
+        deep_report(storage)
 
 
 @VERSIONS

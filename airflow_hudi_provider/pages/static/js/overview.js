@@ -202,7 +202,7 @@ function MetadataTable({ partitions, state, measures }) {
     ["Jobs refuse changes", state.refusal],
     ["Missing instants", state.missing_instants.join(", ")],
     ["Instants that the table does not have", state.unexplained_instants.join(", ")],
-    ["Not compared with the folders", state.not_compared],
+    ["Not compared", state.not_compared],
     ...state.difference_examples.map((each) => ["Difference", each]),
   ];
   return html`

@@ -26,6 +26,7 @@ from hudi_table_services.commits.metadata_table.secondary_logs import (
     secondary_stagings,
 )
 from hudi_table_services.commits.metadata_table.undo import (
+    DROP_FIRST,
     base_files_contain,
     find_delta_commit,
     refuse_contained,
@@ -178,7 +179,7 @@ def prepare_deletion(table: TableAccess, *, undoes: str | None) -> None:
     if table.metadata.enable is False:
         _switch_off_if_it_contains(table, config, undoes)
     else:
-        metadata = _opened(table, config)
+        metadata = _opened_to_undo(table, config)
         refuse_contained(metadata, metadata.data_timeline.find(undoes))
         undo_delta_commit(metadata, undoes)
 
@@ -192,7 +193,7 @@ def require_undoable(table: TableAccess, undone: Collection[Instant]) -> None:
     """
     config = read_table_config(table.storage)
     if _has_metadata_table(config) and table.metadata.enable is not False:
-        metadata = _opened(table, config)
+        metadata = _opened_to_undo(table, config)
         refuse_contained(metadata, undone)
         for instant in undone:
             require_removable(metadata, instant.requested_time)
@@ -203,8 +204,16 @@ def contains_in_base_files(table: TableAccess, undone: Collection[Instant]) -> b
     config = read_table_config(table.storage)
     if not _has_metadata_table(config) or table.metadata.enable is False:
         return False
-    metadata = _opened(table, config)
+    metadata = _opened_to_undo(table, config)
     return any(i.action.writes_data and base_files_contain(metadata, i) for i in undone)
+
+
+def _opened_to_undo(table: TableAccess, config: TableConfig) -> MetadataTable:
+    """Open the metadata table. If it is damaged, the hint of the error says how writes can be undone nevertheless."""
+    try:
+        return _opened(table, config)
+    except CorruptTableError as error:
+        raise type(error)(error.message, hint=DROP_FIRST, path=error.path) from error
 
 
 def _require_usable(table: TableAccess, metadata: MetadataTable) -> None:

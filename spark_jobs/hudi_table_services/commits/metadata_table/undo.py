@@ -21,10 +21,11 @@ from hudi_table_services.storage.stores.storage import StoredObject
 from hudi_table_services.storage.table_store import METADATA_TABLE
 
 _LOG = logging.getLogger(__name__)
-_DROP_FIRST = (
+DROP_FIRST = (
     "Drop the metadata table with rebuild_metadata_table.py --drop all, undo the write, then build "
     "the metadata table again with rebuild_metadata_table.py."
 )
+"""Way to undo a write that cannot be removed from the metadata table. A build is refused while a write is pending."""
 
 
 def find_delta_commit(table: MetadataTable, instant_time: str) -> Instant | None:
@@ -58,7 +59,7 @@ def refuse_contained(table: MetadataTable, instants: Iterable[Instant]) -> None:
             raise UnsupportedTableError(
                 f"The metadata table was compacted or built after {instant.requested_time}, and its base files contain "
                 "this write, so the write cannot be removed from it.",
-                hint=f"Nothing was undone. {_DROP_FIRST}",
+                hint=f"Nothing was undone. {DROP_FIRST}",
             )
 
 
@@ -99,7 +100,7 @@ def _log_files(table: MetadataTable, instant_time: str) -> list[str]:
     try:
         return list(_found_log_files(table, instant_time))
     except CorruptTableError as error:
-        raise type(error)(error.message, hint=_DROP_FIRST, path=error.path) from error
+        raise type(error)(error.message, hint=DROP_FIRST, path=error.path) from error
 
 
 def _found_log_files(table: MetadataTable, instant_time: str) -> Iterator[str]:

@@ -250,7 +250,8 @@ def _json_columns(file: SourceFile) -> SourceColumns | str:
             document = json.loads(line) if line.strip() else {}
             if not isinstance(document, dict):
                 return f"a line of {file.uri} is not a JSON object"
-            first_values = {**first_values, **{k: v for k, v in document.items() if k not in first_values}}
+            for name_of_value, value in document.items():
+                first_values.setdefault(name_of_value, value)
     except (ValueError, RecursionError):  # Spark accepts some texts that Python refuses
         return f"a line of {file.uri} is not a JSON document according to the standard"
     return SourceColumns(

@@ -182,22 +182,62 @@ def _with_records(
     snapshot: TableSnapshot,
     listed: Mapping[str, tuple[StoredObject, ...]],
 ) -> MetadataTableFindings:
+    """Add what the records of all indexes show.
+
+    Raises:
+        CorruptTableError: a data file is damaged.
+        StorageError: as in `check_metadata_table`.
+    """
     from hudi_table_services.jobs.health.index_records_check import VisibleFiles, check_index_records
 
     files = VisibleFiles.of(snapshot, listed, _seen(table, snapshot.timeline))
-    try:
+
+    def check() -> tuple[str, ...]:
         metadata = open_metadata_table(
             table.storage, table.config, table.clock, data_timeline=snapshot.timeline
         )
-        wrong = check_index_records(table, metadata, files)
+        return check_index_records(table, metadata, files)
+
+    def reason_of_difference() -> str:
+        return _pending_deletion(snapshot.timeline) or _changed_since(table, snapshot.timeline)
+
+    try:
+        try:
+            wrong = check()
+        except _DAMAGE:
+            if reason := reason_of_difference():
+                return _not_compared(found, f"statistics: {reason}")
+            # Services of the metadata table remove files of it after the instant of the table is complete.
+            wrong = check()
     except _DAMAGE as error:
-        if table.load_timeline().instants != snapshot.timeline.instants:
-            return replace(found, state=replace(found.state, not_compared=_CHANGED))
-        return _with_problem(found, error)
+        if reason := reason_of_difference():
+            return _not_compared(found, f"statistics: {reason}")
+        if not error.path or error.path.startswith(METADATA_TABLE):
+            return _with_problem(found, error)
+        if isinstance(error, ObjectNotFoundError):  # the check of the folders reports missing data files
+            return _not_compared(found, f"statistics: {error.message}")
+        raise
+    if wrong and (reason := reason_of_difference()):
+        return _not_compared(found, f"statistics: {reason}")
     return MetadataTableFindings(
         measures={**found.measures, "metadata_wrong_statistics": float(len(wrong))},
         state=replace(found.state, wrong_statistics_examples=wrong[:_EXAMPLES]),
     )
+
+
+def _not_compared(found: MetadataTableFindings, reason: str) -> MetadataTableFindings:
+    reasons = [each for each in (found.state.not_compared, reason) if each]
+    return replace(found, state=replace(found.state, not_compared="; ".join(reasons)))
+
+
+def _pending_deletion(timeline: Timeline) -> str:
+    """Name a pending action that deletes files; empty if there is none."""
+    deleting = [i for i in timeline.pending if i.action in _DELETING]
+    return f"{deleting[0].action.value} {deleting[0].requested_time} is pending" if deleting else ""
+
+
+def _changed_since(table: TableAccess, timeline: Timeline) -> str:
+    return _CHANGED if table.load_timeline().instants != timeline.instants else ""
 
 
 def _with_slices(
@@ -243,15 +283,8 @@ def _with_differences(
     found: MetadataTableFindings, table: TableAccess, timeline: Timeline, differences: Differences
 ) -> MetadataTableFindings:
     """Add the differences, unless they can be explained by jobs that delete files or have just changed the table."""
-    if differences.examples:
-        deleting = [i for i in timeline.pending if i.action in _DELETING]
-        reason = ""
-        if deleting:
-            reason = f"{deleting[0].action.value} {deleting[0].requested_time} is pending"
-        elif table.load_timeline().instants != timeline.instants:
-            reason = _CHANGED
-        if reason:
-            return replace(found, state=replace(found.state, not_compared=reason))
+    if differences.examples and (reason := _pending_deletion(timeline) or _changed_since(table, timeline)):
+        return _not_compared(found, f"list of files: {reason}")
     return MetadataTableFindings(
         measures={
             **found.measures,

@@ -217,6 +217,8 @@ class _RestoreJob:
                 f"Base files of the metadata table contain writes that the restore undoes, so the restore drops "
                 f"{', '.join(dropped)} of the metadata table and builds them again."
             )
+        else:
+            require_undoable(self._table, chosen)
         self._report.left_alone(
             f"restore {i.requested_time} was not finished; the next restore finishes it first"
             for i in pending

@@ -138,7 +138,7 @@ def test_differences_are_not_compared_while_a_clean_deletes_files(version: Table
     table.storage.delete(f"{path}/{bases(sizes)[0]}")
     table.storage.write(f"{version.layout.timeline_folder}/20990101000000000.clean.requested", b"")
     report = report_of(table, fail_above={"missing_files": "9"})
-    assert report.metadata_table_state.not_compared == "clean 20990101000000000 is pending"
+    assert report.metadata_table_state.not_compared == "list of files: clean 20990101000000000 is pending"
     assert "metadata_missing_files" not in report.measures
     assert warned(report) == set()
 
