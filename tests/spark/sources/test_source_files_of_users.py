@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from hudi_table_services.contract.result import JobResult
@@ -117,7 +118,7 @@ def test_columns_that_are_read_without_spark_are_those_of_spark(spark: SparkSess
     assert found.types == schema_from_spark_json(spark.read.parquet(path).schema.jsonValue())
 
 
-@pytest.mark.parametrize("header", ["id,city,City,", "id,id,id", "NA,id,na", '"",id,_c0'])
+@pytest.mark.parametrize("header", ["id,city,City,", "id,id,id", "NA,id,na", '"",id'])
 @pytest.mark.parametrize("null", ["", "NA"])
 def test_names_of_csv_columns_are_those_that_spark_gives(
     spark: SparkSession, tmp_path: Path, header: str, null: str
@@ -129,6 +130,17 @@ def test_names_of_csv_columns_are_those_that_spark_gives(
     names = spark.read.options(**options).csv(path).columns
     assert found is None or list(found.names) == names
     assert (found is None) == (header.startswith('""'))  # repeated quotes are left to Spark
+
+
+def test_spark_refuses_an_unnamed_column_beside_a_column_of_its_name(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path, options = str(tmp_path / "rows.csv"), {"header": "true"}
+    Path(path).write_text(",id,_c0\n1,a,b\n")
+    source = SourceSpec(path=path, format="csv", options=options)
+    assert read_source_columns(source, first_source_files(path, {})[0]) is None
+    with pytest.raises(AnalysisException, match="COLUMN_ALREADY_EXISTS"):
+        spark.read.options(**options).csv(path)
 
 
 def test_spark_takes_the_columns_of_the_first_parquet_file(spark: SparkSession, tmp_path: Path) -> None:

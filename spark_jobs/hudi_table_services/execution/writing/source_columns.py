@@ -208,7 +208,9 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile) -> SourceColumns 
         names, rows = tuple(f"_c{position}" for position in range(len(names))), [names]
     if not names:
         return "its first line has no column"
-    names = _renamed(["" if name == options.get("nullvalue") else name for name in names])
+    names = _renamed(names, options.get("nullvalue", ""))
+    if len({name.lower() for name in names}) < len(names):
+        return "Spark gives an unnamed column the name of another column"
     times = _columns_of_times(dict(zip(names, rows[0], strict=False)) if rows else {})
     if options.get("inferschema", "false").lower() == "true":
         return SourceColumns(names, types=None, reason="the option inferSchema is set", times=times)
@@ -217,14 +219,19 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile) -> SourceColumns 
     return SourceColumns(names, types, times=times)
 
 
-def _renamed(names: Sequence[str]) -> tuple[str, ...]:
+def _renamed(names: Sequence[str], null_value: str) -> tuple[str, ...]:
     """Names that Spark gives to the columns of a CSV file with a header (CSVUtils.makeSafeHeader).
 
-    An empty name becomes ``_c<position>``, and each of several names that differ at most in case gets its position.
+    An empty name, or the text that means null, becomes ``_c<position>``. Each of several names that differ at most in
+    case gets its position; the text that means null counts as a name.
     """
     count = Counter(name.lower() for name in names)
     return tuple(
-        f"{name}{position}" if name and count[name.lower()] > 1 else name or f"_c{position}"
+        f"_c{position}"
+        if name in ("", null_value)
+        else f"{name}{position}"
+        if count[name.lower()] > 1
+        else name
         for position, name in enumerate(names)
     )
 
