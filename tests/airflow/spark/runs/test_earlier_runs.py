@@ -59,7 +59,7 @@ def test_a_run_of_a_lost_machine_is_abandoned(
     move_to_a_lost_machine(only_run(runs))
     event = event_of(trigger)
     assert event["state"] == "lost"
-    with pytest.raises(HudiTaskError, match="the next try checks whether it has a heartbeat"):
+    with pytest.raises(HudiTaskError, match="the next try checks whether the run has a heartbeat"):
         operator(deferrable=True).execute_when_over(context(), event)
     event = event_of(deferred(operator(waiting_program(tmp_path) + SUCCEED, deferrable=True)))
     assert operator(deferrable=True).execute_when_over(context(), event)["outcome"] == "completed"
