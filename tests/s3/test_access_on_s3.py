@@ -32,6 +32,7 @@ def anonymous(s3: S3) -> dict[str, str]:
     return {**kept, "aws_skip_signature": "true"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("is_anonymous", [False, True], ids=["wrong key", "no key"])
 def test_a_refused_request_is_an_error_of_access_with_its_cure(
@@ -44,6 +45,7 @@ def test_a_refused_request_is_an_error_of_access_with_its_cure(
     assert WRONG not in str(refused.value)
 
 
+@pytest.mark.thorough
 def test_a_job_with_a_wrong_key_fails_with_an_error_of_access(versitygw: S3) -> None:
     table = a_table(TableVersion.V9, storage=open_storage(versitygw.new_table(), versitygw.options))
     wrong = replace(versitygw, secret=WRONG).options
