@@ -56,7 +56,7 @@ def refuse_other_programs(binary_of_connection: str | None, conn_id: str) -> Non
     """
     if binary_of_connection and binary_of_connection not in _PROGRAMS_OF_CONNECTIONS:
         raise HudiTaskRefusedError(
-            f"The connection {conn_id!r} names {binary_of_connection!r} as spark-binary. Allowed are "
+            f"The connection {conn_id!r} names {binary_of_connection!r} as spark-binary. Allowed names: "
             f"{', '.join(_PROGRAMS_OF_CONNECTIONS)}. To use another program, set the task's argument spark_binary."
         )
 

@@ -51,7 +51,7 @@ class FilesAtStake:
 
 
 class PendingPlanPolicy:
-    """Applies the argument ``on_pending_plan`` of a write before its job, and to the errors of its job."""
+    """Applies the argument ``on_pending_plan`` of a write: before the job starts, and when the job fails."""
 
     def __init__(self, task: "HudiWriteOperator", run: "TaskRun", turn: "Turn") -> None:
         self._task = task
@@ -168,7 +168,7 @@ def strategy_of(choice: str | None) -> str | None:
 
 
 def in_words(pending: Sequence[Mapping[str, Any]]) -> str:
-    """Describe pending services, in the form that `pending_services` returns, as a part of a sentence."""
+    """Describe pending services, as `pending_services` returns them, in a phrase for use inside a sentence."""
     shown = [
         f"{each['service']} {each['instant']} ({each['state']}, {age_text(each['age_s'])} old, "
         f"{counted(each['file_groups'], 'file group')} in {', '.join(map(repr, each['partitions'][:_SHOWN]))}"

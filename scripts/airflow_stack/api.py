@@ -1,4 +1,4 @@
-"""The calls of Airflow's REST API that the demo and the tests make."""
+"""The calls to Airflow's REST API that the demo and the tests make."""
 
 import json
 import time
@@ -79,7 +79,7 @@ class AirflowApi:
         }
         if not self._on_sqlite:
             return self._created_backfill(body)
-        # Airflow may find its database locked while it creates the runs, and then removes them. A scheduler
+        # If Airflow finds its database locked while it creates the runs, it removes the runs again. A scheduler
         # that has already read these runs dies. The scheduler does not read the runs of a paused DAG, so the DAG is
         # paused until all runs exist.
         self.patch(f"/api/v2/dags/{dag_id}", {"is_paused": True})

@@ -102,7 +102,7 @@ class RowComparison(Protocol):
 
 
 class ComparisonNeeded(Exception):  # noqa: N818 - a request to the caller, not a failure
-    """A check has to read rows. The caller compares `changes` without the lock, and then tries to complete again."""
+    """A check has to read rows. The caller compares `changes` without the lock, then tries to commit again."""
 
     def __init__(self, changes: Sequence[ConcurrentChange]) -> None:
         super().__init__(
@@ -135,7 +135,7 @@ class NoDuplicateNewKey:
 
 @dataclass(frozen=True, slots=True)
 class NotCancelled:
-    """No rollback of the plan is pending: the job that finishes the rollback would delete the new files."""
+    """No rollback of the plan is pending. The job that finishes such a rollback would delete the new files."""
 
     instant: Instant
 

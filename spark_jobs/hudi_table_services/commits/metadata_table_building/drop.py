@@ -29,7 +29,7 @@ def drop_partitions(table: TableAccess, names: Collection[str], lock: TableLock)
     error, because an earlier attempt may have dropped it. If no partition is left, the metadata table is deleted.
 
     Args:
-        names: partitions to drop. With `column_stats`, `partition_stats` is dropped; with `files`, all partitions.
+        names: partitions to drop. Dropping `column_stats` also drops `partition_stats`; dropping `files` drops all.
 
     Returns:
         The dropped partitions that the properties listed, in order.

@@ -16,7 +16,7 @@ from hudi_table_services.execution.metadata_table.row_statistics import bounds_o
 from hudi_table_services.model.metadata_table import FileStatistics
 
 _LONGEST_BOUND_BYTES = 4096
-"""pyarrow leaves both bounds of a chunk out if one of them has more bytes."""
+"""pyarrow leaves out both bounds of a chunk if one of them has more bytes than this."""
 
 
 class StatisticsCollector:

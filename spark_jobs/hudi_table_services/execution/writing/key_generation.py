@@ -229,7 +229,7 @@ def _check_range(
     low, high = limits["min"].as_py(), limits["max"].as_py()
     if low is not None and (low < min_us or high >= _YEAR_10000_US):
         raise InvalidDataError(
-            f"Column {field.name!r} has a {field.type} outside the range that can be a key or partition.",
+            f"Column {field.name!r} has a {field.type} outside the range that keys and partition paths support.",
             hint="Correct the value, or cast the column to string in the source query.",
         )
 

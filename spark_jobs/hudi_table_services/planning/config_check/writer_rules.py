@@ -145,7 +145,7 @@ def _file_lock_on_object_store(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "storage-lock-on-files",
     Severity.ERROR,
-    "the storage-based lock is used on a storage without conditional puts",
+    "the storage-based lock is used on storage without conditional puts",
     source="StorageBasedLockProvider; docs/concurrency.md",
 )
 def _storage_lock_on_files(settings: Settings) -> Iterator[Problem]:

@@ -89,7 +89,7 @@ def _require_statistics(files: PartitionFiles, columns: Sequence[IndexedColumn])
     if missing := sorted(files.without_statistics(columns)):
         raise CorruptTableError(
             f"The metadata table lacks column statistics of {missing[0]!r} in partition {files.partition_path!r}.",
-            hint="Build both again with rebuild_metadata_table.py --partitions column_stats,partition_stats.",
+            hint="Build both indexes again: rebuild_metadata_table.py --partitions column_stats,partition_stats.",
         )
 
 

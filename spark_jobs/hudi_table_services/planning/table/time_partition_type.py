@@ -1,4 +1,4 @@
-"""Choose how Hudi's time-based key generator reads the partition column, and check the choice against its type."""
+"""Choose how Hudi's time-based key generator reads the partition column, and check that the choice fits the column."""
 
 from collections.abc import Mapping
 
@@ -26,7 +26,8 @@ def with_timestamp_type(
 
     Args:
         table: properties of the table; None if the write creates the table.
-        batch: columns of the rows; None if only their names are known. Any type then completes the options.
+        batch: columns of the rows; None if only their names are known. The function then adds EPOCHMICROSECONDS, only
+            so that the options are complete.
     """
     options = dict(hoodie_options)
     if stores_timestamp_type(table) or any(options.get(key) for key in _TYPE_KEYS):
