@@ -52,11 +52,15 @@ def test_a_warning_of_the_checks_before_spark_appears_once() -> None:
         logging.getLogger("another.package").warning("other")
     assert shown == {"The column at"}
     sorter = SparkLogSorter(log, shown=shown)
-    for text in ("The column at", "Rolling back 1", "Rolling back 1"):
+    for text in ("The column at", "The lock was not refreshed", "The lock was not refreshed"):
         sorter.info(f"2026-11-21 10:00:03,123 WARNING {text}")
-    warnings = ("The column at", "Rolling back 1", "New")
+    warnings = ("The column at", "The lock was not refreshed", "New")
     log_result(log, JobResult(request_id="r", outcome=Outcome.COMPLETED, warnings=warnings), shown)
-    assert [line for line in log.lines if line in warnings] == ["Rolling back 1", "New"]
+    assert [line for line in log.lines if line in warnings] == [
+        "The lock was not refreshed",
+        "The lock was not refreshed",
+        "New",
+    ]
 
 
 def test_the_log_of_a_result_contains_a_table_and_a_summary() -> None:
