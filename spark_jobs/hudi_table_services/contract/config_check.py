@@ -124,7 +124,7 @@ FACTS = {
     "hudi_version": "release of Hudi that writes the table, such as `1.0.2`",
     "spark_version": "release of the Spark that Hudi runs on, such as `3.5.1`",
     "writers": "maximum number of processes that may change the table at the same time, including table services",
-    "services_apart": "`true`: table services run in other processes than the writer",
+    "services_apart": "`true`: table services and the writer run in different processes",
     "storage_scheme": "scheme of the table's URI, such as `s3`; default: the scheme of the base path, if one is given",
     "commits_per_day": "number of commits to the table per day",
     "longest_query_hours": "duration of the longest query on the table, in hours",
