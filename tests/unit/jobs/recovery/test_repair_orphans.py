@@ -117,6 +117,19 @@ def test_only_orphans_are_deleted(version: TableVersion) -> None:
     assert repair(table, execute=True).outcome is Outcome.NOTHING_TO_DO
 
 
+class WholeSeconds(MemoryStorage):
+    """A storage whose listings have milliseconds, and whose answers about one object have whole seconds."""
+
+    def modified_ms(self, path: str) -> int:
+        return super().modified_ms(path) // 1000 * 1000
+
+
+def test_orphans_are_deleted_although_times_of_single_objects_are_in_seconds() -> None:
+    table = a_table(TableVersion.V9, storage=WholeSeconds(uuid4().hex))
+    add_orphans(table)
+    assert report(repair(table, execute=True)).deleted_count == 4
+
+
 @VERSIONS
 def test_young_files_are_kept(version: TableVersion) -> None:
     table = a_table(version)
