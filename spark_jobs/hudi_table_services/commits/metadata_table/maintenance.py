@@ -195,8 +195,7 @@ def require_undoable(table: TableAccess, undone: Collection[Instant]) -> None:
     if _has_metadata_table(config) and table.metadata.enable is not False:
         metadata = _opened_to_undo(table, config)
         refuse_contained(metadata, undone)
-        for instant in undone:
-            require_removable(metadata, instant.requested_time)
+        require_removable(metadata, (instant.requested_time for instant in undone))
 
 
 def contains_in_base_files(table: TableAccess, undone: Collection[Instant]) -> bool:

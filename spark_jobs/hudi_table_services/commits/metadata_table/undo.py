@@ -63,15 +63,21 @@ def refuse_contained(table: MetadataTable, instants: Iterable[Instant]) -> None:
             )
 
 
-def require_removable(table: MetadataTable, instant_time: str) -> None:
-    """Check that the log files of a write can be found, before anything is changed.
+def require_removable(table: MetadataTable, instant_times: Iterable[str]) -> None:
+    """Check that the log files of writes can be found, before anything is changed.
+
+    From table version 8 on, the names of log files contain the instant, so there is nothing to check. In table version
+    6, this function reads all log files once.
 
     Raises:
         UnsupportedTableError: other writes use the same log file.
-        CorruptTableError: a log file is damaged, so it is not known which writes it contains (table version 6).
+        CorruptTableError: a log file is damaged, so it is not known which writes it contains.
     """
-    if find_delta_commit(table, instant_time) is not None:
-        _log_files(table, instant_time)
+    if table.has_own_log_instants:
+        return
+    written = frozenset(time for time in instant_times if find_delta_commit(table, time) is not None)
+    if written:
+        _log_files(table, written)
 
 
 def undo_delta_commit(table: MetadataTable, instant_time: str) -> bool:
@@ -85,7 +91,7 @@ def undo_delta_commit(table: MetadataTable, instant_time: str) -> bool:
     found = find_delta_commit(table, instant_time)
     if found is None:
         return False
-    logs = _log_files(table, instant_time)
+    logs = _log_files(table, frozenset([instant_time]))
     if found.is_completed:
         table.timeline_store.remove_completed(found)
     for path in logs:
@@ -95,22 +101,22 @@ def undo_delta_commit(table: MetadataTable, instant_time: str) -> bool:
     return True
 
 
-def _log_files(table: MetadataTable, instant_time: str) -> list[str]:
-    """Paths of the log files that the delta commit wrote. Raises the errors of `require_removable`."""
+def _log_files(table: MetadataTable, instant_times: frozenset[str]) -> list[str]:
+    """Paths of the log files that the delta commits wrote. Raises the errors of `require_removable`."""
     try:
-        return list(_found_log_files(table, instant_time))
+        return list(_found_log_files(table, instant_times))
     except CorruptTableError as error:
         raise type(error)(error.message, hint=DROP_FIRST, path=error.path) from error
 
 
-def _found_log_files(table: MetadataTable, instant_time: str) -> Iterator[str]:
-    """Paths of the log files that the delta commit wrote, whether its completed file names them or not."""
+def _found_log_files(table: MetadataTable, instant_times: frozenset[str]) -> Iterator[str]:
+    """Paths of the log files that the delta commits wrote, whether their completed files name them or not."""
     for partition in {*table.partitions, *table.partitions_being_built}:
         files = table.storage.list_folder(partition).files
         if table.has_own_log_instants:
-            yield from (f.path for f in files if _instant_of_log(f) == instant_time)
+            yield from (f.path for f in files if _instant_of_log(f) in instant_times)
         else:
-            yield from _log_files_by_blocks(table, files, instant_time)
+            yield from _log_files_by_blocks(table, files, instant_times)
 
 
 def _instant_of_log(stored: StoredObject) -> str | None:
@@ -121,23 +127,24 @@ def _instant_of_log(stored: StoredObject) -> str | None:
 
 
 def _log_files_by_blocks(
-    table: MetadataTable, files: Collection[StoredObject], instant_time: str
+    table: MetadataTable, files: Collection[StoredObject], instant_times: frozenset[str]
 ) -> Iterator[str]:
     """Log files of table version 6: only their blocks contain the instant that wrote them."""
     for stored in files:
         base_instant = _instant_of_log(stored)
-        if base_instant is None or base_instant > instant_time:
+        if base_instant is None or base_instant > max(instant_times):
             continue
         path = stored.path
         with naming(join_path(METADATA_TABLE, path)):
             blocks = list(decode_log_file(table.storage.read(path), path, skips_incomplete=True))
         instants = {block.instant_time for block in blocks}
         targets = {b.target_instant_time for b in blocks if isinstance(b, RollbackBlock)}
-        if instant_time not in instants or instant_time in targets:
+        written = instants & instant_times - targets
+        if not written:
             continue
-        if instants != {instant_time}:
+        if len(instants) > 1:
             raise UnsupportedTableError(
-                f"The log file {METADATA_TABLE}/{path} contains blocks of {instant_time} and of other writes.",
+                f"The log file {METADATA_TABLE}/{path} contains blocks of {min(written)} and of other writes.",
                 path=f"{METADATA_TABLE}/{path}",
                 hint="Let Hudi undo this write, or drop the metadata table with rebuild_metadata_table.py --drop all.",
             )

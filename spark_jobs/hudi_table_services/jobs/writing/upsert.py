@@ -1,7 +1,7 @@
 """The write job: stage the batch, find each row's place, plan the file sizes, write the files, and commit.
 
 The job performs every operation that adds, changes or removes rows of a copy-on-write table. Until the plan is checked,
-the job writes only staged rows. The write is committed as soon as its completed instant exists, and not earlier.
+the job writes only staged rows. The write is committed when its completed instant exists.
 """
 
 import logging
@@ -86,7 +86,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _LOG = logging.getLogger(__name__)
-
 _REPLACES = (*OVERWRITE, WriteOperation.DELETE_PARTITION)
 _NO_ROWS = StructType(())
 
@@ -229,8 +228,8 @@ class _UpsertJob:
         if (done := own_archived_commit(table, self._request, self._report)) is not None:
             return done
         self._clear_dead_attempts(table)
-        done = own_commit(table, table.load_timeline().since(before), self._request, self._report)
-        if done is not None:
+        later = table.load_timeline().since(before)
+        if (done := own_commit(table, later, self._request, self._report)) is not None:
             self._delete_leftovers(table)
         return done
 
@@ -267,7 +266,8 @@ class _UpsertJob:
     ) -> StagedInput:
         with self._watch.phase("stage rows"):
             staged = stage_batch(source, self._storage, folder, settings, is_first_write=not table.exists)
-        self._report.warn(*([] if table.exists else partition_warnings(settings, staged)))
+        if not table.exists:
+            self._report.warn(*partition_warnings(settings, staged))
         return staged
 
     def _place(
