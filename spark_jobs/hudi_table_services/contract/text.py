@@ -53,7 +53,7 @@ MEASURE_TITLES = {
     "leftover_bytes": "Size of leftover files",
     "leftover_files": "Leftover files",
     "metadata_bytes": "Size of the metadata table",
-    "metadata_commits_ahead": "Unexplained commits of the metadata table",
+    "metadata_commits_ahead": "Commits of the metadata table that the table does not have",
     "metadata_commits_behind": "Instants that the metadata table lacks",
     "metadata_commits_since_compaction": "Commits since the last compaction of the metadata table",
     "metadata_log_bytes": "Size of log files of the metadata table",
