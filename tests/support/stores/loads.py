@@ -64,6 +64,9 @@ class Loads:
                     "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
                     "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.StorageBasedLockProvider",
                     "hoodie.write.num.retries.on.conflict.failures": "20",
+                    # A killed load may hold the lock. By default, the next load would wait for it for five minutes.
+                    "hoodie.write.lock.storage.validity.timeout.secs": "20",
+                    "hoodie.write.lock.storage.renew.interval.secs": "2",
                 },
             ).to_json()
         )

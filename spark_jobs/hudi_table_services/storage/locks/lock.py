@@ -128,7 +128,7 @@ class FileSystemLock:
             return False
 
     def _acquire(self) -> None:
-        if not acquire_in_rounds(self._options, self._try_acquire):
+        if not acquire_in_rounds(self._options, self._try_acquire, self._holder):
             raise LockNotAcquiredError(
                 f"{self._path} was held by another writer for the whole waiting time: {self._holder()}.",
                 path=self._path,

@@ -75,7 +75,7 @@ class StorageBasedLock:
         self._renewer: threading.Thread | None = None
 
     def __enter__(self) -> "StorageBasedLock":
-        if not acquire_in_rounds(self._options, self._try_acquire):
+        if not acquire_in_rounds(self._options, self._try_acquire, self._holder):
             raise LockNotAcquiredError(
                 f"{LOCK_PATH} was held by another writer for the whole waiting time: {self._holder()}.",
                 path=LOCK_PATH,

@@ -16,6 +16,7 @@ from obstore.store import MemoryStore
 from hudi_table_services.errors import LockNotAcquiredError, ObjectExistsError
 from hudi_table_services.options.locks import FILE_SYSTEM_PROVIDER, STORAGE_BASED_PROVIDER, LockOptions
 from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.locks import lock_rounds
 from hudi_table_services.storage.locks.lock import TableLock, table_lock
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
@@ -173,6 +174,17 @@ def test_the_lock_of_a_dead_holder_is_taken_only_after_it_expired(case: Case) ->
         pytest.fail("the lock was taken over too early")
     with case.lock(later(minutes=6), retries=1, client_retries=0) as successor:
         successor.verify()
+
+
+def test_the_log_of_a_waiting_writer_names_the_holder(
+    case: Case, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(lock_rounds, "_FIRST_LINE_S", 0.0)
+    caplog.set_level("INFO")
+    with case.lock(), pytest.raises(LockNotAcquiredError), case.lock(retries=5, client_retries=0):
+        pytest.fail("two writers have the lock")
+    (line,) = (each for each in caplog.messages if each.startswith("Waiting for the table lock since 0 s: "))
+    assert '"owner"' in line or '"lockThreadName"' in line
 
 
 @pytest.mark.parametrize("case", STORAGE_BASED, indirect=True)
