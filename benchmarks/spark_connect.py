@@ -23,9 +23,10 @@ import pyspark
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "scripts")]
 
+from airflow_stack.connect_server import ConnectServer  # noqa: E402
+
 from e2e.job_processes import environment  # noqa: E402 - needs the path set above
 from e2e.orders import orders, table_flags, write_parquet  # noqa: E402
-from support.spark.connect_server import ConnectServer  # noqa: E402
 
 ROWS = 1_000
 WARM_UP = 2

@@ -6,22 +6,26 @@ clustered as the DAG requires.
 """
 
 import argparse
+import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "spark_jobs"))
 
-from airflow_stack.stack import AirflowStack, StackError, interrupt_when_terminated  # noqa: E402 - needs the path set above
+from airflow_stack.connect_server import ConnectServer  # noqa: E402 - needs the path set above
+from airflow_stack.stack import AirflowStack, StackError, interrupt_when_terminated  # noqa: E402
 from demo_support import pictures  # noqa: E402
 from demo_support.backfill import DAG_ID, HOME, Day, demo_stack, follow_backfill, reprocess_day  # noqa: E402
 from demo_support.clusterings import layout_as_loaded, layout_now, timeline_check  # noqa: E402
 from demo_support.flights import FIRST_DAY, REVISION, load_flights, na_as_null, rows_of  # noqa: E402
 from demo_support.folders import fresh_folder  # noqa: E402
 from demo_support.loading import Sizes  # noqa: E402
+from demo_support.quick_spark import quick_start  # noqa: E402
 from demo_support.reading import check_days, commit_count, data_files  # noqa: E402
 
 # The defaults of the DAG's form.
@@ -41,8 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = fresh_folder(options.output)
     last = FIRST_DAY + timedelta(days=options.days - 1)
     table = folder / "flights"
-    print(pictures.heading("Starting Airflow: API server, scheduler, DAG processor, triggerer"), flush=True)
-    with demo_stack(folder) as stack:
+    print(pictures.heading("Starting Spark Connect, and Airflow's four processes"), flush=True)
+    with _airflow_with_spark(folder) as stack:
         print(f"  {stack.url}, {time.perf_counter() - started:.0f} s; its files are in {_short(stack.home)}")
         days = _backfill(stack, last)
         ok_repeat = _reprocess(stack, table, last)
@@ -53,6 +57,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ok = ok_rows and ok_repeat and ok_clustering and len(days) == options.days
     print(f"\n{'OK' if ok else 'FAIL'}  in {time.perf_counter() - started:.0f} s")
     return 0 if ok else 1
+
+
+@contextmanager
+def _airflow_with_spark(folder: Path) -> Iterator[AirflowStack]:
+    """Run an Airflow whose connection leads to a Spark Connect server, so that no task starts a JVM."""
+    server = ConnectServer(folder / "spark-connect", quick_start({}))
+    connection = {"conn_type": "spark_connect", "host": "127.0.0.1", "port": server.port}
+    try:
+        server.launch()
+        with demo_stack(folder, variables={"AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(connection)}) as stack:
+            server.wait()
+            yield stack
+    finally:
+        server.kill()
 
 
 def _backfill(stack: AirflowStack, last: date) -> list[Day]:

@@ -53,8 +53,12 @@ def commit_count(table: Path) -> int:
 
 def check_days(table: Path, expected: pa.Table) -> list[DayCheck]:
     """Compare the table with the expected rows, day by day and value by value."""
-    found = _sorted(pa.Table.from_batches(HudiTable(str(table)).read()).select(expected.column_names))
-    expected = _sorted(expected)
+    return check_rows(pa.Table.from_batches(HudiTable(str(table)).read()), expected)
+
+
+def check_rows(found: pa.Table, expected: pa.Table) -> list[DayCheck]:
+    """Compare the rows in the expected columns, day by day and value by value. The order of rows does not matter."""
+    found, expected = _sorted(found.select(expected.column_names)), _sorted(expected)
     found = found.cast(expected.schema)
     days = sorted({*pc.unique(expected[DAY]).to_pylist(), *pc.unique(found[DAY]).to_pylist()})
     return [_check_day(day, expected, found) for day in days]

@@ -5,26 +5,31 @@ It replaces the published images of PostgreSQL and versitygw by images with Debi
 the same release, built from source.
 """
 
+import json
 import os
 import shutil
 import subprocess
+import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from airflow_stack.api import AirflowApi, ApiError, wait_until
 from airflow_stack.stack import free_ports
-from demo_support.flights import FIRST_DAY, load_flights, rows_of
+from demo_support.flights import FIRST_DAY, REVISION, load_flights, na_as_null, rows_of
+from demo_support.reading import check_rows
 from hudi import HudiReadOptions, HudiTable
 from make_env_file import write_env_file
 
 from compose.docker_stack import ROOT, ComposeStack, DockerDaemon, DockerError, network_state
 
 DAYS = 3
-KEYS = ["flight_date", "carrier", "flight", "origin"]
+WORKERS = ("spark-worker-1", "spark-worker-2")
 YEAR_KEYS = ["date", "carrier", "flight", "origin"]
 HERE = Path(__file__).parent
 OVERRIDE = """
@@ -73,9 +78,25 @@ class Lake:
 
         wait_until(is_up, 300, lambda: self.compose("logs", "--tail=100", "airflow-api-server"))
 
-    def rows(self, table: str, columns: list[str]) -> pa.Table:
+    def rows(self, table: str) -> pa.Table:
         batches = HudiTable(f"s3://lake/{table}", self._options).read(HudiReadOptions())
-        return pa.Table.from_batches([pa.record_batch(batch) for batch in batches]).select(columns)
+        return pa.Table.from_batches([pa.record_batch(batch) for batch in batches])
+
+    def spark(self, path: str) -> Any:
+        """Call the REST API of the Spark Connect server's only application."""
+        url = f"http://127.0.0.1:{self._settings['SPARK_UI_PORT']}/api/v1/applications"
+        with urllib.request.urlopen(url, timeout=10) as response:
+            application = json.load(response)[0]["id"]
+        with urllib.request.urlopen(f"{url}/{application}/{path}", timeout=10) as response:
+            return json.load(response)
+
+    def busy_worker(self, hosts: dict[str, str]) -> str | None:
+        """Return a Spark worker whose executor runs a task now. `hosts` maps addresses to names of workers."""
+        for executor in self.spark("executors"):
+            worker = hosts.get(executor["hostPort"].partition(":")[0])
+            if worker is not None and executor["activeTasks"]:
+                return worker
+        return None
 
 
 @pytest.fixture(scope="module")
@@ -135,36 +156,59 @@ def test_a_backfill_writes_every_flight_to_the_bucket(lake: Lake) -> None:
         lambda: len(states()) == DAYS and set(states()) <= {"success", "failed"}, 900, lambda: f"{states()}"
     )
     assert states() == ["success"] * DAYS, failed_logs(lake.api)
-    expected = rows_of(load_flights(), FIRST_DAY, last)
-    assert keys_of(lake.rows("flights", KEYS)) == keys_of(expected.select(KEYS))
+    expected = na_as_null(rows_of(load_flights(), FIRST_DAY, last).drop_columns([REVISION]))
+    days = check_rows(lake.rows("flights"), expected)
+    assert [(day.is_equal, day.source_count) for day in days] == [(True, day.table_count) for day in days]
+    assert len(days) == DAYS
+
+
+def test_the_page_shows_the_table_in_the_bucket(lake: Lake) -> None:
+    lake.log_in()
+    tables = {each["base_path"]: each for each in lake.api.get("/hudi/api/tables")}
+    found = tables["s3://lake/flights"]
+    assert "flights_daily" in json.dumps(found["writers"])
+    overview = lake.api.get(f"/hudi/api/tables/{found['id']}/overview")
+    last = FIRST_DAY + timedelta(days=DAYS - 1)
+    assert overview["rows"] == rows_of(load_flights(), FIRST_DAY, last).num_rows
+    assert overview["last_commit"]["by"]["dag_id"] == "flights_daily"
+    for view in ("health", "history", "partitions", "schema", "settings"):
+        lake.api.get(f"/hudi/api/tables/{found['id']}/{view}")
 
 
 def test_a_write_completes_although_a_worker_of_spark_is_killed(lake: Lake) -> None:
-    """The source is large enough for Spark's workers. One of two workers dies while they write the files."""
+    """The source is large enough for Spark's workers. One of two workers dies while it runs a task of the write."""
+    hosts = {
+        address: worker
+        for worker in WORKERS
+        for address in lake.compose("exec", "-T", worker, "hostname", "--all-ip-addresses").split()
+    }
     job = lake.compose.start(
+        *("exec", "-T", "airflow-scheduler", "hudi-services", "upsert", "s3://lake/year"),
         *(
-            "exec",
-            "-T",
-            "airflow-scheduler",
-            "hudi-services",
-            "upsert",
-            "s3://lake/year",
             "--table-name",
             "year",
+            "--source-path",
+            "/landing/landing",
+            "--remote",
+            "sc://spark-connect:15002",
         ),
-        *("--source-path", "/landing/landing", "--remote", "sc://spark-connect:15002"),
         *("--record-key", ",".join(YEAR_KEYS), "--partition-by", "month", "--request-id", "year"),
     )
     log = []
-    killed = False
+    killed = None
     for line in job.stdout or ():
         log.append(line)
-        if not killed and " INFO Write " in line:
-            lake.compose("kill", "spark-worker-1")
-            killed = True
+        while killed is None and " INFO Write " in line and job.poll() is None:
+            killed = lake.busy_worker(hosts)
+            if killed is not None:
+                lake.compose("kill", killed)
+            time.sleep(0.05)
     assert job.wait(60) == 0, "".join(log)
-    assert killed, "".join(log)
-    rows = lake.rows("year", YEAR_KEYS)
+    assert killed is not None, "".join(log)
+    lost = [each for each in lake.spark("allexecutors") if not each["isActive"]]
+    assert [hosts[each["hostPort"].partition(":")[0]] for each in lost] == [killed]
+    assert lost[0]["failedTasks"] > 0, "the killed worker ran no task"
+    rows = lake.rows("year").select(YEAR_KEYS)
     assert rows.num_rows == load_flights().num_rows
     assert len(set(keys_of(rows))) == rows.num_rows, "a row was written twice"
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from airflow_stack.connect_server import ConnectServer
 
 from e2e.job_processes import environment
 from s3_server import S3
 from support.depth import number_from
-from support.spark.connect_server import ConnectServer
 from support.stores.loads import (
     Loads,
     kill_loads_at_random,

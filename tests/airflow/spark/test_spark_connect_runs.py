@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from airflow.providers.common.compat.sdk import TaskDeferred
 from airflow.sdk.exceptions import TaskDeferralTimeout
+from airflow_stack.connect_server import ConnectServer
 
 from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
@@ -26,7 +27,6 @@ from e2e.job_processes import busy_workers
 from judges.hudi_rs import read_snapshot
 from support.airflow.task_context import TaskInstance, context
 from support.airflow.waiting import wait_until
-from support.spark.connect_server import ConnectServer
 
 pytestmark = pytest.mark.thorough
 

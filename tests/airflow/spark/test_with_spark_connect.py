@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowTaskTimeout
+from airflow_stack.connect_server import ConnectServer
 
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.operators.clean import CleanOperator
@@ -24,7 +25,6 @@ from judges.hudi_rs import read_snapshot
 from support.airflow.task_context import context
 from support.airflow.waiting import wait_until
 from support.depth import cases
-from support.spark.connect_server import ConnectServer
 
 CANARY = "canary-5b21"
 WITHOUT_JAVA = {"PATH": "/nowhere", "JAVA_HOME": ""}

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from airflow_stack.connect_server import ConnectServer
 
 from e2e.job_processes import environment, without_checkout
-from support.spark.connect_server import ConnectServer
 
 
 @pytest.fixture(scope="package")

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from airflow_stack.connect_server import ConnectServer
 
 from e2e.job_processes import SCRIPT, SOURCES, Ended, JobProcess, busy_workers, environment, run
 from e2e.orders import Order, orders, stored, table_flags, write_parquet
@@ -16,7 +17,6 @@ from hudi_table_services.contract.result import Outcome
 from hudi_table_services.execution.sessions.session import SessionSettings, start_session, stop_session
 from hudi_table_services.execution.spark_tasks import default_parallelism
 from support.depth import cases
-from support.spark.connect_server import ConnectServer
 from support.spark.every_job import run_every_job
 from support.spark.table_elsewhere import TableElsewhere, rows_by_hudi_rs
 

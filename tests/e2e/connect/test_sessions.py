@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from airflow_stack.connect_server import ConnectServer
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
@@ -20,7 +21,6 @@ from hudi_table_services.contract.progress import PROGRESS_FIELD, JobProgress
 from hudi_table_services.execution import task_progress
 from hudi_table_services.execution.sessions.session import SessionSettings, start_session, stop_session
 from hudi_table_services.execution.spark_tasks import run_tasks
-from support.spark.connect_server import ConnectServer
 
 pytestmark = pytest.mark.thorough
 

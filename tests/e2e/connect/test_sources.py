@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from airflow_stack.connect_server import ConnectServer
 
 from e2e.job_processes import SCRIPT, Ended, run, worker_daemons
 from judges.hudi_rs import read_snapshot
-from support.spark.connect_server import ConnectServer
 
 FIRST_MOMENT = datetime(2024, 2, 29, 23, 59, 59, 999999, tzinfo=timezone.utc)
 TYPES = {

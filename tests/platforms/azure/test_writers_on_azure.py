@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from airflow_stack.connect_server import ConnectServer
 from azurite import KEY, Azurite
 
 from e2e.job_processes import environment
 from hudi_table_services.storage.stores.factory import open_storage
-from support.spark.connect_server import ConnectServer
 from support.stores.loads import Loads, kill_loads_in_their_commit, write_at_the_same_time
 from support.stores.locked_counting import LOCK_OBJECT, count_in_processes
 

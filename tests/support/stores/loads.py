@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from airflow_stack.connect_server import ConnectServer
 from hudi import HudiReadOptions, HudiTable
 
 from e2e.job_processes import SCRIPT, JobProcess, environment
@@ -19,7 +20,6 @@ from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
-from support.spark.connect_server import ConnectServer
 
 MOMENTS = (".commit.requested", ".inflight", ".parquet", ".hoodie/metadata/")
 """Parts of paths: a job is killed as soon as a new file has such a path."""

@@ -82,6 +82,13 @@ def test_a_new_file_of_settings_is_private_and_random_and_stays(tmp_path: Path) 
     assert not set(secrets) & set(variables(content()).values())
 
 
+def test_no_service_depends_on_a_service_whose_profile_may_be_off() -> None:
+    for name, service in SERVICES.items():
+        for needed in service.get("depends_on", {}):
+            missing = set(SERVICES[needed].get("profiles", ())) - set(service.get("profiles", ()))
+            assert not missing, f"{name} waits for {needed}"
+
+
 def compose_command() -> list[str] | None:
     """The program docker-compose, or Compose as a plugin of Docker; None if neither is installed."""
     if program := shutil.which("docker-compose"):

@@ -1,4 +1,4 @@
-"""A Spark Connect server of the Spark in this environment, for tests and benchmarks."""
+"""A Spark Connect server of the Spark in this environment, for the demo, tests and benchmarks."""
 
 import os
 import signal
@@ -20,7 +20,9 @@ class ConnectServer:
 
     Args:
         folder: folder for the server's log and scratch files.
-        variables: environment of the server; `PYSPARK_PYTHON` in it is the Python of the workers.
+        variables: environment of the server in addition to the environment of this process, from which the settings of
+            another Spark are removed. `PYSPARK_PYTHON` is the Python of the workers, by default the Python of this
+            process.
         master: Spark master that runs the tasks.
         conf: further Spark properties.
         jars: jar of the server for a Spark whose package does not contain it.
@@ -63,7 +65,12 @@ class ConnectServer:
         self.kill()
 
     def start(self) -> None:
-        """Start the server and wait until it listens."""
+        """Start the server and wait until it listens. Raises RuntimeError if it does not."""
+        self.launch()
+        self.wait()
+
+    def launch(self) -> None:
+        """Start the server's process."""
         self._folder.mkdir(parents=True, exist_ok=True)
         conf = {
             "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -91,8 +98,8 @@ class ConnectServer:
                     "spark-internal",
                 ],
                 env={
+                    **{k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))},
                     "PYSPARK_PYTHON": sys.executable,
-                    **os.environ,
                     **self._variables,
                     "SPARK_LOCAL_IP": "127.0.0.1",
                 },
@@ -102,9 +109,12 @@ class ConnectServer:
                 stderr=log,
                 start_new_session=True,
             )
+
+    def wait(self) -> None:
+        """Wait until the started server listens. Raises RuntimeError if it does not."""
         deadline = time.monotonic() + _READY_WITHIN_S
         while not self._listens():
-            if self._process.poll() is not None or time.monotonic() > deadline:
+            if self._process is None or self._process.poll() is not None or time.monotonic() > deadline:
                 self.kill()
                 raise RuntimeError(f"The Spark Connect server did not start:\n{self.log[-3000:]}")
             time.sleep(0.1)
