@@ -47,13 +47,20 @@ def completed_files(base_path: Path) -> dict[str, int]:
     return {path: size for path, size in files.items() if Path(path).stem.rpartition("_")[2] not in pending}
 
 
-def assert_read(judge: HudiJudge, base_path: Path, model: Model, oracle: Oracle) -> None:
-    """All rows, the rows that filters on indexed columns select, and the files."""
+def assert_read(
+    judge: HudiJudge, base_path: Path, model: Model, oracle: Oracle, *, is_read_by_hudi_rs: bool = True
+) -> None:
+    """All rows, the rows that filters on indexed columns select, and the files.
+
+    Args:
+        is_read_by_hudi_rs: whether hudi-rs also reads tables of version 8 and later. hudi-rs refuses a metadata table
+            of version 8 that the engine created and Hudi 1.2.0 changed, because its files have two schemas (ADR 40).
+    """
     assert_describes_the_table(base_path)
     assert listed_by_hudi(judge, base_path) == completed_files(base_path)
     for options in ({"hoodie.metadata.enable": "false"}, _SKIPPING):
         assert_rows_equal(judge.read(base_path, options), model, f"{oracle} with {options}")
-    if oracle.table_version >= 8:
+    if oracle.table_version >= 8 and is_read_by_hudi_rs:
         assert_rows_equal(hudi_rs.read_snapshot(base_path), model, "hudi-rs")
     keys, a_partition = sorted(model)[::5], min(row[PARTITION] for row in model.values())
     doubles = sorted(row["double"] for row in model.values() if row["double"] is not None)
