@@ -2,6 +2,7 @@
 
 import io
 import re
+import struct
 from collections.abc import Callable, Mapping
 from functools import cache
 
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 from hudi_table_services.contract.health import HealthReport, HealthRequest
 from hudi_table_services.errors import UnhealthyTableError
 from hudi_table_services.hudi_format.hfile.trailer import TRAILER_BYTES
+from hudi_table_services.hudi_format.log_blocks import MAGIC
 from hudi_table_services.hudi_format.metadata_table.file_groups import RECORD_INDEX
 from hudi_table_services.hudi_format.metadata_table.keys import file_group_of
 from hudi_table_services.jobs.health.table_health import table_health
@@ -168,8 +170,16 @@ def _is_meta_index(path: str, content: bytes, position: int) -> bool:
 
 
 def _is_log_header(path: str, content: bytes, position: int) -> bool:
-    first = min((at for at in (content.find(b"DATABLK*"), content.find(b"IDXROOT2")) if at >= 0), default=-1)
-    return path.rpartition("/")[2].startswith(".") and position < first
+    if not content.startswith(MAGIC):
+        return False
+    start = content.rfind(MAGIC, 0, position + 1)
+    at = start + len(MAGIC) + 16  # after the size, the format version and the type
+    (count,) = struct.unpack_from(">i", content, at)
+    at += 4
+    for _ in range(count):
+        _, length = struct.unpack_from(">ii", content, at)
+        at += 8 + length
+    return position < at
 
 
 UNCHECKED: dict[str, Callable[[str, bytes, int], bool]] = {

@@ -81,6 +81,14 @@ def too_long(paths: list[Path], limit: int) -> list[str]:
     ]
 
 
+def test_the_test_modules_of_a_group_have_different_names() -> None:
+    """Pytest imports all modules of a group by their names, without their folders."""
+    names = Counter(
+        (path.relative_to(REPOSITORY).parts[1], path.name) for path in TESTS if path.name.startswith("test_")
+    )
+    assert [name for name, count in names.items() if count > 1] == []
+
+
 def test_the_measured_files_exist() -> None:
     assert len(ENGINE) > 20
     assert TESTS

@@ -125,15 +125,16 @@ def test_a_holder_loses_a_damaged_lock(storage: Storage) -> None:
             lock.verify()
 
 
-SET_BACK = in_the_future(-60 * 24)
-"""A clock that was set back by a day: all modification times on the storage lie in the future."""
+def set_back_by_a_day() -> FixedClock:
+    """Return a clock in whose time all modification times on the storage lie in the future."""
+    return in_the_future(-60 * 24)
 
 
 def test_the_error_names_a_lock_time_in_the_future(storage: Storage) -> None:
     storage.create(LOCK, HUDI_LOCK)
     with (
         pytest.raises(LockNotAcquiredError, match=r"8[67]\d{3} s ahead of the clock of this machine"),
-        FileSystemLock(storage, FEW_RETRIES, SET_BACK),
+        FileSystemLock(storage, FEW_RETRIES, set_back_by_a_day()),
     ):
         pass
 
@@ -146,7 +147,7 @@ def test_a_dead_lock_with_a_time_in_the_future_expires_while_a_writer_waits(
     storage.create(LOCK, content)
     many_retries = LockOptions(retries=1000, retry_wait_ms=5, client_retries=0)
     started = time.monotonic()
-    with FileSystemLock(storage, many_retries, SET_BACK):
+    with FileSystemLock(storage, many_retries, set_back_by_a_day()):
         assert time.monotonic() - started > 0.05
         assert storage.read(LOCK) != content
 
@@ -158,7 +159,7 @@ def test_a_refreshed_lock_with_a_time_in_the_future_is_never_taken_over(
     monkeypatch.setattr(lock_module, "_REFRESH_SECONDS", 0.02)
     many_retries = LockOptions(retries=200, retry_wait_ms=5, client_retries=0)
     with FileSystemLock(storage) as held:
-        with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, many_retries, SET_BACK):
+        with pytest.raises(LockNotAcquiredError), FileSystemLock(storage, many_retries, set_back_by_a_day()):
             pass
         held.verify()
 
