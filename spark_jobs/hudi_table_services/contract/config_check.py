@@ -211,7 +211,7 @@ def _release(text: str) -> tuple[int, ...]:
 
 def _similar(name: str) -> str:
     close = difflib.get_close_matches(name, FACTS, n=1)
-    return f"Did you mean {close[0]}?" if close else f"Known: {', '.join(FACTS)}."
+    return f"Did you mean {close[0]}?" if close else f"Valid facts: {', '.join(FACTS)}."
 
 
 def _text(name: str, text: str) -> str:

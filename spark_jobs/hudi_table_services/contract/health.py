@@ -100,7 +100,7 @@ def _numbers(name: str, limits: Mapping[str, str]) -> dict[str, float]:
 def _number(name: str, measure: str, text: str) -> float:
     if measure not in MEASURES:
         close = difflib.get_close_matches(measure, MEASURES, n=1)
-        hint = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(MEASURES)}."
+        hint = f"Did you mean {close[0]}?" if close else f"Valid measures: {', '.join(MEASURES)}."
         raise InvalidRequestError(f"{name}: there is no measure {measure!r}.", hint=hint)
     try:
         number = float(text)
