@@ -103,7 +103,8 @@ def read_incremental(
         from hudi import HudiQueryType, HudiReadOptions, HudiTable
     except ImportError:
         raise HudiTaskRefusedError(
-            "Rows are read by hudi-rs, which is not installed: pip install 'airflow-provider-hudi[incremental]'."
+            "The package hudi (hudi-rs), which reads the rows, is not installed. Run: pip install "
+            "'airflow-provider-hudi[incremental]'."
         ) from None
     import pyarrow as pa
 

@@ -73,7 +73,9 @@ class InstantQuery:
 def _require_known(what: str, given: Sequence[str], known: Sequence[str]) -> None:
     for name in given:
         if name not in known:
-            raise InvalidRequestError(f"There is no {what} {name!r}.", hint=f"Known: {', '.join(known)}.")
+            raise InvalidRequestError(
+                f"There is no {what} {name!r}.", hint=f"Valid names: {', '.join(known)}."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ def job_line(line: str) -> tuple[str, str] | None:
 
 @contextmanager
 def warnings_of_engine() -> Iterator[set[str]]:
-    """Collect the texts of the warnings that the engine logs in this process, where Airflow shows them in the log."""
+    """Collect the texts of the warnings that the engine logs in this process. Airflow adds them to the task log."""
     handler = _WarningCollector()
     engine = logging.getLogger(_ENGINE)
     engine.addHandler(handler)
@@ -52,7 +52,7 @@ class SparkLogSorter:
 
     Args:
         on_spark_ui: a function that is called with the address of Spark's UI when the job logs this address.
-        shown: texts of the warnings that the log already contains. The sorter adds those that it logs.
+        shown: texts of the warnings that the log already contains. The sorter adds the warnings that it logs.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ class JobEnd:
             do. None for a dry run, or if the timeline does not show that the request is completed.
         result: the job's result document, or None if there is no valid result; `problem` then contains the reason.
         failure: the error of spark-submit. None if the exit code is 0.
-        left_behind: a sentence about the effects of a job of this kind if the request is not completed.
+        left_behind: a sentence that says what a job of this kind has changed if it did not complete the request.
     """
 
     request_id: str

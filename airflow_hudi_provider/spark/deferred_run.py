@@ -55,7 +55,7 @@ class DeferredRun:
             return False
         if os.environ.get("AIRFLOW_IS_K8S_EXECUTOR_POD") == "True":
             self._task.log.info(
-                "This task waits in its worker, because the worker is a pod that ends with its task, and Spark's "
+                "This task waits in its worker. The worker is a pod, which ends when a task is deferred, and Spark's "
                 "driver would end with the pod. With deploy_mode='cluster', the task can wait in the triggerer."
             )
             return False

@@ -68,6 +68,8 @@ def write_operations(names: Iterable[str]) -> tuple[WriteOperation, ...]:
     found = []
     for name in names:
         if name.lower() not in known:
-            raise InvalidRequestError(f"There is no operation {name!r}.", hint=f"Known: {', '.join(known)}.")
+            raise InvalidRequestError(
+                f"There is no operation {name!r}.", hint=f"Valid operations: {', '.join(known)}."
+            )
         found.append(known[name.lower()])
     return tuple(found)

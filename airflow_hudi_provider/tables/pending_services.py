@@ -25,7 +25,7 @@ def services_of(names: Sequence[str]) -> tuple[str, ...]:
     if unknown:
         raise InvalidRequestError(
             f"services contains unknown names: {', '.join(map(repr, unknown))}.",
-            hint=f"Known: {', '.join(SERVICES)}.",
+            hint=f"Valid names: {', '.join(SERVICES)}.",
         )
     return tuple(names) or PLANS
 

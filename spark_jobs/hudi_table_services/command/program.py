@@ -98,7 +98,7 @@ def _find_view(name: str) -> ViewCommand:
 def _unknown(kind: str, name: str, known: Iterable[str]) -> InvalidRequestError:
     names = tuple(known)
     close = difflib.get_close_matches(name, names, n=1)
-    hint = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(names)}."
+    hint = f"Did you mean {close[0]}?" if close else f"Valid names: {', '.join(names)}."
     return InvalidRequestError(f"There is no {kind} {name!r}.", hint=hint)
 
 

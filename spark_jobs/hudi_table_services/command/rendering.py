@@ -21,7 +21,7 @@ _SYMBOLS = {Tone.GOOD: "âœ“ ", Tone.PLAIN: "", Tone.WARNING: "! ", Tone.BAD: "âœ
 
 
 def print_summary(console: Console, summary: Summary) -> None:
-    """Print a summary. Texts from the table are printed literally: as no markup and without control characters."""
+    """Print a summary. Texts from the table are printed literally: not as markup, and without control characters."""
     for part in _parts(summary):
         console.print(part, soft_wrap=False)
 

@@ -55,7 +55,7 @@ class CleanRequest(JobRequest):
         if self.policy and self.policy not in POLICIES:
             raise InvalidRequestError(
                 f"policy is {self.policy!r}, which is not a known value.",
-                hint=f"Known: {', '.join(POLICIES)}.",
+                hint=f"Valid values: {', '.join(POLICIES)}.",
             )
         for name in _LEAST_ONE:
             value = getattr(self, name)

@@ -150,7 +150,7 @@ def _check_plan_fields(request: ScheduleClusteringRequest) -> None:
 def _check_word(name: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise InvalidRequestError(
-            f"{name} is {value!r}, which is not a known value.", hint=f"Known: {', '.join(allowed)}."
+            f"{name} is {value!r}, which is not a known value.", hint=f"Valid values: {', '.join(allowed)}."
         )
 
 

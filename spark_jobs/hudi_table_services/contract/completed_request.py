@@ -9,7 +9,10 @@ from hudi_table_services.model.write_stat import CommitMetadata
 
 
 def result_of_completed(request: JobRequest, instant: Instant, metadata: CommitMetadata) -> JobResult:
-    """Build the result from the commit metadata. The result contains no file sizes, because the metadata does not."""
+    """Build the result from the commit metadata. The metadata describes only the files that the request wrote.
+
+    So the result contains no sums over the live files of partitions.
+    """
     stats = metadata.write_stats
     replaced: Mapping[str, tuple[str, ...]] = metadata.partition_to_replace_file_ids or {}
     return JobResult(

@@ -120,7 +120,8 @@ def _finding_lines(finding: ConfigFinding) -> Iterator[str]:
 
 
 FACTS = {
-    "engine": "whose jobs read the options: this project's (`native`, the default), Hudi's own (`hudi`), or `both`",
+    "engine": "jobs that read the options: those of this project (`native`, the default), Hudi's own (`hudi`), or "
+    "`both`",
     "hudi_version": "release of Hudi that writes the table, such as `1.0.2`",
     "spark_version": "release of the Spark that Hudi runs on, such as `3.5.1`",
     "writers": "maximum number of processes that may change the table at the same time, including table services",
@@ -210,7 +211,7 @@ def _release(text: str) -> tuple[int, ...]:
 
 def _similar(name: str) -> str:
     close = difflib.get_close_matches(name, FACTS, n=1)
-    return f"Did you mean {close[0]}?" if close else f"Known: {', '.join(FACTS)}."
+    return f"Did you mean {close[0]}?" if close else f"Valid facts: {', '.join(FACTS)}."
 
 
 def _text(name: str, text: str) -> str:

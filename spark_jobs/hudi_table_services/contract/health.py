@@ -100,7 +100,7 @@ def _numbers(name: str, limits: Mapping[str, str]) -> dict[str, float]:
 def _number(name: str, measure: str, text: str) -> float:
     if measure not in MEASURES:
         close = difflib.get_close_matches(measure, MEASURES, n=1)
-        hint = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(MEASURES)}."
+        hint = f"Did you mean {close[0]}?" if close else f"Valid measures: {', '.join(MEASURES)}."
         raise InvalidRequestError(f"{name}: there is no measure {measure!r}.", hint=hint)
     try:
         number = float(text)
@@ -120,7 +120,7 @@ MEASURES = {
     "processed yet",
     "damaged": "1 if the timeline cannot be trusted, for example because a completed instant has zero bytes; else 0",
     "dead_instants": "pending instants whose writer has stopped; the next job has to finish or undo them",
-    "foreign_files": "files that Hudi did not write, in partition folders; hidden files do not count",
+    "foreign_files": "files in partition folders that Hudi did not write; hidden files do not count",
     "hours_ahead": "hours by which the newest instant is ahead of the clock; 0 if it is not ahead",
     "hours_since_commit": "hours since the newest completed write was requested",
     "leftover_bytes": "bytes of the leftover files",
@@ -137,8 +137,8 @@ MEASURES = {
     "metadata_unlisted_files": "data files of completed writes that the metadata table does not list",
     "metadata_unusable": "1 if the metadata table cannot be read, lost a file of any index, or contradicts "
     "the table; else 0",
-    "metadata_wrong_statistics": "records of `column_stats` and `partition_stats` with which readers would skip rows; "
-    "only a deep check measures it",
+    "metadata_wrong_statistics": "wrong records of `column_stats` and `partition_stats` that make readers skip rows; "
+    "only a deep check counts them",
     "missing_files": "files of the latest file slices that are missing or empty, or whose size differs from the "
     "size in their commit",
     "oldest_pending_hours": "hours since the oldest pending instant was requested",

@@ -135,7 +135,7 @@ class JsonDocument:
         close = difflib.get_close_matches(unknown[0], self._known, n=1)
         raise InvalidRequestError(
             f"The {self._what} has unknown fields: {', '.join(unknown)}.",
-            hint=f"Did you mean {close[0]}?" if close else f"Known: {', '.join(sorted(self._known))}.",
+            hint=f"Did you mean {close[0]}?" if close else f"Valid fields: {', '.join(sorted(self._known))}.",
         )
 
     def _wrong(self, name: str, value: object, expected: str) -> InvalidRequestError:

@@ -102,7 +102,7 @@ class UpsertRequest(JobRequest):
         JobRequest.__post_init__(self)
         if self.operation not in OPERATIONS:
             raise InvalidRequestError(
-                f"Unknown operation {self.operation!r}.", hint=f"Known: {', '.join(OPERATIONS)}."
+                f"Unknown operation {self.operation!r}.", hint=f"Valid operations: {', '.join(OPERATIONS)}."
             )
         if self.operation == "delete_partition" and self.source is not None:
             raise InvalidRequestError(
@@ -113,7 +113,7 @@ class UpsertRequest(JobRequest):
         if self.timestamps_without_zone not in ("", *zones):
             raise InvalidRequestError(
                 f"Unknown value {self.timestamps_without_zone!r} of timestamps_without_zone.",
-                hint=f"Known: {', '.join(zones)}.",
+                hint=f"Valid values: {', '.join(zones)}.",
             )
         refuse_text_for_columns(record_key=self.record_key, partition_by=self.partition_by)
 

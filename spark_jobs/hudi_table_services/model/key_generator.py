@@ -65,7 +65,7 @@ class KeyGeneratorType(str, Enum):
 def _unsupported(what: str) -> UnsupportedTableError:
     return UnsupportedTableError(
         f"The key generator {what} is not supported.",
-        hint=f"Supported: {', '.join(kind.value for kind in KeyGeneratorType)}.",
+        hint=f"Supported types: {', '.join(kind.value for kind in KeyGeneratorType)}.",
     )
 
 

@@ -21,8 +21,8 @@ class TableSnapshot:
             requested time of the plan. Jobs must not write into any of these file groups.
         schema_json: Avro JSON schema of the latest completed write, without meta columns; None if the table has no
             completed write.
-        is_from_metadata_table: whether the metadata table listed the files. It does not show whether they exist. Equal
-            snapshots may differ in this attribute.
+        is_from_metadata_table: whether the files were listed from the metadata table, which does not show whether the
+            files exist. Equal snapshots may differ in this attribute.
     """
 
     config: TableConfig

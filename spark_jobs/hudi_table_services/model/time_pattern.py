@@ -79,7 +79,8 @@ def _part(token: re.Match[str], pattern: str, letters: str) -> PatternPart:
 def _refused(pattern: str, run: str, letters: str) -> InvalidRequestError:
     return InvalidRequestError(
         f"The date pattern {pattern!r} uses {run!r}, which is not supported.",
-        hint=f"Supported: yyyy and the numeric forms of {', '.join(letters[1:])}; other text in single quotes.",
+        hint=f"A pattern may contain yyyy, the numeric forms of {', '.join(letters[1:])}, and other text in single "
+        "quotes.",
     )
 
 

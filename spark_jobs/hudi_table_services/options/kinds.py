@@ -167,4 +167,4 @@ class OrNone(Kind[ValueT | None], Generic[ValueT]):
 
 def refuse(key: str, text: str, allowed: tuple[str, ...]) -> NoReturn:
     """Raise InvalidRequestError with the list of allowed texts."""
-    raise InvalidRequestError(f"{key}={text} is not supported.", hint=f"Supported: {', '.join(allowed)}.")
+    raise InvalidRequestError(f"{key}={text} is not supported.", hint=f"Valid values: {', '.join(allowed)}.")

@@ -101,7 +101,9 @@ def _check_value(key: str, value: str, option: AnyOption) -> None:
         raise InvalidRequestError(f"{key} is not supported: {option.meaning}.", hint="Leave it out.")
     if option.effect is Effect.FIXED and text != option.default.lower():
         raise InvalidRequestError(
-            f"{key}={value} is not supported; this release writes {option.default} only ({option.meaning})."
+            f"{key}={value} is not supported: jobs of this project support only the value {option.default} of this "
+            f"option ({option.meaning}).",
+            hint=f"Leave the option out, or set it to {option.default}.",
         )
     if option.is_flag and text not in ("", "true", "false"):
         raise InvalidRequestError(f"{key}={value} is neither true nor false.")

@@ -126,10 +126,13 @@ def test_a_write_emits_an_event_whatever_the_asset_is_called(
     assert events_of(path) == [(name or HudiAsset(str(path)).uri, "completed")]
 
 
-def test_a_task_that_wrote_nothing_emits_no_event_for_the_declared_asset(
-    operator: Callable[..., Any], run_dag: Callable[..., Any], tmp_path: Path
+@pytest.mark.parametrize("is_listed", [False, True], ids=["declared", "listed in outlets"])
+def test_a_task_that_wrote_nothing_emits_an_event_only_for_an_asset_in_outlets(
+    operator: Callable[..., Any], run_dag: Callable[..., Any], tmp_path: Path, is_listed: bool
 ) -> None:
+    asset = HudiAsset(str(tmp_path / "table"))
     with DAG(f"empty_{tmp_path.name}", schedule=None, start_date=START) as dag:
-        operator("result(outcome='nothing_to_do', reason='the source has no rows')")
+        empty = "result(outcome='nothing_to_do', reason='the source has no rows')"
+        operator(empty, outlets=[asset] if is_listed else [])
     assert run_dag(dag).state == "success"
-    assert events_of(tmp_path / "table") == []
+    assert events_of(tmp_path / "table") == ([(asset.name, "nothing_to_do")] if is_listed else [])

@@ -108,7 +108,7 @@ def test_a_retryable_failure_is_raised_and_the_result_reports_every_plan() -> No
     assert f"Clustering {plans.blocked} failed: Other writers changed or are" in error.message
     assert f"These plans are completed nevertheless: {plans.completed}." in error.message
     assert (
-        f"These plans were cancelled, because other writers changed all groups of each plan: {plans.outdated}."
+        f"These plans were cancelled, because none of their groups can be executed any more: {plans.outdated}."
         in error.message
     )
     assert result.outcome is Outcome.FAILED

@@ -1,7 +1,7 @@
-"""Decide for each change of a table whether its metadata table is updated, switched off, or prevents the change.
+"""Decide for each change of a table: update the metadata table, switch it off, or refuse the change.
 
-A metadata table is updated unless the request contains ``hoodie.metadata.enable=false``. Then it is switched off before
-the first change that would make it stale.
+Jobs update the metadata table, unless the request contains ``hoodie.metadata.enable=false``. In that case, jobs switch
+the metadata table off before the first change that would make it stale.
 """
 
 import logging
@@ -65,7 +65,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def write_change(table: TableAccess, pending: Instant, change: TableChange, lock: TableLock | None) -> bool:
-    """Write a change into the metadata table, right before its instant completes.
+    """Write a change into the metadata table, right before the instant of the change completes.
 
     Call this function under the table lock.
 
@@ -90,7 +90,7 @@ def write_change(table: TableAccess, pending: Instant, change: TableChange, lock
         finish_services(replace(table, config=config), lock)
         metadata = _opened(table, config)
     require_current(metadata, ignore={pending.requested_time})
-    if _make_room(metadata, pending, change):
+    if _is_missing(metadata, pending, change):
         indexed = _indexed(table, metadata, change)
         keys = _key_changes(indexed, pending, change)
         secondary = _secondary_changes(indexed, change)
@@ -208,7 +208,7 @@ def contains_in_base_files(table: TableAccess, undone: Collection[Instant]) -> b
 
 
 def _opened_to_undo(table: TableAccess, config: TableConfig) -> MetadataTable:
-    """Open the metadata table. If it is damaged, the hint of the error says how writes can be undone nevertheless."""
+    """Open the metadata table. If it is damaged, the hint of the error says how to undo writes nevertheless."""
     try:
         return _opened(table, config)
     except CorruptTableError as error:
@@ -263,7 +263,7 @@ def _switch_off(table: TableAccess, config: TableConfig) -> None:
 
 
 def _switch_off_if_it_contains(table: TableAccess, config: TableConfig, undone: str) -> None:
-    """Switch the metadata table off if it contains the undone write; otherwise the deletion does not concern it."""
+    """Switch the metadata table off if it contains the undone write. Otherwise the metadata table stays correct."""
     # A completed write is certainly in the metadata table, whatever the metadata table's own timeline shows.
     was_completed = any(i.requested_time == undone for i in table.load_timeline().completed_writes)
     folder = f"{METADATA_TABLE}/{config.table_version.layout.timeline_folder}"
@@ -276,10 +276,11 @@ def _has_metadata_table(config: TableConfig) -> bool:
     return bool(config.metadata_partitions or config.inflight_metadata_partitions)
 
 
-def _make_room(metadata: MetadataTable, pending: Instant, change: TableChange) -> bool:
-    """Remove the delta commit that a dead attempt wrote at the same instant. Returns whether to write the change.
+def _is_missing(metadata: MetadataTable, pending: Instant, change: TableChange) -> bool:
+    """Whether the metadata table lacks the change, after the removal of a delta commit of a dead attempt.
 
-    The plan of a clean determines its changes, so the completed delta commit of a dead clean is the same and is kept.
+    A completed delta commit of a dead clean stays: the plan of the clean determines its changes, so a second attempt
+    would write the same delta commit.
     """
     found = find_delta_commit(metadata, pending.requested_time)
     if found is None:

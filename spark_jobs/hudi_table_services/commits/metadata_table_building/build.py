@@ -145,7 +145,7 @@ def _list_partition(table: TableAccess, name: str) -> None:
 
 
 def _refuse_changes(table: TableAccess, known: Timeline) -> None:
-    """Refuse a write that was completed by a writer without the same lock: its files would not be listed."""
+    """Raise an error if a writer with another lock completed a write: the partitions would not list its files."""
     found = [i for i in table.load_timeline().completed if i not in known.completed]
     if found:
         raise CommitConflictError(

@@ -54,7 +54,9 @@ class SyncCatalogRequest(JobRequest):
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)
         if self.catalog not in _KINDS:
-            raise InvalidRequestError(f"catalog is {self.catalog!r}.", hint="Supported: hms, glue.")
+            raise InvalidRequestError(
+                f"catalog is {self.catalog!r}, which is not a known value.", hint="Valid values: hms, glue."
+            )
 
     @property
     def work(self) -> str:

@@ -34,7 +34,7 @@ class CollectedFacts:
 
     Attributes:
         statistics: path of a file → its statistics. Statistics of other files are read from their footers.
-        keys: new and deleted keys of the file groups that have any; None if the tasks collected no keys.
+        keys: new and deleted keys, by file group; None if the tasks collected no keys.
         secondary: changed entries of secondary indexes. Empty for a clustering.
         collected_indexes: the secondary indexes whose changes the tasks collected.
     """

@@ -106,7 +106,7 @@ class RowChangeStager:
         self._files.__exit__(error_type, error, traceback)
 
     def inserted(self, rows: pa.Table) -> None:
-        """Stage new rows of the file group, and rows that stay in it while the commit deletes their keys elsewhere."""
+        """Stage new rows of the file group, and stored rows whose keys the commit deletes from another file group."""
         self._keys.add_new(rows[RECORD_KEY])
         self._each(rows, KeyStager.add_new)
 

@@ -1,8 +1,8 @@
 """Statistics of a base file, collected while the file is written.
 
-The footer contains all statistics except NaN and the bounds of long texts (see `footer_statistics`). The collector gets
-both from the rows before they are written, so that no file is read again. It computes bounds only for the row groups
-that need them.
+The footer contains all statistics except NaN and the bounds of long texts (see `footer_statistics`). The collector
+computes these from the rows before they are written, so that no file is read again. It computes bounds only for the row
+groups whose bounds are not in the footer.
 """
 
 from collections.abc import Iterable

@@ -124,7 +124,7 @@ class RecordIndex:
         )
 
     def count_matches(self, staged: StagedInput, slices: Iterable[FileSlice]) -> int:
-        """Count the rows of these files whose keys are in the batch, under any settings of the write operation."""
+        """Count the rows of these files whose keys are in the batch, whatever the write operation is."""
         targets = _targets(slices, {})
         tasks = [
             replace(task, combine=False, compares_moves=False)

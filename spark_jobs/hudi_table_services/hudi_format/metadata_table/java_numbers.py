@@ -105,8 +105,7 @@ def _binary(value: float, is_single: bool) -> tuple[int, int, int]:
 
 def _unimportant_digits(surplus_bits: int) -> int:
     """Return how many of the last decimal digits depend only on the surplus bits (insignificantDigitsForPow2)."""
-    bits = surplus_bits - 1
-    return 0 if bits <= 1 else len(str(1 << bits)) - 1 if bits > 1 else 0
+    return len(str(1 << max(0, surplus_bits - 1))) - 1
 
 
 def _digits_of_integer(value: int, unimportant: int) -> tuple[str, int]:

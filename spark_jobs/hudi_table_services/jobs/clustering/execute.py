@@ -34,6 +34,7 @@ from hudi_table_services.execution.metadata_table.collected_facts import FactsTo
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
 from hudi_table_services.jobs.clustering.executed import DroppedPlan, ExecutedPlan, FailedPlan, facts_of
 from hudi_table_services.jobs.clustering.group_files import committed_files, group_tasks
+from hudi_table_services.jobs.clustering.outdated import missing_files, no_group_left, reason_of_cancellation
 from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
 from hudi_table_services.jobs.clustering.start import choose_plans, remove_leftovers, staging_owner
 from hudi_table_services.jobs.writing.file_settings import bloom_settings, parquet_format
@@ -85,7 +86,8 @@ def execute_clustering(
 ) -> JobResult:
     """Execute the plans that the request names, or all pending plans, oldest first.
 
-    If other writers have changed all groups of a plan, the plan can never succeed, and the job cancels it.
+    If no group of a plan has only current files, because other writers changed files or files are lost, the plan can
+    never succeed, and the job cancels the plan.
 
     Raises:
         HudiTableServiceError: some plans failed, and all other plans were executed. The error has the class of the
@@ -183,7 +185,7 @@ class _ExecuteJob:
                 except FileGroupConflictError:
                     if not attempt.drop_if_outdated(clustering.plan):
                         raise
-                    return _dropped(clustering)
+                    return self._dropped(clustering)
         except HudiTableServiceError:
             # Another attempt may have completed the plan by now: one that was running, or one that seemed dead.
             now = ClusteringHistory.load(self._table.timeline_store, self._table.load_timeline())
@@ -251,29 +253,37 @@ class _ExecuteJob:
         return _Work(clustering, settings, snapshot, groups, group_tasks(groups, snapshot), schema)
 
     def _still_current(self, clustering: Clustering, snapshot: TableSnapshot) -> tuple[ClusteringGroup, ...]:
-        """Groups whose files have not been changed by other writers since the plan was made, and are not being changed.
+        """Groups whose files are current, and are not being changed by other writers.
 
         Raises:
-            FileGroupConflictError: other writers changed, or are changing, every group.
+            FileGroupConflictError: there is no such group.
         """
         plan, time = clustering.plan, clustering.instant.requested_time
         written = groups_being_written(self._table.timeline_store, snapshot.timeline)
         unchanged = unchanged_groups(plan, snapshot)
         kept = tuple(group for group in unchanged if written.keys().isdisjoint(file_groups_of(group)))
-        if len(kept) < len(plan.groups):
+        if len(kept) == len(plan.groups):
+            return kept
+        outdated = [group for group in plan.groups if group not in unchanged]
+        _LOG.warning(
+            "Clustering %s drops %d of its %s. The files of %s are no longer current, and other writers are changing "
+            "the files of the other dropped groups.",
+            time,
+            len(plan.groups) - len(kept),
+            counted(len(plan.groups), "group"),
+            counted(len(plan.groups) - len(unchanged), "group"),
+        )
+        missing = missing_files(self._storage, outdated)
+        if missing:
             _LOG.warning(
-                "Clustering %s drops %d of its %s. Other writers have changed %s and are changing the other dropped "
-                "groups.",
+                "Clustering %s names %s that cannot be found, such as %s. If no rollback, restore or clean deleted the "
+                "files, they are lost; table_health.py reports lost files.",
                 time,
-                len(plan.groups) - len(kept),
-                counted(len(plan.groups), "group"),
-                counted(len(plan.groups) - len(unchanged), "group"),
+                counted(len(missing), "file"),
+                missing[0],
             )
         if not kept:
-            raise FileGroupConflictError(
-                f"Other writers changed or are changing every group of clustering {time}.",
-                hint="The plan committed nothing; run the job again when the other writers have ended.",
-            )
+            raise no_group_left(time, missing)
         return kept
 
     def _schema_json(self, work: _Work) -> str:
@@ -310,19 +320,16 @@ class _ExecuteJob:
         stats, replaced = committed_files(work.groups, outcomes, dropped_groups)
         return commit_metadata(stats, WriteOperation.CLUSTER, extra, replaced)
 
+    def _dropped(self, clustering: Clustering) -> DroppedPlan:
+        missing = missing_files(self._storage, clustering.plan.groups)
+        reason = reason_of_cancellation(clustering.instant.requested_time, missing)
+        _LOG.warning("%s", reason)
+        return DroppedPlan(clustering, reason)
+
     def _lock(self) -> TableLock:
         return measured_lock(
             self._storage, self._options.lock, self._clock, self._watch, self._request.request_id
         )
-
-
-def _dropped(clustering: Clustering) -> DroppedPlan:
-    time = clustering.instant.requested_time
-    reason = (
-        f"clustering {time} was cancelled: other writers changed all of its groups since it was scheduled"
-    )
-    _LOG.warning("%s", reason)
-    return DroppedPlan(clustering, reason)
 
 
 def _one_error(
@@ -345,7 +352,7 @@ def _one_error(
         if dropped:
             times = ", ".join(each.clustering.instant.requested_time for each in dropped)
             sentences.append(
-                f"These plans were cancelled, because other writers changed all groups of each plan: {times}."
+                f"These plans were cancelled, because none of their groups can be executed any more: {times}."
             )
         error = type(error)(" ".join(sentences), hint=error.hint)
     error.evidence = report

@@ -19,7 +19,7 @@ UNKNOWN_SIZE = "size of a file is unknown"
 
 
 class Candidate(NamedTuple):
-    """A slice that may be rewritten: a named tuple for speed, because a plan may have a hundred thousand candidates.
+    """A slice that may be rewritten. It is a named tuple for speed: a plan may have a hundred thousand candidates.
 
     Attributes:
         size_bytes: bytes of the base file plus weighted bytes of the log files.

@@ -47,8 +47,8 @@ def _indexes(settings: Settings) -> tuple[str, ...]:
 @config_rule(
     "metadata-table-stale",
     Severity.ERROR,
-    "the metadata table of the table has an index that jobs of this project cannot update, or that a writer is "
-    "building: jobs reject the table, because their commits would make the index stale",
+    "jobs of this project cannot update an index of the table's metadata table, or a writer is building an index: jobs "
+    "reject the table, because their commits would make the index stale",
     source=_DOCS,
     engines="native",
 )
@@ -117,8 +117,8 @@ def _metadata_table_deleted(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "metadata-settings-differ",
     Severity.WARNING,
-    "the table has a metadata table and the options switch it off: if a service and the writer have different "
-    "settings, the service deletes the writer's metadata table, or fails",
+    "the table has a metadata table, and the options switch the metadata table off. If a writer and a service have "
+    "different settings, the service deletes the metadata table, or fails",
     source="apache/hudi#8475",
     engines="hudi",
 )
@@ -127,7 +127,8 @@ def _metadata_settings_differ(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_METADATA,),
             properties=(_PARTITIONS,),
-            reason="The next job with these options deletes the metadata table; a writer with the default rebuilds it.",
+            reason="The next job with these options deletes the metadata table; a writer with Hudi's default builds it "
+            "again.",
             cure=f"Set {_METADATA} to the same value for all writers and services of the table.",
         )
 
@@ -173,8 +174,8 @@ def _partition_stats_without_columns(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "metadata-compaction-after-archival",
     Severity.WARNING,
-    "archival should archive commits more often than the metadata table is compacted, but archival stops at the last "
-    "compaction of the metadata table",
+    "archival stops at the last compaction of the metadata table, and the options compact the metadata table so rarely "
+    f"that more commits stay on the active timeline than {_MAX}",
     source="HoodieTimelineArchiver; HoodieMetadataConfig",
 )
 def _metadata_compaction_after_archival(settings: Settings) -> Iterator[Problem]:

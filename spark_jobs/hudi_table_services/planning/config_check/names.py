@@ -92,7 +92,7 @@ def _two_names(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "bad-value",
     Severity.ERROR,
-    "the option requires a whole number, or `true` or `false`, and has a different value",
+    "the value has the wrong type: the option requires a whole number, or `true` or `false`",
     source=_LIST,
 )
 def _bad_value(settings: Settings) -> Iterator[Problem]:
@@ -115,7 +115,7 @@ def _bad_value(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "unsupported-option",
     Severity.ERROR,
-    "Hudi has this option or value; jobs of this project reject it, because they do not have the feature",
+    "jobs of this project reject this option or value of Hudi, because they do not have the feature",
     source=_LIST,
     engines="native",
 )
@@ -142,8 +142,8 @@ def _sentence(text: str) -> str:
 @config_rule(
     "service-not-inline",
     Severity.WARNING,
-    "the option switches on a table service inside Hudi's writer; writes of this project run no table services, so "
-    "the service would not run at all",
+    "the option switches on a table service inside Hudi's writer, but writes of this project run no table services, so "
+    "the service would never run",
     source=_LIST,
     engines="native",
 )

@@ -35,8 +35,8 @@ def _is_on(settings: Settings, key: str) -> bool:
 @config_rule(
     "record-index-kind",
     Severity.ERROR,
-    f"{_PARTITIONED} does not agree with the kind of record index that the table has: Hudi then stores keys in wrong "
-    "file groups of the index without an error, does not find them later, and writes duplicates; or its writes fail",
+    f"{_PARTITIONED} contradicts the kind of the table's record index: Hudi's writes fail, or store keys in wrong file "
+    "groups of the index without an error. Later writes do not find these keys, and write duplicates",
     source="HoodieBackedTableMetadataWriter.getRecordTagger",
     engines="hudi",
 )
@@ -64,8 +64,8 @@ def _record_index_kind(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "record-index-unused",
     Severity.WARNING,
-    f"{_TYPE} requires a record index for the whole table, but the record index of the table has file groups for each "
-    "partition: a write searches all files",
+    f"{_TYPE} requires a record index for the whole table, but the table has a partitioned record index: writes cannot "
+    "use the index, and search all files",
     source=_DOCS,
 )
 def _record_index_unused(settings: Settings) -> Iterator[Problem]:
@@ -84,9 +84,8 @@ def _record_index_unused(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "record-index-keys-not-global",
     Severity.WARNING,
-    f"the table has a record index for the whole table, and with {_TYPE} record keys are unique only in each "
-    "partition: if a key is in two partitions, the index stores only one location of the key, and a delete in one "
-    "partition removes the key from the index",
+    f"the table has a record index for the whole table, but {_TYPE} permits the same record key in several partitions. "
+    "The index stores only one location of such a key, and a delete in one partition removes the key from the index",
     source=_DOCS,
 )
 def _record_index_keys_not_global(settings: Settings) -> Iterator[Problem]:

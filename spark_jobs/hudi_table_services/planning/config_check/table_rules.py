@@ -117,7 +117,7 @@ def _properties_in(message: str) -> tuple[str, ...]:
     "keys-not-written",
     Severity.ERROR,
     "writes of this project reject the table, because they cannot build its record keys or partition paths from its "
-    "properties and the options: for example, keys that Hudi generates, or columns with times whose type is not known",
+    "properties and the options. For example, Hudi generates the keys, or the type of a time column is not known",
     source="docs/key-generators.md",
     engines="native",
 )
@@ -153,7 +153,7 @@ def _is_writable(config: TableConfig) -> bool:
 @config_rule(
     "bootstrapped-table",
     Severity.WARNING,
-    "the table was bootstrapped from other files: clustering by Hudi may leave columns null",
+    "the table was bootstrapped from other files: Hudi's clustering may set columns to null",
     source="apache/hudi#8342",
     engines="hudi",
 )

@@ -50,9 +50,9 @@ _MIB = 1 << 20
 @config_rule(
     "archival-before-cleaning",
     Severity.ERROR,
-    "archival keeps no more commits on the active timeline than cleaning retains, so the cleaner no longer finds the "
-    "commits whose files it should delete. The finding is a warning if only Hudi's jobs read the options, "
-    "because Hudi raises the minimum by itself",
+    "archival may archive commits before cleaning has processed them; later cleans do not find archived commits, so "
+    "outdated files stay. The finding is a warning if only Hudi's jobs read the options, because Hudi raises "
+    f"{_MIN} by itself",
     source="HoodieWriteConfig.validate; apache/hudi#1531, apache/hudi#2564, apache/hudi#7600",
 )
 def _archival_before_cleaning(settings: Settings) -> Iterator[Problem]:
@@ -72,7 +72,7 @@ def _archival_before_cleaning(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "archival-before-hours",
     Severity.WARNING,
-    "retention in hours covers more commits than archival keeps on the active timeline",
+    "cleaning retains the commits of a number of hours, and archival may archive some of these commits",
     source="HoodieArchivalConfig; apache/hudi#7600",
 )
 def _archival_before_hours(settings: Settings) -> Iterator[Problem]:
@@ -96,7 +96,7 @@ def _archival_before_hours(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "archival-bounds",
     Severity.ERROR,
-    "the minimum number of commits to keep is not below the maximum",
+    "the minimum number of commits that archival keeps is not smaller than the maximum",
     source="HoodieWriteConfig.validate",
 )
 def _archival_bounds(settings: Settings) -> Iterator[Problem]:
@@ -163,7 +163,7 @@ def _hours_kept(settings: Settings) -> tuple[float, str] | None:
 @config_rule(
     "clean-regex-incremental",
     Severity.WARNING,
-    "Hudi's cleaner uses the partition pattern only if incremental cleaning is off",
+    "incremental cleaning is on, so Hudi's cleaner ignores the pattern that selects partitions",
     source="CleanPlanner; apache/hudi#17550",
     engines="hudi",
 )
@@ -179,7 +179,7 @@ def _clean_regex_incremental(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "small-limit-above-max",
     Severity.WARNING,
-    "the small-file limit is not below the maximum file size, so full files count as small and inserts rewrite them",
+    "the small-file limit is not below the maximum file size, so full files count as small, and inserts rewrite them",
     source="HoodieStorageConfig, HoodieCompactionConfig",
 )
 def _small_limit_above_max(settings: Settings) -> Iterator[Problem]:
@@ -233,7 +233,7 @@ def _bulk_insert_small_files(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "clustering-target-small",
     Severity.ERROR,
-    "clustering would write files that count as small again",
+    "the files that clustering writes would count as small in the next clustering",
     source="HoodieClusteringConfig; apache/hudi#7232",
 )
 def _clustering_target_small(settings: Settings) -> Iterator[Problem]:

@@ -127,8 +127,8 @@ def _lock_within_process(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "file-lock-on-object-store",
     Severity.ERROR,
-    "the file-system lock is used on an object store, where two writers can create the same file; Hudi rejects this "
-    "combination",
+    "the options select the file-system lock for an object store, where two writers can create the same lock file; "
+    "Hudi rejects this combination",
     source="FileSystemBasedLockProvider; apache/hudi#12193",
 )
 def _file_lock_on_object_store(settings: Settings) -> Iterator[Problem]:
@@ -145,7 +145,7 @@ def _file_lock_on_object_store(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "storage-lock-on-files",
     Severity.ERROR,
-    "the storage-based lock is used on storage without conditional puts",
+    "the options select the storage-based lock for storage without conditional puts",
     source="StorageBasedLockProvider; docs/concurrency.md",
 )
 def _storage_lock_on_files(settings: Settings) -> Iterator[Problem]:
@@ -182,7 +182,8 @@ def _storage_lock_too_new(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "eager-beside-writers",
     Severity.ERROR,
-    "failed writes are cleaned eagerly although other writers run: an eager writer rolls back their pending writes",
+    "several writers run, and the policy for failed writes is `EAGER`: a writer with this policy rolls back the "
+    "pending writes of other writers",
     source="HoodieCleanConfig; docs/concurrency.md",
 )
 def _eager_beside_writers(settings: Settings) -> Iterator[Problem]:
@@ -196,7 +197,7 @@ def _eager_beside_writers(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_FAILED_WRITES, _MODE),
             facts=several,
-            reason="An eager writer treats every pending write as dead.",
+            reason="A writer with the policy EAGER treats every pending write as dead.",
             cure=f"Set {_FAILED_WRITES}=LAZY for all writers.",
         )
 

@@ -35,9 +35,9 @@ class MetadataTableState:
         listed: partitions of the metadata table that the properties of the table list.
         being_built: partitions that the properties list as being built.
         can_grow: whether partitions can be added to the metadata table. From table version 8 on, the instant of a new
-            partition is the first instant of the timeline of the metadata table. Readers treat the files of archived
-            instants as completed only if these instants are older than the first instant. So no partition can be added
-            after the archival of the metadata table's first instants.
+            partition becomes the first active instant of the metadata table. Readers treat the files of archived
+            instants as completed only if these instants are older than the first active instant. So no partition can
+            be added after the archival of the metadata table's first instants.
         defined: secondary indexes that the table defines, whether its metadata table contains them or not.
         lost: partitions that a dead build has dropped and not built again.
     """

@@ -99,8 +99,8 @@ def _differing(
     if is_stored:
         return InvalidRequestError(
             cause,
-            hint=f"The table itself has the value {kind} of {TIMEBASED_TIMESTAMP_TYPE}, which cannot be changed. Write "
-            f"the rows to a new table, whose column {name!r} is {given}.",
+            hint=f"The properties of the table contain {TIMEBASED_TIMESTAMP_TYPE}={kind}, which cannot be changed. "
+            f"Write the rows to a new table, whose column {name!r} is {given}.",
         )
     return InvalidRequestError(
         cause,

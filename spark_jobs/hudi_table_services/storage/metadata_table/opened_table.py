@@ -129,7 +129,7 @@ def _check(config: TableConfig, own: TableConfig) -> None:
     if not (version.is_writable and own_version.is_writable):
         raise UnsupportedTableError(
             f"A metadata table of version {own_version.value} in a table of version {version.value} is not supported. "
-            "Supported: 6, 8 and 9."
+            "Supported versions: 6, 8 and 9."
         )
     if own_version.layout is not version.layout:
         raise CorruptTableError(

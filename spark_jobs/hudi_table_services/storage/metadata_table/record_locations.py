@@ -147,7 +147,8 @@ def _checked(storage: Storage, config: TableConfig, timeline: Timeline, clock: C
     merged = completeness.merged_later_instants(found.table, found.slices)
     if merged:
         raise UnusableError(
-            Reason.CHANGED, f"A compaction merged {some(merged)}, which was not completed before."
+            Reason.CHANGED,
+            f"A compaction merged changes that completed after this job read the timeline: {some(merged)}.",
         )
     return found.without_timelines()
 

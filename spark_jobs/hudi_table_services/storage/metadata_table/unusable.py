@@ -1,6 +1,6 @@
 """Reasons why a metadata table cannot be used.
 
-The caller then lists the folders or reads the data files instead, because wrong metadata would make it lose rows.
+The caller then lists the folders or reads the data files instead, because with wrong metadata it would miss rows.
 """
 
 from collections.abc import Callable, Collection

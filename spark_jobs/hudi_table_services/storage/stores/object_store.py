@@ -87,7 +87,8 @@ class ObjectStoreStorage:
             # The values of settings may be secret, so the message contains only the names.
             raise InvalidRequestError(
                 f"Storage of {uri!r} cannot be opened with the settings {sorted(options)}.",
-                hint="Supported: file, memory, s3/s3a, gs, abfs/abfss/az; settings are those of obstore.",
+                hint="Supported schemes: file, memory, s3/s3a, gs, abfs/abfss/az. The settings must be settings of "
+                "obstore.",
             ) from error
         return cls(uri.rstrip("/"), store)
 

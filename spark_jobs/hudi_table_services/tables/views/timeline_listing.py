@@ -1,4 +1,4 @@
-"""Read the newest instants of the active timeline, with the numbers of the writes among them."""
+"""Read the newest instants of the active timeline, and the commit metadata of the writes among them."""
 
 from hudi_table_services.errors import ObjectNotFoundError
 from hudi_table_services.model.instant import Instant

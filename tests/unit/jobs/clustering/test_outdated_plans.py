@@ -106,6 +106,28 @@ def test_a_plan_is_cancelled_with_a_reason_if_all_its_groups_were_changed(versio
     assert execute(table).reason == "no clustering is pending on the table"
 
 
+def test_the_reason_of_a_cancellation_names_a_lost_file() -> None:
+    table, plan = planned_table()
+    table.commit(IN_B[1], schema=SCHEMA)
+    lost = next(f.path for f in table.storage.list_files("a") if f"{IN_A[0].file_id}_" in f.path)
+    table.storage.delete(lost)
+    assert execute(table).reason == (
+        f"clustering {plan} was cancelled: every group contains a file that another writer changed or that does not "
+        f"exist, such as {lost} (table_health.py reports lost files)"
+    )
+
+
+def test_an_error_about_dropped_groups_names_a_lost_file() -> None:
+    table, plan = planned_table()
+    begin_write(table, IN_B[1])
+    lost = next(f.path for f in table.storage.list_files("a") if f"{IN_A[0].file_id}_" in f.path)
+    table.storage.delete(lost)
+    with pytest.raises(
+        FileGroupConflictError, match=f"clustering {plan} .* or that does not exist, such as {lost}"
+    ):
+        execute(table)
+
+
 def test_an_execution_of_a_cancelled_plan_has_nothing_to_do() -> None:
     """A retry finds its plan cancelled if the first attempt cancelled the plan and died before it wrote its result."""
     table, plan = planned_table()

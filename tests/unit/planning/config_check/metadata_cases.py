@@ -200,7 +200,7 @@ METADATA_CASES: Cases = {
         ],
     ),
     "metadata-settings-differ": (
-        [found("warning", "rebuilds it", options=OFF, table=table(METADATA), facts=HUDI)],
+        [found("warning", "builds it again", options=OFF, table=table(METADATA), facts=HUDI)],
         [
             Case(options={"hoodie.metadata.enable": "true"}, table=table(METADATA), facts=HUDI),
             Case(options=OFF, table=table(), facts=HUDI),

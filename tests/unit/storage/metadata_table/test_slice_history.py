@@ -5,6 +5,7 @@ import pytest
 from hudi_table_services.hudi_format.metadata_table.file_groups import FILES, file_group_id
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.planning.metadata_table.upkeep import superseded_slices
 from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
 from hudi_table_services.storage.metadata_table.slice_history import slice_history
 from support.metadata_table.small_metadata_tables import FIRST, SmallMetadataTable, all_partitions, moment
@@ -58,6 +59,28 @@ def test_files_of_pending_instants_belong_to_no_slice(version: TableVersion) -> 
     table.storage.write(".hoodie/metadata/files/.hoodie_partition_metadata", b"x")
     table.storage.write(".hoodie/metadata/files/notes.txt", b"x")
     assert history(table) == [(FIRST, True, [])]
+
+
+@BY_VERSION
+def test_cleans_delete_all_base_files_that_a_retried_task_left_and_never_one_of_the_newest_slice(
+    version: TableVersion,
+) -> None:
+    table = SmallMetadataTable(version)
+    for time in (FIRST, moment(10), moment(20), moment(30)):
+        name = table.base(time, [])
+        content = table.storage.read(f".hoodie/metadata/files/{name}")
+        table.storage.write(f".hoodie/metadata/files/{name.replace('_0-1-2_', '_0-1-3_')}", content)
+        table.own(time, files=[name])
+    (newest,) = partition_slices(table.open(), FILES)
+    deleted = []
+    for _ in range(2):  # one clean deletes one base file of each slice
+        for outdated in superseded_slices(slice_history(table.open(), FILES)):
+            deleted.append(f"{outdated.base_file_path}")
+            table.storage.delete(f".hoodie/metadata/{outdated.base_file_path}")
+    assert sorted(name.split("_")[1] for name in deleted) == ["0-1-2", "0-1-3"]
+    assert {name.partition(".")[0].split("_")[2] for name in deleted} == {FIRST}
+    assert superseded_slices(slice_history(table.open(), FILES)) == ()
+    assert partition_slices(table.open(), FILES) == (newest,)
 
 
 @BY_VERSION
