@@ -41,6 +41,9 @@ SESSION = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
+    # Scalar subqueries run one after the other. In Hudi 0.15, several subqueries use Java's common pool at the same
+    # time. Without threads in this pool, Java 17 can then loop in `ForkJoinPool.helpComplete` for ever.
+    "spark.sql.subquery.maxThreadThreshold": "1",
     "spark.default.parallelism": "2",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -1,5 +1,6 @@
 """A backfill on CeleryExecutor: workers of Celery run the tasks. The broker is Redis, the database is PostgreSQL."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -62,6 +63,7 @@ def celery_stack(
         "AIRFLOW__CELERY__BROKER_URL": broker,
         "AIRFLOW__CELERY__WORKER_CONCURRENCY": "3",
         "AIRFLOW__HUDI__RUN_FOLDER": str(folder / "runs"),
+        "AIRFLOW_CONN_STORE": json.dumps({"conn_type": "aws"}),
     }
     with demo_stack(folder, folder / "dags", settings, components=(*COMPONENTS, WORKER)) as stack:
         yield stack, folder

@@ -13,6 +13,13 @@ from airflow_stack.connect_server import ConnectServer
 from e2e.job_processes import environment, without_checkout
 
 
+@pytest.fixture(autouse=True)
+def without_connect_afterwards() -> Iterator[None]:
+    """A session of Spark Connect sets a variable of this process, which later sessions without a server refuse."""
+    yield
+    os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)
+
+
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
     folder, jar = tmp_path_factory.mktemp("connect"), os.environ.get("CONNECT_JAR", "")

@@ -167,5 +167,3 @@ def test_every_job(version: str, server: ConnectServer, base_path: Path) -> None
         run_every_job(TableElsewhere(spark, str(base_path), {}, version, read_rows))
     finally:
         stop_session(spark)
-        # PySpark sets this variable and keeps it, so later tests could not start a session without a server.
-        os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)
