@@ -49,11 +49,12 @@ class Realm:
         return self.folder / "krb5.conf"
 
     def principal(self, name: str) -> Credentials:
-        """Create a principal and its keytab."""
+        """Create a principal and its keytab, unless they exist."""
         made = Credentials(f"{name}@{REALM}", self.folder / f"{name.replace('/', '-')}.keytab")
-        for query in (f"addprinc -randkey {made.principal}", f"ktadd -k {made.keytab} {made.principal}"):
-            self.run("kadmin.local", "-r", REALM, "-q", query)
-        assert made.keytab.exists(), f"kadmin.local made no keytab for {made.principal}"
+        if not made.keytab.exists():
+            for query in (f"addprinc -randkey {made.principal}", f"ktadd -k {made.keytab} {made.principal}"):
+                self.run("kadmin.local", "-r", REALM, "-q", query)
+            assert made.keytab.exists(), f"kadmin.local made no keytab for {made.principal}"
         return made
 
     def ticket(self, credentials: Credentials, cache: Path, *flags: str) -> str:
