@@ -6,10 +6,11 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import pyspark
 
@@ -37,12 +38,22 @@ class Hdfs:
 
 
 @contextmanager
-def running_hdfs(folder: Path, java_home: str) -> Iterator[Hdfs]:
-    """Format and start an HDFS below a folder; end its processes at the end."""
+def running_hdfs(
+    folder: Path,
+    java_home: str,
+    settings: Mapping[str, str] = MappingProxyType({}),
+    java_flags: Sequence[str] = (),
+) -> Iterator[Hdfs]:
+    """Format and start an HDFS below a folder; end its processes at the end.
+
+    Args:
+        settings: further settings of Hadoop, for both files of settings.
+        java_flags: further flags of the JVMs.
+    """
     ports = {name: free_port() for name in ("rpc", "http", "data", "data_http", "data_ipc")}
     hdfs = Hdfs(f"127.0.0.1:{ports['rpc']}", folder / "conf")
-    _write_configuration(hdfs, folder, ports)
-    java = [f"{java_home}/bin/java", "-Xmx384m", "-cp", class_path(hdfs.conf_dir)]
+    _write_configuration(hdfs, folder, ports, settings)
+    java = [f"{java_home}/bin/java", "-Xmx384m", *java_flags, "-cp", class_path(hdfs.conf_dir)]
     environment = {**os.environ, "HADOOP_CONF_DIR": str(hdfs.conf_dir)}
     with (folder / "format.log").open("wb") as log:
         subprocess.run(
@@ -80,9 +91,11 @@ def class_path(conf_dir: Path) -> str:
     return os.pathsep.join([str(conf_dir), f"{made.stdout.strip()}/*", f"{jars}/*"])
 
 
-def _write_configuration(hdfs: Hdfs, folder: Path, ports: dict[str, int]) -> None:
+def _write_configuration(
+    hdfs: Hdfs, folder: Path, ports: dict[str, int], settings: Mapping[str, str]
+) -> None:
     hdfs.conf_dir.mkdir(parents=True)
-    write_site(hdfs.conf_dir / "core-site.xml", {"fs.defaultFS": f"hdfs://{hdfs.address}"})
+    write_site(hdfs.conf_dir / "core-site.xml", {"fs.defaultFS": f"hdfs://{hdfs.address}", **settings})
     write_site(
         hdfs.conf_dir / "hdfs-site.xml",
         {
@@ -97,6 +110,7 @@ def _write_configuration(hdfs: Hdfs, folder: Path, ports: dict[str, int]) -> Non
             "dfs.datanode.hostname": "127.0.0.1",
             "dfs.namenode.datanode.registration.ip-hostname-check": "false",
             "dfs.namenode.safemode.extension": "0",
+            **settings,
         },
     )
     (hdfs.conf_dir / "log4j2.properties").write_text(

@@ -2,10 +2,9 @@
 
 import io
 import os
-import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, BinaryIO, cast
@@ -13,36 +12,21 @@ from urllib.parse import urlsplit
 
 from hdfs_native import Client, WriteOptions
 
-from hudi_table_services.errors import (
-    InvalidRequestError,
-    ObjectExistsError,
-    ObjectNotFoundError,
-    StorageError,
-    StoragePermissionError,
+from hudi_table_services.errors import InvalidRequestError, ObjectNotFoundError, StorageError
+from hudi_table_services.storage.stores.hdfs_errors import (
+    AUTHENTICATION,
+    NOT_EMPTY,
+    failure_of,
+    translate_errors,
 )
 from hudi_table_services.storage.stores.paths import TEMPORARY_PREFIX, checked_path, file_name
 from hudi_table_services.storage.stores.storage import BY_PATH, FolderListing, StoredObject, delete_one_by_one
 from hudi_table_services.storage.stores.streams import RangeReader, Upload
 
 _BUFFER_BYTES = 1024 * 1024
-_KERBEROS = ("kerberos_principal", "kerberos_keytab", "kerberos_cache")
+_PRINCIPAL = "kerberos_principal"
+_KERBEROS = (_PRINCIPAL, "kerberos_keytab", "kerberos_cache")
 _HADOOP_PREFIXES = ("dfs.", "fs.", "hadoop.", "ipc.")
-_ANSWER = re.compile(r'RPCError\("(?:[\w.]*[.$])?(?P<name>\w+)", "(?P<message>.*)', re.DOTALL)
-"""Text of a RuntimeError that contains the answer of a server: the class of a Java exception, and its message."""
-
-_MISSING = ("FileNotFoundException", "ParentNotDirectoryException")
-_EXISTS = ("FileAlreadyExistsException",)
-_DENIED = ("AccessControlException", "AuthorizationException", "InvalidToken", "SaslException")
-_NOT_EMPTY = "PathIsNotEmptyDirectoryException"
-_FULL = "Free some space or raise the quota, and run the request again. The new run cleans up after this run."
-_HINTS = {
-    "DSQuotaExceededException": _FULL,
-    "NSQuotaExceededException": _FULL,
-    "SafeModeException": "The NameNode is in safe mode and refuses changes. Run the request again later.",
-    "InvalidPathException": "HDFS permits no ':' in names. For partition values with this character, set "
-    "hoodie.datasource.write.partitionpath.urlencode=true when you create the table.",
-}
-"""Advice for some classes of Java exceptions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +52,11 @@ class HdfsStorage:
 
         Args:
             options: keys of Hadoop's configuration, such as ``dfs.ha.namenodes.lake``, and the settings for Kerberos.
-                Absent keys come from the files in ``HADOOP_CONF_DIR``.
+                Absent keys come from the files in ``HADOOP_CONF_DIR``. With a setting for Kerberos, the client uses
+                Kerberos also if these files do not require it.
 
         Raises:
-            InvalidRequestError: a setting is unknown.
+            InvalidRequestError: a setting is unknown, or the principal of a keytab or of a cache is missing.
         """
         unknown = [key for key in options if key not in _KERBEROS and not key.startswith(_HADOOP_PREFIXES)]
         if unknown:
@@ -79,6 +64,12 @@ class HdfsStorage:
                 f"HDFS has no setting {sorted(unknown)[0]!r}.",
                 hint=f"Give keys of Hadoop's configuration, which begin with dfs., fs., hadoop. or ipc., or "
                 f"{', '.join(_KERBEROS)}.",
+            )
+        given = [key for key in _KERBEROS if key in options]
+        if given and _PRINCIPAL not in given:
+            raise InvalidRequestError(
+                f"The storage option {given[0]} needs {_PRINCIPAL}.",
+                hint=f"Set {_PRINCIPAL} to the principal whose credentials it contains, such as etl@LAKE.EXAMPLE.",
             )
         return cls(uri.rstrip("/"), tuple(sorted(options.items())))
 
@@ -162,7 +153,7 @@ class HdfsStorage:
                     if self._is_folder(folder):
                         self._client.delete(self._full(folder))
                 except RuntimeError as error:
-                    if _server_error(error)[0] == _NOT_EMPTY:
+                    if failure_of(error).java_class == NOT_EMPTY:
                         return
                     raise
                 folder = folder.rpartition("/")[0]
@@ -247,61 +238,17 @@ def _client(process: int, address: str, settings: tuple[tuple[str, str], ...]) -
     """
     kerberos = {key: value for key, value in settings if key in _KERBEROS}
     config = {key: value for key, value in settings if key not in _KERBEROS}
+    if kerberos:  # the client ignores credentials without this setting
+        config.setdefault(AUTHENTICATION, "kerberos")
     try:
         return Client(f"hdfs://{address}" if address else None, config or None, **kerberos)
     except Exception as error:
         where = f"hdfs://{address}" if address else "the default file system of Hadoop's configuration"
         raise InvalidRequestError(
-            f"The client of {where} cannot be created: {_server_error(error)[1]}.",
+            f"The client of {where} cannot be created: {failure_of(error).reason}.",
             hint="Check the address, the storage options and the files in HADOOP_CONF_DIR.",
         ) from error
 
 
 def _is_temporary(name: str) -> bool:
     return name.startswith(TEMPORARY_PREFIX)
-
-
-@contextmanager
-def translate_errors(operation: str, path: str) -> Iterator[None]:
-    """Translate errors of hdfs-native into errors that name the operation and the path.
-
-    Errors of the NameNode are RuntimeErrors. Their text contains the class of the Java exception and its stack trace.
-    """
-    what = f"Cannot {operation} {path or 'the base path'!r}"
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise ObjectNotFoundError(f"{what}: it does not exist.", path=path) from error
-    except FileExistsError as error:
-        raise ObjectExistsError(f"{what}: it exists already.", path=path) from error
-    except (RuntimeError, OSError, ValueError) as error:
-        raise _translation(error, what, path) from error
-
-
-def _translation(error: Exception, what: str, path: str) -> StorageError:
-    java_class, reason = _server_error(error)
-    if java_class in _EXISTS:
-        return ObjectExistsError(f"{what}: it exists already.", path=path)
-    if java_class in _MISSING:
-        return ObjectNotFoundError(f"{what}: it does not exist.", path=path)
-    if java_class in _DENIED or isinstance(error, PermissionError):
-        return StoragePermissionError(
-            f"{what}: {reason}.",
-            path=path,
-            hint="Give the job's user read, write and delete access below the base path. Without Kerberos, the user is "
-            "HADOOP_USER_NAME, or else the user of the process.",
-        )
-    return StorageError(f"{what}: {reason}.", path=path, hint=_HINTS.get(java_class, ""))
-
-
-def _server_error(error: Exception) -> tuple[str, str]:
-    """Return the class of a server's exception without its package, and the message without the stack trace.
-
-    The class is empty if the error is not the answer of a server.
-    """
-    text = str(error)
-    answer = _ANSWER.match(text)
-    if answer is None:
-        return "", (text.strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-    message = answer["message"].partition("\\n")[0].strip().rstrip(".")
-    return answer["name"], f"{message} ({answer['name']})"

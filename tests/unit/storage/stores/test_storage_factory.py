@@ -45,6 +45,12 @@ def test_the_error_names_a_refused_setting_without_its_value() -> None:
     assert "hunter2" not in str(caught.value)
 
 
+@pytest.mark.parametrize("option", ["kerberos_keytab", "kerberos_cache"])
+def test_credentials_of_kerberos_need_their_principal(option: str) -> None:
+    with pytest.raises(InvalidRequestError, match=f"The storage option {option} needs kerberos_principal"):
+        open_storage("hdfs://host/x", {option: "/etc/etl"})
+
+
 def test_local_storage_needs_no_object_store_library() -> None:
     code = """
 import sys
