@@ -37,6 +37,7 @@ from hudi_table_services.storage.table_store import create_table, read_table_con
 from hudi_table_services.storage.timeline_store import TimelineStore  # noqa: E402
 
 COMMITS, FILES_PER_COMMIT, PARTITIONS, DEAD_FILES = 1_000, 50, 100, 1_000
+_SCHEMA = '{"type":"record","name":"r","fields":[{"name":"id","type":"string"}]}'
 _BEGIN = datetime.now(timezone.utc) - timedelta(days=30)
 
 
@@ -102,7 +103,7 @@ def make_table(folder: Path, files_per_commit: int = FILES_PER_COMMIT) -> None:
         metadata = CommitMetadata(
             operation_type=WriteOperation.UPSERT,
             partition_to_write_stats=stats,
-            extra_metadata={"schema": '{"type":"record","name":"r","fields":[]}'},
+            extra_metadata={"schema": _SCHEMA},
         )
         (timeline / f"{_text(requested)}.commit.requested").touch()
         (timeline / f"{_text(requested)}.inflight").touch()
