@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from hudi_table_services.model.compaction import CompactionOptions
+from hudi_table_services.model.compaction.compaction_settings import CompactionOptions
 from hudi_table_services.model.data_file import BaseFile, LogFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.options.compaction import DEFAULT_COMPACTION
+from hudi_table_services.options.compaction.compaction_options import DEFAULT_COMPACTION
 
 MIB = 1 << 20
 BASE_TIME = "20260101000000000"

@@ -6,8 +6,12 @@ from typing import Any
 import pytest
 
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.compaction import CompactionOptions, CompactionStrategyKind, CompactionTrigger
-from hudi_table_services.options.compaction import DEFAULT_COMPACTION, compaction_options
+from hudi_table_services.model.compaction.compaction_settings import (
+    CompactionOptions,
+    CompactionStrategyKind,
+    CompactionTrigger,
+)
+from hudi_table_services.options.compaction.compaction_options import DEFAULT_COMPACTION, compaction_options
 from hudi_table_services.options.keys.compaction import COMPACTION_OPTIONS
 from hudi_table_services.options.option import ALL_SERVICES, FILE_SERVICES, Effect, OptionGroup
 

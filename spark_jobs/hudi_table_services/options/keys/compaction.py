@@ -3,7 +3,7 @@
 The registry of options does not contain these keys yet, because no job reads them: jobs continue to ignore them.
 """
 
-from hudi_table_services.model.compaction import CompactionStrategyKind, CompactionTrigger
+from hudi_table_services.model.compaction.compaction_settings import CompactionStrategyKind, CompactionTrigger
 from hudi_table_services.options.kinds import Flag, Member, Names, Number, Pattern, WholeNumber
 from hudi_table_services.options.option import AnyOption, OptionGroup, fixed, option
 

@@ -19,7 +19,8 @@ import re
 from collections.abc import Callable
 
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.compaction import CompactionInput, CompactionOptions, SkippedSlice
+from hudi_table_services.model.compaction.compaction_proposal import CompactionInput, SkippedSlice
+from hudi_table_services.model.compaction.compaction_settings import CompactionOptions
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot

@@ -8,14 +8,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from hudi_table_services.contract.text import counted
-from hudi_table_services.model.compaction import (
+from hudi_table_services.model.compaction.compaction_proposal import (
     CompactionInput,
-    CompactionOptions,
     CompactionProposal,
-    CompactionStrategyKind,
     SkippedSlice,
-    SliceLogs,
 )
+from hudi_table_services.model.compaction.compaction_settings import CompactionOptions, CompactionStrategyKind
+from hudi_table_services.model.compaction.slice_logs import SliceLogs
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.options.keys.compaction import TARGET_PARTITIONS
 from hudi_table_services.planning.compaction.day_order import newest_first

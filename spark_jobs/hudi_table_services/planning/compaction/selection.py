@@ -23,13 +23,9 @@ they have no effect, so a plan has the same slices as Hudi's plan.
 from collections.abc import Callable, Mapping, Sequence
 
 from hudi_table_services.contract.text import human_time
-from hudi_table_services.model.compaction import (
-    CompactionInput,
-    CompactionOptions,
-    CompactionStrategyKind,
-    SkippedSlice,
-    SliceLogs,
-)
+from hudi_table_services.model.compaction.compaction_proposal import CompactionInput, SkippedSlice
+from hudi_table_services.model.compaction.compaction_settings import CompactionOptions, CompactionStrategyKind
+from hudi_table_services.model.compaction.slice_logs import SliceLogs
 from hudi_table_services.options.keys.compaction import (
     LOG_FILE_NUM_THRESHOLD,
     LOG_FILE_SIZE_THRESHOLD,

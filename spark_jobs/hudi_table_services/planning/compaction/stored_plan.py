@@ -5,7 +5,8 @@ plans have no strategy, and `preserveHoodieMetadata` is false; the rows keep the
 reads `missingSchedulePartitions`: its next incremental plan also considers these partitions.
 """
 
-from hudi_table_services.model.compaction import CompactionOptions, CompactionProposal
+from hudi_table_services.model.compaction.compaction_proposal import CompactionProposal
+from hudi_table_services.model.compaction.compaction_settings import CompactionOptions
 from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.table_service_plans import CompactionOperation, CompactionPlan

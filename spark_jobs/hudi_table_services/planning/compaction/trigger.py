@@ -21,7 +21,8 @@ from collections.abc import Mapping
 from datetime import tzinfo
 
 from hudi_table_services.contract.text import counted, human_time
-from hudi_table_services.model.compaction import CompactionDue, CompactionOptions, CompactionTrigger
+from hudi_table_services.model.compaction.compaction_proposal import CompactionDue
+from hudi_table_services.model.compaction.compaction_settings import CompactionOptions, CompactionTrigger
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import WriteOperation

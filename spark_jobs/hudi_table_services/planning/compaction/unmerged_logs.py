@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 
-from hudi_table_services.model.compaction import ReadAmplification, SliceLogs
+from hudi_table_services.model.compaction.slice_logs import ReadAmplification, SliceLogs
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_snapshot import TableSnapshot

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.compaction import CompactionInput
+from hudi_table_services.model.compaction.compaction_proposal import CompactionInput
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_snapshot import TableSnapshot

@@ -11,12 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_table_services.hudi_format.table_service_plans import decode_compaction_plan, encode_compaction_plan
-from hudi_table_services.model.compaction import (
-    CompactionInput,
-    CompactionOptions,
-    CompactionProposal,
-    CompactionStrategyKind,
-)
+from hudi_table_services.model.compaction.compaction_proposal import CompactionInput, CompactionProposal
+from hudi_table_services.model.compaction.compaction_settings import CompactionOptions, CompactionStrategyKind
 from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.instant import Action, InstantState

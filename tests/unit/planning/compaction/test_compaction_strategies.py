@@ -5,13 +5,10 @@ from dataclasses import replace
 import pytest
 
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.compaction import (
-    CompactionInput,
-    CompactionProposal,
-    CompactionStrategyKind,
-)
+from hudi_table_services.model.compaction.compaction_proposal import CompactionInput, CompactionProposal
+from hudi_table_services.model.compaction.compaction_settings import CompactionStrategyKind
 from hudi_table_services.model.file_group import FileSlice
-from hudi_table_services.options.compaction import compaction_options
+from hudi_table_services.options.compaction.compaction_options import compaction_options
 from hudi_table_services.planning.compaction.planner import plan_compaction
 from support.merge_on_read import LOG_TIME, MIB, PLAN_TIME, a_slice, a_table, compaction
 

@@ -4,7 +4,8 @@ from datetime import timezone
 
 import pytest
 
-from hudi_table_services.model.compaction import CompactionDue, CompactionTrigger
+from hudi_table_services.model.compaction.compaction_proposal import CompactionDue
+from hudi_table_services.model.compaction.compaction_settings import CompactionTrigger
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import WriteOperation

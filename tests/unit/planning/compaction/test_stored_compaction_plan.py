@@ -8,7 +8,7 @@ import pytest
 from hudi_table_services.hudi_format.commit_metadata import decode_commit_metadata
 from hudi_table_services.hudi_format.table_properties import decode_properties
 from hudi_table_services.hudi_format.table_service_plans import decode_compaction_plan, encode_compaction_plan
-from hudi_table_services.model.compaction import CompactionInput
+from hudi_table_services.model.compaction.compaction_proposal import CompactionInput
 from hudi_table_services.model.data_file import BaseFile, LogFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.instant import Action, Instant, InstantState

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_table_services.model.compaction import ReadAmplification
+from hudi_table_services.model.compaction.slice_logs import ReadAmplification
 from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.instant import Action, InstantState
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from hudi_table_services.model.compaction import CompactionOptions
+from hudi_table_services.model.compaction.compaction_settings import CompactionOptions
 from hudi_table_services.options.keys import compaction as keys
 from hudi_table_services.options.keys.writing import MAX_FILE_SIZE
 from hudi_table_services.options.reader import OptionReader
