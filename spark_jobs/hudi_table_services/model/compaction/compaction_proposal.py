@@ -34,7 +34,9 @@ class CompactionInput:
     """Input of the planner in addition to the snapshot.
 
     Attributes:
-        instant_time: requested time of the compaction to plan. The ages of log files are measured at this time.
+        instant_time: requested time of the compaction to plan. The ages of log files are measured at this time. It must
+            be later than the completion of each delta commit in the snapshot, because readers add log files of later
+            delta commits to the slice that the compaction creates.
         zone: time zone of the timeline.
         open_file_groups: maps each file group to which a pending delta commit may write log files to the requested
             time of the delta commit. Used for table version 6 only.
