@@ -25,6 +25,8 @@ class OptionGroup(str, Enum):
 
     WRITES = "writes"
     CLUSTERING = "clustering"
+    COMPACTION = "compaction"
+    """The planner of compactions, which no job calls yet."""
     CLEANING = "cleaning"
     ARCHIVAL = "archival"
     TIMELINE = "savepoints, rollback, restore and repair"
@@ -34,14 +36,17 @@ class OptionGroup(str, Enum):
 
 
 WRITES = (OptionGroup.WRITES,)
-ALL_SERVICES = tuple(each for each in OptionGroup if each is not OptionGroup.CATALOG)
+ALL_SERVICES = tuple(
+    each for each in OptionGroup if each not in (OptionGroup.CATALOG, OptionGroup.COMPACTION)
+)
 """All groups whose jobs change tables."""
 FILE_SERVICES = tuple(
     each
     for each in OptionGroup
-    if each not in (OptionGroup.TIMELINE, OptionGroup.METADATA_TABLE, OptionGroup.CATALOG)
+    if each
+    not in (OptionGroup.TIMELINE, OptionGroup.METADATA_TABLE, OptionGroup.CATALOG, OptionGroup.COMPACTION)
 )
-"""All groups except TIMELINE, METADATA_TABLE and CATALOG."""
+"""All groups except TIMELINE, METADATA_TABLE, CATALOG and COMPACTION."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,7 @@ REPEATED_NAMES = {
     "run": {"commits/metadata_table_services", "execution/clustering", "jobs/clustering"},
     "secondary_indexes": {"planning/metadata_table", "tables"},
     "source_columns": {"execution/writing", "planning/table"},
-    "stored_plan": {"planning/cleaning", "planning/clustering"},
+    "stored_plan": {"planning/cleaning", "planning/clustering", "planning/compaction"},
     "table_service_plans": {"hudi_format", "model"},
     "time_partitions": {"execution/writing", "options/keys"},
     "undo": {"commits", "commits/metadata_table"},

@@ -29,12 +29,12 @@ from hudi_table_services.model.table_service_plans import (
 )
 from hudi_table_services.options.keys.clustering import LAYOUT_STRATEGY, SORT_COLUMNS, TARGET_FILE_MAX_BYTES
 from hudi_table_services.planning.clustering.parity import PARQUET_MAX_FILE_SIZE
+from hudi_table_services.planning.slice_metrics import slice_metrics
 
 COMMIT_CHECKPOINT = "clustering.commit.checkpoint"
 """Key of the extra metadata in which CommitBasedClusteringPlanStrategy stores the last commit that it considered."""
 
 _SIZE = re.compile(r"[0-9]{1,18}")
-_MIB = 1 << 20
 
 
 def stored_plan(
@@ -105,7 +105,7 @@ def _parameters(options: ClusteringOptions) -> dict[str, str]:
 def _stored_group(group: PlannedGroup, to_uri: Callable[[str], str]) -> ClusteringGroup:
     return ClusteringGroup(
         slices=tuple(_stored_slice(s, to_uri) for s in group.slices),
-        metrics=_metrics(group.slices),
+        metrics=slice_metrics(group.slices, PARQUET_MAX_FILE_SIZE),
         output_file_groups=group.output_files,
     )
 
@@ -121,22 +121,3 @@ def _stored_slice(file_slice: FileSlice, to_uri: Callable[[str], str]) -> Cluste
         delta_file_paths=tuple(to_uri(folder + log.file_name) for log in file_slice.log_files),
         bootstrap_file_path="",
     )
-
-
-def _metrics(file_slices: Iterable[FileSlice]) -> dict[str, float]:
-    """Metrics as Hudi computes them; megabytes are whole mebibytes, rounded down."""
-    logs = written = read = log_bytes = 0
-    for file_slice in file_slices:
-        base = max(file_slice.base_file.size_bytes, 0) if file_slice.base_file else 0
-        logs += len(file_slice.log_files)
-        log_bytes += sum(max(log.size_bytes, 0) for log in file_slice.log_files)
-        read += base
-        written += base or PARQUET_MAX_FILE_SIZE
-    read_mb, written_mb = (read + log_bytes) // _MIB, written // _MIB
-    return {
-        "TOTAL_LOG_FILES": float(logs),
-        "TOTAL_IO_MB": float(read_mb + written_mb),
-        "TOTAL_IO_READ_MB": float(read_mb),
-        "TOTAL_LOG_FILES_SIZE": float(log_bytes),
-        "TOTAL_IO_WRITE_MB": float(written_mb),
-    }

@@ -1,0 +1,153 @@
+"""Keys that the planner of compactions reads (HoodieCompactionConfig; Hudi 1.2).
+
+The registry of options does not contain these keys yet, because no job reads them: jobs continue to ignore them.
+"""
+
+from hudi_table_services.model.compaction.compaction_settings import CompactionStrategyKind, CompactionTrigger
+from hudi_table_services.options.kinds import Flag, Member, Names, Number, Pattern, WholeNumber
+from hudi_table_services.options.option import AnyOption, OptionGroup, fixed, option
+
+_COMPACTION = (OptionGroup.COMPACTION,)
+
+COMPACTION_TRIGGER = option(
+    "hoodie.compact.inline.trigger.strategy",
+    "NUM_COMMITS",
+    "what makes a compaction due: NUM_COMMITS, NUM_COMMITS_AFTER_LAST_REQUEST (pending compactions also restart the "
+    "count), TIME_ELAPSED, NUM_AND_TIME or NUM_OR_TIME",
+    Member(CompactionTrigger),
+    services=_COMPACTION,
+)
+MAX_DELTA_COMMITS = option(
+    "hoodie.compact.inline.max.delta.commits",
+    5,
+    "minimum number of delta commits since the last compaction [log compactions and pending delta commits do not "
+    "count]",
+    WholeNumber(least=1),
+    services=_COMPACTION,
+)
+MAX_DELTA_SECONDS = option(
+    "hoodie.compact.inline.max.delta.seconds",
+    3600,
+    "minimum number of seconds since the last compaction or, without a compaction, since the first delta commit",
+    WholeNumber(least=0),
+    services=_COMPACTION,
+)
+COMPACTION_STRATEGY = option(
+    "hoodie.compaction.strategy",
+    "LogFileSizeBasedCompactionStrategy",
+    "which slices a plan contains, and in which order: the default, LogFileNumBasedCompactionStrategy, "
+    "BoundedIOCompactionStrategy, UnBoundedCompactionStrategy or DayBasedCompactionStrategy, with or without the "
+    "package name",
+    Member(CompactionStrategyKind, by_class=True),
+    services=_COMPACTION,
+)
+TARGET_IO = option(
+    "hoodie.compaction.target.io",
+    512_000,
+    "mebibytes that a plan reads and writes; the slice that reaches the limit is the last one of the plan; without "
+    "effect on UnBoundedCompactionStrategy",
+    WholeNumber(least=1),
+    services=_COMPACTION,
+)
+LOG_FILE_SIZE_THRESHOLD = option(
+    "hoodie.compaction.logfile.size.threshold",
+    0,
+    "LogFileSizeBasedCompactionStrategy: minimum total size of the log files of a slice, in bytes",
+    WholeNumber(least=0),
+    services=_COMPACTION,
+)
+LOG_FILE_NUM_THRESHOLD = option(
+    "hoodie.compaction.logfile.num.threshold",
+    0,
+    "LogFileNumBasedCompactionStrategy: minimum number of log files of a slice",
+    WholeNumber(least=0),
+    services=_COMPACTION,
+)
+TARGET_PARTITIONS = option(
+    "hoodie.compaction.daybased.target.partitions",
+    10,
+    "DayBasedCompactionStrategy: number of newest partitions to compact",
+    WholeNumber(least=1),
+    services=_COMPACTION,
+)
+PARTITION_PATTERN = option(
+    "hoodie.compaction.partition.path.regex",
+    "",
+    "regular expression that must match a part of the partition path [with every strategy; in Hudi only with "
+    "PartitionRegexBasedCompactionStrategy]",
+    Pattern(),
+    services=_COMPACTION,
+)
+SELECTED_PARTITIONS = option(
+    "hoodie.airflow.compaction.partitions",
+    "",
+    "ours: paths of the partitions to compact",
+    Names(),
+    services=_COMPACTION,
+)
+RANK_BY_BENEFIT = option(
+    "hoodie.airflow.compaction.rank.by.benefit",
+    False,
+    "ours: if `true`, slices with the most log bytes per byte of their base file come first, instead of the order of "
+    "the strategy",
+    Flag(),
+    services=_COMPACTION,
+)
+MIN_LOG_RATIO = option(
+    "hoodie.airflow.compaction.min.log.ratio",
+    "0",
+    "ours: slices with fewer log bytes per byte of their base file wait; 0 = no slice waits",
+    Number(least=0),
+    services=_COMPACTION,
+)
+MAX_LOG_AGE_SECONDS = option(
+    "hoodie.airflow.compaction.max.log.age.seconds",
+    86_400,
+    "ours: age of the oldest log file in seconds from which on a slice is compacted in spite of "
+    "`hoodie.airflow.compaction.min.log.ratio`",
+    WholeNumber(least=1),
+    services=_COMPACTION,
+)
+MAX_TASK_SECONDS = option(
+    "hoodie.airflow.compaction.max.task.seconds",
+    0,
+    "ours: expected duration of all tasks of a plan together, in seconds; the slice that reaches the limit is the last "
+    "one of the plan; 0 = no limit",
+    WholeNumber(least=0),
+    services=_COMPACTION,
+)
+BYTES_PER_SECOND = option(
+    "hoodie.airflow.compaction.bytes.per.second",
+    16 << 20,
+    "ours: bytes that one task is expected to read and write per second, if no earlier compaction shows its speed",
+    WholeNumber(least=1),
+    services=_COMPACTION,
+)
+
+COMPACTION_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
+    "Compaction: when a compaction is due": (
+        COMPACTION_TRIGGER,
+        MAX_DELTA_COMMITS,
+        MAX_DELTA_SECONDS,
+    ),
+    "Compaction: selected slices": (
+        COMPACTION_STRATEGY,
+        TARGET_IO,
+        LOG_FILE_SIZE_THRESHOLD,
+        LOG_FILE_NUM_THRESHOLD,
+        TARGET_PARTITIONS,
+        PARTITION_PATTERN,
+        SELECTED_PARTITIONS,
+        RANK_BY_BENEFIT,
+        MIN_LOG_RATIO,
+        MAX_LOG_AGE_SECONDS,
+        MAX_TASK_SECONDS,
+        BYTES_PER_SECOND,
+        fixed(
+            "hoodie.compaction.plan.generator",
+            "org.apache.hudi.table.action.compact.plan.generators.HoodieCompactionPlanGenerator",
+            "class that makes plans",
+        ),
+    ),
+}
+"""Maps each heading to its keys, in the order of the documentation."""

@@ -1,0 +1,100 @@
+"""Find the slices with log files that a compaction may plan, and the reasons why others are left out.
+
+As BaseHoodieCompactionPlanGenerator (Hudi 0.15.0 and 1.2.0), a plan contains no file group of a pending compaction or
+clustering. The following slices are left out in addition:
+
+- File groups of a pending log compaction. Hudi plans them (`filterLogCompactionOperations` is false), and the log
+  compaction then has to give way.
+- In table version 6, file groups to which a pending delta commit may write. Its log file belongs to the current slice,
+  but is not in the plan, so its rows would disappear when the compaction completes. Hudi on Spark plans nothing at all
+  while an older write is pending, but only without concurrency control and with eager rollbacks. From version 8 on, the
+  log file belongs to the new slice.
+- Slices with a file of unknown size.
+
+Partitions are selected by a list of paths and by a pattern, which must match a part of the path, as in
+PartitionRegexBasedCompactionStrategy. In Hudi the pattern is a strategy of its own; here it applies to each strategy.
+"""
+
+import re
+from collections.abc import Callable
+
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.compaction.compaction_proposal import CompactionInput, SkippedSlice
+from hudi_table_services.model.compaction.compaction_settings import CompactionOptions
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.options.keys.compaction import PARTITION_PATTERN, SELECTED_PARTITIONS
+
+UNKNOWN_SIZE = "size of a file is unknown"
+
+_SERVICES = {
+    Action.COMPACTION: "compaction",
+    Action.LOG_COMPACTION: "log compaction",
+    Action.CLUSTERING: "clustering",
+    Action.REPLACE_COMMIT: "clustering",
+}
+
+
+def partition_obstacle(options: CompactionOptions) -> Callable[[str], str | None]:
+    """Return the function that gives the reason why a partition is not considered; None if it is considered.
+
+    Raises:
+        InvalidRequestError: the pattern is not a regular expression.
+    """
+    selected = frozenset(options.selected_partitions)
+    try:
+        pattern = re.compile(options.partition_pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise InvalidRequestError(
+            f"{PARTITION_PATTERN} is {options.partition_pattern!r}, which is not a regular expression: {error}."
+        ) from error
+
+    def obstacle(partition_path: str) -> str | None:
+        if selected and partition_path not in selected:
+            return f"partition is not in {SELECTED_PARTITIONS}"
+        if pattern.search(partition_path) is None:
+            return f"partition does not match {PARTITION_PATTERN}={options.partition_pattern}"
+        return None
+
+    return obstacle
+
+
+def slice_obstacle(
+    snapshot: TableSnapshot, given: CompactionInput
+) -> Callable[[FileSlice], SkippedSlice | None]:
+    """Return the function that gives the reason why a slice with log files may not be planned; None if it may."""
+    reserved = snapshot.reserved_file_groups
+    plans = {i.requested_time: _plan_name(i) for i in snapshot.timeline.pending if i.action in _SERVICES}
+    has_shared_slices = not snapshot.config.table_version.layout.has_completion_time_in_names
+    open_groups = given.open_file_groups if has_shared_slices else {}
+    unknown = min(given.unknown_delta_commits, default=None) if has_shared_slices else None
+
+    def obstacle(file_slice: FileSlice) -> SkippedSlice | None:
+        group = file_slice.file_group_id
+        if group in reserved:
+            return SkippedSlice(
+                group, f"in the {plans.get(reserved[group], f'pending plan {reserved[group]}')}"
+            )
+        if group in open_groups:
+            return SkippedSlice(
+                group, f"the pending delta commit {open_groups[group]} may write to the file group"
+            )
+        if unknown is not None:
+            return SkippedSlice(group, f"the pending delta commit {unknown} may write to any file group")
+        if _has_unknown_size(file_slice):
+            return SkippedSlice(group, UNKNOWN_SIZE)
+        return None
+
+    return obstacle
+
+
+def _plan_name(instant: Instant) -> str:
+    return f"pending {_SERVICES[instant.action]} {instant.requested_time}"
+
+
+def _has_unknown_size(file_slice: FileSlice) -> bool:
+    base = file_slice.base_file
+    return (base is not None and base.size_bytes < 0) or any(
+        log.size_bytes < 0 for log in file_slice.log_files
+    )

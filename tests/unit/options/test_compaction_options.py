@@ -1,0 +1,104 @@
+"""Options of compaction set the fields of the plan's options, and invalid values are refused."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.compaction.compaction_settings import (
+    CompactionOptions,
+    CompactionStrategyKind,
+    CompactionTrigger,
+)
+from hudi_table_services.options.compaction.compaction_options import DEFAULT_COMPACTION, compaction_options
+from hudi_table_services.options.keys.compaction import COMPACTION_OPTIONS
+from hudi_table_services.options.option import ALL_SERVICES, FILE_SERVICES, Effect, OptionGroup
+
+OWN = [option for group in COMPACTION_OPTIONS.values() for option in group]
+PACKAGE = "org.apache.hudi.table.action.compact.strategy."
+CASES: list[tuple[str, str, str, Any]] = [
+    ("hoodie.compact.inline.trigger.strategy", "num_or_time", "trigger", CompactionTrigger.NUM_OR_TIME),
+    ("hoodie.compact.inline.max.delta.commits", "7", "max_delta_commits", 7),
+    ("hoodie.compact.inline.max.delta.seconds", "7", "max_delta_seconds", 7),
+    (
+        "hoodie.compaction.strategy",
+        f"{PACKAGE}DayBasedCompactionStrategy",
+        "strategy",
+        CompactionStrategyKind.DAY_BASED,
+    ),
+    ("hoodie.compaction.target.io", "7", "target_io_mb", 7),
+    ("hoodie.compaction.logfile.size.threshold", "7", "min_log_bytes", 7),
+    ("hoodie.compaction.logfile.num.threshold", "7", "min_log_files", 7),
+    ("hoodie.compaction.daybased.target.partitions", "7", "target_partitions", 7),
+    ("hoodie.compaction.partition.path.regex", "a.*", "partition_pattern", "a.*"),
+    ("hoodie.airflow.compaction.partitions", "a, b", "selected_partitions", ("a", "b")),
+    ("hoodie.airflow.compaction.rank.by.benefit", "true", "ranks_by_benefit", True),
+    ("hoodie.airflow.compaction.min.log.ratio", "0.5", "min_log_ratio", 0.5),
+    ("hoodie.airflow.compaction.max.log.age.seconds", "7", "max_log_age_seconds", 7),
+    ("hoodie.airflow.compaction.max.task.seconds", "7", "max_task_seconds", 7),
+    ("hoodie.airflow.compaction.bytes.per.second", "7", "default_bytes_per_second", 7),
+    ("hoodie.parquet.max.file.size", "7", "new_base_file_bytes", 7),
+]
+
+
+@pytest.mark.parametrize(("key", "text", "field", "expected"), CASES)
+def test_a_key_sets_its_field_and_no_other(key: str, text: str, field: str, expected: object) -> None:
+    assert compaction_options({key: text}) == replace(DEFAULT_COMPACTION, **{field: expected})  # type: ignore[arg-type]
+
+
+def test_every_field_and_every_honoured_key_has_a_case() -> None:
+    assert {field for _, _, field, _ in CASES} == {field.name for field in fields(CompactionOptions)}
+    assert {o.key for o in OWN if o.effect is Effect.HONOURED} <= {key for key, *_ in CASES}
+
+
+def test_without_keys_a_plan_follows_the_defaults_of_hudi() -> None:
+    assert (
+        CompactionOptions(
+            trigger=CompactionTrigger.NUM_COMMITS,
+            max_delta_commits=5,
+            max_delta_seconds=3600,
+            strategy=CompactionStrategyKind.LOG_FILE_SIZE,
+            target_io_mb=512_000,
+            min_log_bytes=0,
+            min_log_files=0,
+            target_partitions=10,
+            partition_pattern="",
+            selected_partitions=(),
+            ranks_by_benefit=False,
+            min_log_ratio=0.0,
+            max_log_age_seconds=86_400,
+            max_task_seconds=0,
+            default_bytes_per_second=16 << 20,
+            new_base_file_bytes=120 << 20,
+        )
+        == DEFAULT_COMPACTION
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("hoodie.compact.inline.trigger.strategy", "SOMETIMES"),
+        ("hoodie.compact.inline.max.delta.commits", "0"),
+        ("hoodie.compact.inline.max.delta.seconds", "-1"),
+        ("hoodie.compaction.target.io", "0"),
+        ("hoodie.compaction.logfile.size.threshold", "-1"),
+        ("hoodie.compaction.daybased.target.partitions", "0"),
+        ("hoodie.compaction.partition.path.regex", "("),
+        ("hoodie.airflow.compaction.min.log.ratio", "nan"),
+        ("hoodie.airflow.compaction.min.log.ratio", "inf"),
+        ("hoodie.airflow.compaction.max.log.age.seconds", "0"),
+        ("hoodie.airflow.compaction.bytes.per.second", "0"),
+    ],
+)
+def test_an_invalid_value_is_refused_with_its_key(key: str, text: str) -> None:
+    with pytest.raises(InvalidRequestError, match=f"{key}="):
+        compaction_options({key: text})
+
+
+def test_no_group_of_jobs_reads_the_keys_yet() -> None:
+    assert all(
+        option.services == (OptionGroup.COMPACTION,) for option in OWN if option.effect is Effect.HONOURED
+    )
+    assert OptionGroup.COMPACTION not in {*ALL_SERVICES, *FILE_SERVICES}
