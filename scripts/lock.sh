@@ -20,7 +20,7 @@ lock spark-image --extra engine --group spark-image "$@"
 lock s3 --group s3 "$@"
 lock docs --group docs "$@"
 lock readers --group readers "$@"
-lock judges --extra engine --extra hdfs --group dev --group judges --group bench "$@"
+lock judges --extra engine --extra catalogs --extra hdfs --group dev --group judges --group bench "$@"
 
 # Use the packages from the release date of the oldest supported Airflow, and the oldest versions of this project's own
 # requirements: Airflow declares no upper bounds, so newer packages break it. Only the packages below may be newer.
