@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+import pyspark
 import pytest
 from airflow_stack.connect_server import ConnectServer
 
@@ -109,8 +110,13 @@ def test_the_next_run_of_a_killed_job_ends_its_tasks_and_completes(
     again = slow_job(base_path, variables, tmp_path)
     ended = again.wait()
     assert ended.exit_code == 0, ended.log
-    assert ("left a Spark session open" in ended.log) == (number is signal.SIGKILL)
+    assert ("left a Spark session open" in ended.log) == (number is signal.SIGKILL or is_spark35())
     assert len(stored(base_path)) == 400_000
+
+
+def is_spark35() -> bool:
+    """Whether the client cannot end its session: the server ends the session after an hour without requests."""
+    return pyspark.__version__.startswith("3.5.")
 
 
 def tasks_in_parallel(server: ConnectServer) -> int:
