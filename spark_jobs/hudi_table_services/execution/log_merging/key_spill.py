@@ -26,9 +26,14 @@ _Hashes = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True, slots=True)
 class KeySpill:
-    """Files of the buckets. A bucket without rows has no file."""
+    """Files of the buckets.
+
+    Attributes:
+        buckets: numbers of the buckets that have log entries.
+    """
 
     folder: Path
+    buckets: tuple[int, ...]
 
     @contextmanager
     def entries(self, bucket: int) -> Iterator[Iterator[pa.Table]]:
@@ -54,18 +59,18 @@ def split_by_key(folder: Path, entries: Iterable[pa.Table], base: Iterable[pa.Ta
         depth: how often these rows were already divided. Each depth divides by other bits.
     """
     seen = np.zeros(_FILTER_SIZE, dtype=bool)
-    with _Buckets(folder, "entries") as buckets:
+    with _Buckets(folder, "entries") as entry_files:
         for table in entries:
             hashes = _hashes(table[KEY], depth)
             seen[hashes % np.uint32(_FILTER_SIZE)] = True
-            buckets.write(table, hashes)
-    with _Buckets(folder, "base") as buckets:
+            entry_files.write(table, hashes)
+    with _Buckets(folder, "base") as base_files:
         for table in base:
             hashes = _hashes(table[KEY], depth)
             # Most base rows have no log entry, so their keys are not written.
             wanted: Flags = seen[hashes % np.uint32(_FILTER_SIZE)]
-            buckets.write(table.filter(pa.array(wanted)), hashes[wanted])
-    return KeySpill(folder)
+            base_files.write(table.filter(pa.array(wanted)), hashes[wanted])
+    return KeySpill(folder, entry_files.numbers)
 
 
 @contextmanager
@@ -89,6 +94,11 @@ class _Buckets:
 
     def __exit__(self, *error: object) -> None:
         self._files.close()
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Numbers of the buckets that have rows."""
+        return tuple(sorted(self._writers))
 
     def write(self, table: pa.Table, hashes: _Hashes) -> None:
         """Append each row to the file of its bucket."""

@@ -21,7 +21,7 @@ from hudi_table_services.execution.log_merging.base_changes import (
     BaseMerge,
     ChangeCounts,
 )
-from hudi_table_services.execution.log_merging.key_spill import BUCKET_COUNT, LARGEST_DEPTH, split_by_key
+from hudi_table_services.execution.log_merging.key_spill import LARGEST_DEPTH, split_by_key
 from hudi_table_services.execution.log_merging.log_entries import BLOCK
 from hudi_table_services.execution.log_merging.log_winners import merge_log_entries
 from hudi_table_services.model.merging.merge_rule import MergeRule
@@ -168,7 +168,7 @@ def _find_in_buckets(
 ) -> None:
     folder = Path(tempfile.mkdtemp(dir=search.folder()))
     spill = split_by_key(folder, entries, base, depth)
-    for bucket in range(BUCKET_COUNT):
+    for bucket in spill.buckets:
         with spill.entries(bucket) as bucket_entries, spill.base(bucket) as bucket_base:
             _find(search, bucket_entries, bucket_base, depth + 1)
         spill.delete(bucket)
