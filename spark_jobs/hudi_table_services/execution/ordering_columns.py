@@ -15,7 +15,7 @@ def is_smaller(incoming: pa.Table, stored: pa.Table) -> Flags:
     """Mask of the rows whose incoming ordering values are smaller than the stored values of the same row.
 
     Args:
-        incoming: ordering columns, first to last. Without columns, no row is smaller.
+        incoming: ordering columns, first to last; at least one.
         stored: the same columns, of the same types.
     """
     smaller = np.zeros(incoming.num_rows, dtype=bool)
@@ -28,10 +28,14 @@ def is_smaller(incoming: pa.Table, stored: pa.Table) -> Flags:
 
 
 def ranks(ordering: pa.Table) -> Integers:
-    """Number each row by its ordering values: 1 for the smallest values; rows with equal values have equal numbers."""
+    """Number each row by its ordering values: 1 for the smallest values; rows with equal values have equal numbers.
+
+    Args:
+        ordering: ordering columns, first to last; at least one.
+    """
     count = ordering.num_rows
-    if ordering.num_columns == 0 or count == 0:
-        return np.ones(count, dtype=np.int64)
+    if count == 0:
+        return np.empty(0, dtype=np.int64)
     columns: dict[str, pa.ChunkedArray] = {}
     for number, values in enumerate(ordering.columns):
         # A separate column sorts nulls below all values, because Arrow's option for nulls differs between releases.

@@ -15,7 +15,6 @@ from hudi_table_services.model.merging.merge_rule import MergeRule
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.planning.table.merge_rules import DELETE_FIELD, DELETE_MARKER, merge_rule
-
 from support.log_merging.slices import KEY_COLUMN, Delete, Row, Slice, table
 
 GOLDEN = Path(__file__).parents[2] / "golden"

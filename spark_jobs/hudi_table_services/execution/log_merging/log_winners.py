@@ -127,8 +127,8 @@ def _takes_over(rule: MergeRule, groups: _Groups, entries: pa.Table) -> Flags:
     """Mask of the sorted entries that replace the merged version of their key."""
     if rule.order is MergeOrder.BY_ARRIVAL:
         return np.ones(len(groups.rows), dtype=bool)
-    values = ranks(entries.select(ordering_names(rule)))[groups.rows]
-    kinds = groups.kinds
+    names, kinds = ordering_names(rule), groups.kinds
+    values = ranks(entries.select(names))[groups.rows] if names else np.ones(len(kinds), dtype=np.int64)
     # A part begins with a key, or with a delete that makes all earlier entries of its key irrelevant.
     begins = kinds == EntryKind.DELETE_ALWAYS
     values[begins] = 0

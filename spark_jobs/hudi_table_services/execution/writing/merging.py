@@ -111,6 +111,8 @@ class Merger:
 
     def _wins(self, base: pa.Table, hit_rows: Integers, incoming: pa.Table) -> Flags:
         """Mask of the incoming rows that replace the stored row, because their ordering value is larger or equal."""
+        if not self._ordering_fields:
+            return np.ones(len(hit_rows), dtype=bool)
         fields = list(self._ordering_fields)
         return ~is_smaller(incoming.select(fields), base.select(fields).take(pa.array(hit_rows)))
 

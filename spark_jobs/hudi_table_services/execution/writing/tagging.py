@@ -237,7 +237,7 @@ def _search(task: TagTask, base_file: BaseFileRef, incoming: _Incoming) -> _Hits
     base_rows = np.flatnonzero(codes >= 0)
     codes = codes[base_rows]
     loses = np.zeros(len(codes), dtype=bool)
-    if task.compares_moves and len(codes):
+    if task.compares_moves and task.ordering_fields and len(codes):
         rows = incoming.ordering.take(pa.array(incoming.winner_row[codes]))
         loses = is_smaller(rows, table.select(rows.schema.names).take(pa.array(base_rows)).cast(rows.schema))
     return _Hits(codes, base_rows.astype(np.int64), loses)
