@@ -1,5 +1,6 @@
 """Merges of single slices: what is read and passed on, counts, spill files, defaults, duplicates in a batch."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,43 @@ def test_defaults_of_columns_are_filled() -> None:
     # Null is a value if the default is another value; if all values are defaults, the oldest is kept.
     assert merge(FILLED, each, defaults={"v": pa.scalar(0)}).rows == [row(1, 7, None), row(2, 6, None)]
     assert merge(FILLED, each, defaults={"v": pa.scalar(None, pa.int64())}).rows == merge(FILLED, each).rows
+
+
+def test_rows_before_a_winning_delete_and_rows_that_lose_against_it_fill_nothing() -> None:
+    rule = replace(EVENT_TIME, fill=Fill.DEFAULTS, fills_between_log_rows=True)
+    blocks: list[Any] = [[row(1, 6, 6)], [Delete("k1", (7,))], [row(1, 5, 5)], [row(1, 8, None)]]
+    assert merge(rule, Slice(SCHEMA, [[row(1, 2, 2)]], blocks)).rows == [row(1, 8, 2)]
+    # A row that loses against a row, and not against the delete, fills this row.
+    assert merge(rule, Slice(SCHEMA, [[row(1, 2, 2)]], [*blocks, [row(1, 3, 3)]])).rows == [row(1, 8, 3)]
+
+
+def test_rows_that_lose_fill_in_order_of_arrival() -> None:
+    rule = replace(EVENT_TIME, fill=Fill.DEFAULTS, fills_between_log_rows=True)
+    blocks = [[row(1, 5, None)], [row(1, 3, 3)], [row(1, 4, 4)]]
+    assert merge(rule, Slice(SCHEMA, [], blocks)).rows == [row(1, 5, 3)]
+
+
+def test_a_partial_update_of_version_6_has_the_meta_columns_of_the_latest_log_row() -> None:
+    commit = pa.field("_hoodie_commit_time", pa.string())
+    schema = SCHEMA.insert(0, commit)
+    rule = MergeRule(
+        ordering_fields=("ts",),
+        order=MergeOrder.VERSION_6,
+        orders_base_rows=True,
+        fill=Fill.NULLS,
+        fills_between_log_rows=True,
+        keeps_meta_of_latest=True,
+    )
+
+    def rows(each: MergeRule) -> list[Row]:
+        base = [{commit.name: "1", **row(1, 9, None)}, {commit.name: "1", **row(2, 1, None)}]
+        first = [{commit.name: "2", **row(1, 5, None)}, {commit.name: "2", **row(2, 5, None)}]
+        second = [{commit.name: "3", **row(1, 4, 4)}, {commit.name: "3", **row(2, 4, 4)}]
+        return merge(each, Slice(schema, [base], [first, second])).rows
+
+    assert [(each[commit.name], each["ts"], each["v"]) for each in rows(rule)] == [("3", 9, 4), ("3", 5, 4)]
+    of_winner = replace(rule, keeps_meta_of_latest=False)
+    assert [each[commit.name] for each in rows(of_winner)] == ["1", "2"]
 
 
 def test_a_delete_marker_is_compared_as_text() -> None:
