@@ -18,7 +18,7 @@ from hudi_table_services.planning.table.merge_rules import DELETE_FIELD, DELETE_
 from support.log_merging.slices import KEY_COLUMN, Delete, Row, Slice, table
 
 GOLDEN = Path(__file__).parents[2] / "golden"
-FILES = ("merge_cases.json",)
+FILES = ("merge_cases.json", "merge_cases_of_long_logs.json")
 COMMIT_COLUMN = "_hoodie_commit_time"
 SCHEMA = pa.schema(
     [
@@ -44,7 +44,8 @@ class HudiTable:
     Attributes:
         name: release, table version and configuration.
         cases: for each key, its versions in each commit.
-        snapshot, compacted: for each key, the row before and after a compaction; None if there is no row.
+        snapshot, compacted: for each key, the row before and after a compaction; None if there is no row. In the file
+            of long logs, the last value is the number of the commit that wrote the row.
     """
 
     name: str
