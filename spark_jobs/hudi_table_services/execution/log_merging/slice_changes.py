@@ -34,8 +34,10 @@ class MergeMemory:
     """Limit for the memory of a merge.
 
     Attributes:
-        budget_bytes: largest size of the log entries that a merge keeps in memory, in bytes of Arrow data. The merge
-            itself needs about as much again. If the entries of a single key are larger, they are kept all the same.
+        budget_bytes: largest size of the log entries that a merge keeps in memory, in bytes of Arrow data. The peak
+            of the whole merge is about five times as large: copies of the entries, row numbers, and as many keys of
+            the base file as there are keys in the log. If the entries of a single key are larger, they are kept all
+            the same.
         folder: existing folder for spill files on a local disk. None means the system's folder for temporary files.
     """
 
