@@ -35,12 +35,17 @@ def expected(each: HudiTable) -> dict[str, list[object]]:
     return {key: [*answer[:4], *map(str, answer[4:])] for key, answer in found.items()}
 
 
-def test_the_golden_file_has_every_case_and_configuration() -> None:
-    tables = hudi_tables("merge_cases.json")
-    assert len(tables) == 19
-    assert {len(each.cases) for each in tables} == {len(each.snapshot) for each in tables} == {43}
-    names = {each.name.rpartition("/")[0] for each in tables}
-    assert names == {"0.15.0/v6", "1.2.0/v9"}
+@pytest.mark.parametrize(
+    ("file", "table_count", "case_count"),
+    [("merge_cases.json", 19, 43), ("merge_cases_of_long_logs.json", 10, 16)],
+)
+def test_a_golden_file_has_every_case_and_configuration(file: str, table_count: int, case_count: int) -> None:
+    tables = hudi_tables(file)
+    assert len(tables) == table_count
+    assert {len(each.cases) for each in tables} == {case_count}
+    assert {tuple(each.snapshot) for each in tables} == {tuple(each.compacted) for each in tables}
+    assert {tuple(each.snapshot) for each in tables} == {tuple(tables[0].cases)}
+    assert {each.name.rpartition("/")[0] for each in tables} == {"0.15.0/v6", "1.2.0/v9"}
 
 
 @pytest.mark.parametrize("each", TABLES, ids=name_of)
