@@ -25,6 +25,22 @@ class RecordMergeMode(str, Enum):
 DEFAULT_PAYLOAD = "org.apache.hudi.common.model.DefaultHoodieRecordPayload"
 EVENT_TIME_PAYLOADS = frozenset({DEFAULT_PAYLOAD, "org.apache.hudi.common.model.EventTimeAvroPayload"})
 OVERWRITE_PAYLOAD = "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"
+PARTIAL_UPDATE_PAYLOAD = "org.apache.hudi.common.model.PartialUpdateAvroPayload"
+OVERWRITE_NON_DEFAULTS_PAYLOAD = "org.apache.hudi.common.model.OverwriteNonDefaultsWithLatestAvroPayload"
+
+EVENT_TIME_STRATEGY = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
+"""Id of the merge strategy that corresponds to EVENT_TIME_ORDERING (HoodieRecordMerger)."""
+COMMIT_TIME_STRATEGY = "ce9acb64-bde0-424c-9b91-f6ebba25356d"
+"""Id of the merge strategy that corresponds to COMMIT_TIME_ORDERING (HoodieRecordMerger)."""
+
+
+def mode_of_payload(payload: str) -> RecordMergeMode:
+    """Return the merge mode that corresponds to a payload class; CUSTOM if no other mode does."""
+    if payload in EVENT_TIME_PAYLOADS:
+        return RecordMergeMode.EVENT_TIME_ORDERING
+    if payload == OVERWRITE_PAYLOAD:
+        return RecordMergeMode.COMMIT_TIME_ORDERING
+    return RecordMergeMode.CUSTOM
 
 
 def _fields(text: str | None) -> tuple[str, ...]:
@@ -167,8 +183,4 @@ class TableConfig:
         if payload is None:
             has_order = bool(self.ordering_fields)
             return RecordMergeMode.EVENT_TIME_ORDERING if has_order else RecordMergeMode.COMMIT_TIME_ORDERING
-        if payload in EVENT_TIME_PAYLOADS:
-            return RecordMergeMode.EVENT_TIME_ORDERING
-        if payload == OVERWRITE_PAYLOAD:
-            return RecordMergeMode.COMMIT_TIME_ORDERING
-        return RecordMergeMode.CUSTOM
+        return mode_of_payload(payload)

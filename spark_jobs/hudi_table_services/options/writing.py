@@ -7,11 +7,7 @@ from hudi_table_services.contract.writing import TimestampsWithoutZone, UpsertRe
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.file_sizing import BLOOM_FOOTER_BYTES_PER_RECORD, FileSizingOptions
 from hudi_table_services.model.overview.table_overview import FileSizeLimits
-from hudi_table_services.model.table_config import (
-    EVENT_TIME_PAYLOADS,
-    OVERWRITE_PAYLOAD,
-    RecordMergeMode,
-)
+from hudi_table_services.model.table_config import RecordMergeMode, mode_of_payload
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import FILE_SIZES_KEY, WriteOperation
 from hudi_table_services.options.keys import clustering as clustering_keys
@@ -216,10 +212,9 @@ def _payload_mode(reader: OptionReader) -> RecordMergeMode | None:
     payload = reader[keys.PAYLOAD_CLASS]
     if not payload:
         return None
-    if payload in EVENT_TIME_PAYLOADS:
-        return RecordMergeMode.EVENT_TIME_ORDERING
-    if payload == OVERWRITE_PAYLOAD:
-        return RecordMergeMode.COMMIT_TIME_ORDERING
+    mode = mode_of_payload(payload)
+    if mode is not RecordMergeMode.CUSTOM:
+        return mode
     raise InvalidRequestError(
         f"{keys.PAYLOAD_CLASS}={payload} is not supported.",
         hint=f"Use {keys.MERGE_MODE}=EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING.",

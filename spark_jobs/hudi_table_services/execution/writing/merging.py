@@ -10,9 +10,10 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from hudi_table_services.execution.numpy_types import Flags, Integers
+from hudi_table_services.execution.ordering_columns import is_smaller
+from hudi_table_services.execution.replaced_rows import replace_rows
 from hudi_table_services.execution.staging import BASE_ROW_COLUMN, CHANGE_COLUMN
 
 
@@ -105,20 +106,15 @@ class Merger:
         if self._watcher is not None:
             kept = self._is_deleted_elsewhere[low:high] & ~deletes
             _Hits(base, incoming, hit_rows, self._watcher).report(updates, deletes, kept)
-        return _replaced(base, incoming, hit_rows, updates, deletes)
+        new_rows = incoming.filter(pa.array(updates)) if updates.any() else None
+        return replace_rows(base, new_rows, hit_rows[updates], hit_rows[deletes])
 
     def _wins(self, base: pa.Table, hit_rows: Integers, incoming: pa.Table) -> Flags:
         """Mask of the incoming rows that replace the stored row, because their ordering value is larger or equal."""
         if not self._ordering_fields:
             return np.ones(len(hit_rows), dtype=bool)
-        indices = pa.array(hit_rows)
-        loses = np.zeros(len(hit_rows), dtype=bool)
-        decided = np.zeros(len(hit_rows), dtype=bool)
-        for name in self._ordering_fields:
-            less, equal = compare_ordering(incoming[name], base[name].take(indices))
-            loses |= less & ~decided
-            decided |= ~equal
-        return ~loses
+        fields = list(self._ordering_fields)
+        return ~is_smaller(incoming.select(fields), base.select(fields).take(pa.array(hit_rows)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,30 +145,3 @@ class _Hits:
 
     def _new(self, mask: Flags) -> pa.Table:
         return self.incoming.select(self.watcher.columns).filter(pa.array(mask))
-
-
-def compare_ordering(incoming: pa.ChunkedArray, stored: pa.ChunkedArray) -> tuple[Flags, Flags]:
-    """Two masks: rows whose incoming value is less, and rows with equal values. Null is less than every value."""
-    both = pc.and_(pc.is_valid(incoming), pc.is_valid(stored))
-    less = pc.fill_null(pc.less(incoming, stored), False)
-    less = pc.or_(less, pc.and_(pc.is_null(incoming), pc.is_valid(stored)))
-    equal = pc.if_else(
-        both,
-        pc.fill_null(pc.equal(incoming, stored), False),
-        pc.and_(pc.is_null(incoming), pc.is_null(stored)),
-    )
-    return less.to_numpy(), equal.to_numpy()
-
-
-def _replaced(
-    base: pa.Table, incoming: pa.Table, hit_rows: Integers, updates: Flags, deletes: Flags
-) -> pa.Table:
-    if not updates.any() and not deletes.any():
-        return base
-    picked = np.arange(base.num_rows)
-    picked[hit_rows[updates]] = base.num_rows + np.flatnonzero(updates)
-    if deletes.any():
-        keep = np.ones(base.num_rows, dtype=bool)
-        keep[hit_rows[deletes]] = False
-        picked = picked[keep]
-    return pa.concat_tables([base, incoming]).combine_chunks().take(pa.array(picked))

@@ -16,13 +16,13 @@ import pyarrow.parquet as pq
 
 from hudi_table_services.execution.base_file_writer import RECORD_KEY, utf8_buffers
 from hudi_table_services.execution.numpy_types import Flags, Integers
+from hudi_table_services.execution.ordering_columns import is_smaller
 from hudi_table_services.execution.staging import (
     KEY_COLUMN,
     StagedBatch,
     StagedFileWriter,
     StagedReader,
 )
-from hudi_table_services.execution.writing.merging import compare_ordering
 from hudi_table_services.hudi_format.footer import decode_key_footer
 from hudi_table_services.storage.stores.storage import Storage
 
@@ -237,19 +237,10 @@ def _search(task: TagTask, base_file: BaseFileRef, incoming: _Incoming) -> _Hits
     base_rows = np.flatnonzero(codes >= 0)
     codes = codes[base_rows]
     loses = np.zeros(len(codes), dtype=bool)
-    if task.compares_moves and len(codes):
-        loses = _loses(incoming.ordering.take(pa.array(incoming.winner_row[codes])), table.take(base_rows))
+    if task.compares_moves and task.ordering_fields and len(codes):
+        rows = incoming.ordering.take(pa.array(incoming.winner_row[codes]))
+        loses = is_smaller(rows, table.select(rows.schema.names).take(pa.array(base_rows)).cast(rows.schema))
     return _Hits(codes, base_rows.astype(np.int64), loses)
-
-
-def _loses(incoming: pa.Table, stored: pa.Table) -> Flags:
-    loses = np.zeros(incoming.num_rows, dtype=bool)
-    decided = np.zeros(incoming.num_rows, dtype=bool)
-    for name in incoming.schema.names:
-        less, equal = compare_ordering(incoming[name], stored[name].cast(incoming[name].type))
-        loses |= less & ~decided
-        decided |= ~equal
-    return loses
 
 
 def _may_contain(file: pq.ParquetFile, keys: pa.Array) -> bool:

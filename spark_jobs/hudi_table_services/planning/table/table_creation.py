@@ -5,14 +5,13 @@ from dataclasses import dataclass
 
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
 from hudi_table_services.model.table_config import (
+    COMMIT_TIME_STRATEGY,
     DEFAULT_PAYLOAD,
+    EVENT_TIME_STRATEGY,
     OVERWRITE_PAYLOAD,
     RecordMergeMode,
 )
 from hudi_table_services.model.table_version import TableType, TableVersion
-
-_EVENT_TIME_STRATEGY = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
-_COMMIT_TIME_STRATEGY = "ce9acb64-bde0-424c-9b91-f6ebba25356d"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +66,7 @@ def _merge_properties(table: NewTable) -> Mapping[str, str]:
     mode = {"hoodie.record.merge.mode": table.merge_mode.value}
     if table.table_version.names_ordering_fields:
         return mode
-    strategy = _EVENT_TIME_STRATEGY if by_event_time else _COMMIT_TIME_STRATEGY
+    strategy = EVENT_TIME_STRATEGY if by_event_time else COMMIT_TIME_STRATEGY
     return {
         **mode,
         "hoodie.compaction.payload.class": payload,
