@@ -91,6 +91,11 @@ def encode_delete_block(records: Iterable[DeleteRecord]) -> bytes:
             f"A DELETE block cannot contain ordering values of several types: {', '.join(sorted(types))}.",
             hint="Write one block for each type.",
         )
+    return encode_items(items)
+
+
+def encode_items(items: list[dict[str, Any]]) -> bytes:
+    """Encode delete records that are already Avro records."""
     out = io.BytesIO()
     fastavro.schemaless_writer(out, _LIST, {"deleteRecordList": items})
     return _HEADER.pack(_VERSION, len(out.getvalue())) + out.getvalue()
@@ -106,6 +111,11 @@ def decode_delete_block(content: bytes, what: str) -> tuple[DeleteRecord, ...]:
         MalformedMetadataError: the content is damaged, or a key is null.
         UnsupportedTableError: a release before 0.14 wrote the block.
     """
+    return tuple(_record(item, what) for item in decode_items(content, what))
+
+
+def decode_items(content: bytes, what: str) -> list[dict[str, Any]]:
+    """Return the delete records as Avro records with keys that are not null. Raises as `decode_delete_block`."""
     if len(content) < _HEADER.size:
         raise MalformedMetadataError(
             f"{what}: the content of a DELETE block has {len(content)} bytes, too few for its header."
@@ -125,7 +135,10 @@ def decode_delete_block(content: bytes, what: str) -> tuple[DeleteRecord, ...]:
         raise MalformedMetadataError(
             f"{what}: a DELETE block declares {length} bytes, but has {len(content) - _HEADER.size}."
         )
-    return tuple(_record(item, what) for item in _items(content[_HEADER.size :], what))
+    items = _items(content[_HEADER.size :], what)
+    if any(item["recordKey"] is None for item in items):
+        raise MalformedMetadataError(f"{what}: a key in a DELETE block is null.")
+    return items
 
 
 def _items(data: bytes, what: str) -> list[dict[str, Any]]:
@@ -137,14 +150,12 @@ def _items(data: bytes, what: str) -> list[dict[str, Any]]:
         raise MalformedMetadataError(f"{what}: a DELETE block cannot be read: {error!r:.200}") from error
     if source.tell() != len(data):
         raise MalformedMetadataError(
-            f"{what}: a DELETE block has {len(data) - source.tell()} bytes after its records."
+            f"{what}: a DELETE block has {len(data) - source.tell()} bytes after its keys."
         )
     return items
 
 
 def _record(item: dict[str, Any], what: str) -> DeleteRecord:
-    if item["recordKey"] is None:
-        raise MalformedMetadataError(f"{what}: a key in a DELETE block is null.")
     try:
         ordering = from_avro(item["orderingVal"])
     except MalformedMetadataError as error:

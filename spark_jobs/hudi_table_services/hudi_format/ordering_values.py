@@ -100,8 +100,11 @@ UNCONDITIONAL = OrderingValue(Wrapper.INT, 0)
 def wrapper_of(column: str, data_type: DataType) -> Wrapper:
     """Wrapper that Hudi writes for the values of an ordering column.
 
+    Timestamps are wrapped as numbers, without their logical type. Hudi 1.2 also writes `BYTES`, but then fails on every
+    read of the table.
+
     Raises:
-        UnsupportedTableError: Hudi cannot store an ordering value of this type in a delete record.
+        UnsupportedTableError: Hudi cannot read deletes with an ordering value of this type.
     """
     wrapper = Wrapper.DECIMAL if isinstance(data_type, DecimalType) else _OF_COLUMN_TYPES.get(str(data_type))
     if wrapper is None:
@@ -119,7 +122,6 @@ _OF_COLUMN_TYPES: Mapping[str, Wrapper] = {
     "float": Wrapper.FLOAT,
     "double": Wrapper.DOUBLE,
     "string": Wrapper.STRING,
-    "bytes": Wrapper.BYTES,
     "date": Wrapper.DATE,
     "timestamp": Wrapper.LONG,
 }

@@ -118,9 +118,7 @@ def _range_reader(storage: Storage, path: str) -> Iterator[ReadRange]:
             stream.seek(offset)
             found = stream.read(length)
             if len(found) != length:
-                raise MalformedMetadataError(
-                    f"the file ended at position {offset + len(found)} while it was read."
-                )
+                raise MalformedMetadataError(f"the file became shorter than {offset + length} bytes.")
             return found
 
         yield read
