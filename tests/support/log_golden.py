@@ -92,16 +92,19 @@ def plain(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, Decimal):
         return str(value)
-    if isinstance(value, list) and value and isinstance(value[0], tuple):
-        return dict(value)
     return value
 
 
 def plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row without the meta columns."""
-    return {name: plain(value) for name, value in row.items() if not name.startswith("_hoodie_") or name == FLAG}
+    kept = {
+        name: plain(value) for name, value in row.items() if not name.startswith("_hoodie_") or name == FLAG
+    }
+    pairs = kept[MAP]
+    return {**kept, MAP: None if pairs is None else dict(pairs)}
 
 
+MAP = "sizes"
 FLAG = "_hoodie_is_deleted"
 
 

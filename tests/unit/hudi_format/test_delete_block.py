@@ -45,7 +45,9 @@ from support.log_golden import log_table
 
 INTS = st.integers(-(2**31), 2**31 - 1)
 LONGS = st.integers(-(2**63), 2**63 - 1)
-DECIMALS = st.integers(-(10**30) + 1, 10**30 - 1).map(lambda n: Decimal(n).scaleb(-15) if abs(n) < 10**27 else None)
+DECIMALS = st.integers(-(10**30) + 1, 10**30 - 1).map(
+    lambda n: Decimal(n).scaleb(-15) if abs(n) < 10**27 else None
+)
 VALUES: dict[Wrapper, st.SearchStrategy[object]] = {
     Wrapper.BOOLEAN: st.booleans(),
     Wrapper.INT: INTS,

@@ -37,8 +37,8 @@ class Ranges:
         self.read_bytes = self.reads = 0
 
     def __call__(self, offset: int, length: int) -> bytes:
-        assert 0 <= offset
-        assert 0 <= length
+        assert offset >= 0
+        assert length >= 0
         assert offset + length <= len(self.data)
         self.reads += 1
         self.read_bytes += length
@@ -110,7 +110,9 @@ def test_an_incomplete_block_before_other_blocks_is_an_error() -> None:
 
 
 def test_a_magic_in_the_content_of_an_incomplete_block_is_no_block() -> None:
-    block = encode_block(LogBlock(block_type=3, headers=HEADERS, content=b"#HUDI#" * 9 + bytes(30) + b"#HUDI#"))
+    block = encode_block(
+        LogBlock(block_type=3, headers=HEADERS, content=b"#HUDI#" * 9 + bytes(30) + b"#HUDI#")
+    )
     for end in range(len(block) - 1, len(block) - 60, -7):
         assert scan(BLOCKS[0] + block[:end]).incomplete_at == len(BLOCKS[0])
 

@@ -180,11 +180,9 @@ class _Parser:
 
     def _union(self, node: list[Any], path: str, namespace: str) -> AvroType:
         branches = [branch for branch in node if branch != "null"]
-        if len(branches) != 1 or len(node) > 2:
+        if len(branches) != 1 or len(node) != 2:
             raise _unsupported(path, node)
         found = self.parse(branches[0], path, namespace)
-        if len(node) == 1:
-            return found
         if found.is_nullable:
             raise _unsupported(path, node)
         return AvroType(

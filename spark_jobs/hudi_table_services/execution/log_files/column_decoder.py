@@ -108,8 +108,7 @@ class _Cursor:
         self, avro_type: AvroType, at: Integers, ends: Integers, *, is_wanted: bool
     ) -> tuple[Callable[[Flags | None], pa.Array], Integers]:
         """As `_values`, for a type with inner values."""
-        array, behind = read_inner_values(self._stream, at, avro_type, is_wanted=is_wanted)
-        self._check(behind, ends)
+        array, behind = read_inner_values(self._stream, at, ends, avro_type, is_wanted=is_wanted)
         rows = np.arange(len(at), dtype=np.int64)
         return lambda valid: array if valid is None else array.take(_rows_or_nulls(rows, valid)), behind
 

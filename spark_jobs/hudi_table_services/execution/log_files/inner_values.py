@@ -18,11 +18,12 @@ _NAME = "value"
 
 
 def read_inner_values(
-    content: io.BytesIO, starts: Integers, avro_type: AvroType, *, is_wanted: bool
+    content: io.BytesIO, starts: Integers, ends: Integers, avro_type: AvroType, *, is_wanted: bool
 ) -> tuple[pa.Array, Integers]:
     """Values at these positions, and the positions behind them. No value is null.
 
     Args:
+        ends: positions behind the records that contain the values.
         is_wanted: False returns an empty array, because the values are only skipped.
 
     Raises:
@@ -32,10 +33,12 @@ def read_inner_values(
     batches: list[pa.Array] = []
     values: list[Any] = []
     behind, read_bytes = np.empty(len(starts), np.int64), 0
-    for number, start in enumerate(starts.tolist()):
+    for number, (start, record_end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         content.seek(start)
         value = _read(content, schema)
         behind[number] = end = content.tell()
+        if end > record_end:
+            raise MalformedMetadataError("a record is cut short")
         if not is_wanted:
             continue
         values.append(_with_pairs(value, avro_type))

@@ -57,7 +57,7 @@ def to_logical(array: pa.Array, avro_type: AvroType) -> pa.Array:
     if array.type == avro_type.arrow:
         return array
     if avro_type.kind == "record":
-        members = [to_logical(array.field(i), member) for i, member in enumerate(avro_type.members)]
+        members = list(map(to_logical, _members(array), avro_type.members))
         mask = array.is_null() if array.null_count else None
         return pa.StructArray.from_arrays(members, fields=list(avro_type.arrow), mask=mask)
     if avro_type.kind == "array":
@@ -70,6 +70,12 @@ def to_logical(array: pa.Array, avro_type: AvroType) -> pa.Array:
     if avro_type.is_decimal:
         return _decimals_of(array, avro_type.arrow)
     return array.view(avro_type.arrow)
+
+
+def _members(array: pa.Array) -> list[pa.Array]:
+    """Members of a struct. They are null where the struct is null; Arrow stores any value there."""
+    members: list[pa.Array] = array.flatten()
+    return members
 
 
 def _with_child(array: pa.Array, arrow: pa.DataType, child: pa.Array) -> pa.Array:
@@ -95,7 +101,7 @@ def to_physical(array: pa.Array, avro_type: AvroType) -> pa.Array:
     if array.type == avro_type.physical:
         return array
     if avro_type.kind == "record":
-        members = [to_physical(array.field(i), member) for i, member in enumerate(avro_type.members)]
+        members = list(map(to_physical, _members(array), avro_type.members))
         mask = array.is_null() if array.null_count else None
         return pa.StructArray.from_arrays(members, fields=list(avro_type.physical), mask=mask)
     if avro_type.kind == "array":

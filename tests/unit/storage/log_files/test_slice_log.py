@@ -49,7 +49,9 @@ class Slice:
     def add(self, *blocks: bytes, instant: str = BASE) -> str:
         data = b"".join(blocks)
         version = len(self.logs) + 1
-        log = LogFile(file_id="f-0", instant_time=instant, version=version, write_token="0-1-0", size_bytes=len(data))
+        log = LogFile(
+            file_id="f-0", instant_time=instant, version=version, write_token="0-1-0", size_bytes=len(data)
+        )
         self.logs.append(log)
         self.storage.write(f"p=1/{log.file_name}", data)
         return f"p=1/{log.file_name}"
@@ -177,7 +179,9 @@ def test_a_block_without_instant_is_an_error() -> None:
 def test_blocks_that_cannot_be_merged_are_refused_by_name(refused: bytes, reason: str) -> None:
     table = Slice(FIRST, SECOND)
     path = table.add(block(FIRST), refused)
-    with pytest.raises(UnsupportedTableError, match=f"{path}: block at position {len(block(FIRST))} .*{reason}") as caught:
+    with pytest.raises(
+        UnsupportedTableError, match=f"{path}: block at position {len(block(FIRST))} .*{reason}"
+    ) as caught:
         table.read()
     assert "Compact the table" in caught.value.hint
     # The same blocks do not matter after a rollback.
