@@ -11,7 +11,8 @@ that Hudi returns at the end. The tables:
 - `updates`: updates in Avro blocks and in Parquet blocks, deletes, rows with `_hoodie_is_deleted`, and a write that is
   rolled back;
 - `compacted_logs`: two log compactions, of which the second one replaces the result of the first one;
-- `ordered_by_<column>`: one row with `_hoodie_is_deleted`; the ordering column has another type in each table;
+- `ordered_by_<column>`: one row with `_hoodie_is_deleted`; the ordering column has another type in each table.
+  Release 1.2.0 fails to write such a row if the ordering column is a date;
 - `partial` (table version 9): blocks of MERGE INTO, which contain only the assigned columns.
 
 Of tables of the last two kinds, the archive has only the log files and the rows of each write. Release 1.2.0 writes
@@ -203,8 +204,8 @@ def ordered(table: Table, column: str) -> None:
 def partial(table: Table) -> None:
     table.write([values(number, 1) for number in range(3)], "insert")
     table.spark.sql(f"create table {table.name} using hudi location '{table.path}'")
-    source = "select 'r00' as id, 'assigned' as name, bigint(9) as ts"
-    merge = f"merge into {table.name} t using ({source}) s on t.id = s.id"
+    source = "select 'r00' as id, 'north' as region, 'assigned' as name, bigint(9) as ts"
+    merge = f"merge into {table.name} t using ({source}) s on t.id = s.id and t.region = s.region"
     table.spark.sql(f"{merge} when matched then update set name = s.name, ts = s.ts").collect()
 
 
@@ -222,7 +223,7 @@ def make(spark: SparkSession, base: Path, version: int, kept: tarfile.TarFile) -
         try:
             ordered(table, column)
         except Exception as error:
-            # Hudi cannot store ordering values of some types. The tests name these types.
+            # Hudi cannot write some ordering values. The tests name their types.
             print(str(error)[:2000], flush=True)
             continue
         table.keep(kept, [".*.log.*"], whole=False)
@@ -245,8 +246,10 @@ def main() -> None:
     pin(spark, str(arguments.version))
     target = arguments.out / f"v{arguments.version}" / "log_files.tar.xz"
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(target, "w:xz", preset=9) as kept:
+    unfinished = target.with_suffix(".unfinished")
+    with tarfile.open(unfinished, "w:xz", preset=9) as kept:
         make(spark, arguments.base / f"v{arguments.version}", arguments.version, kept)
+    unfinished.rename(target)
     spark.stop()
 
 

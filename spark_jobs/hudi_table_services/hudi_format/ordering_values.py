@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from hudi_table_services.errors import InvalidDataError, MalformedMetadataError, UnsupportedTableError
 from hudi_table_services.model.schema import DataType, DecimalType
+from hudi_table_services.model.table_version import TableVersion
 
 NAMESPACE = "org.apache.hudi.avro.model"
 DECIMAL_SCALE = 15
@@ -97,19 +98,20 @@ UNCONDITIONAL = OrderingValue(Wrapper.INT, 0)
 """Ordering value of a delete that ignores the ordering value of the row."""
 
 
-def wrapper_of(column: str, data_type: DataType) -> Wrapper:
+def wrapper_of(column: str, data_type: DataType, version: TableVersion) -> Wrapper:
     """Wrapper that Hudi writes for the values of an ordering column.
 
-    Timestamps are wrapped as numbers, without their logical type. Hudi 1.2 also writes `BYTES`, but then fails on every
-    read of the table.
+    Timestamps are wrapped as numbers, without their logical type. For `bytes`, Hudi 1.2 writes deletes, but then fails
+    on every read of the table. For dates, Hudi 1.2 fails to write deletes.
 
     Raises:
-        UnsupportedTableError: Hudi cannot read deletes with an ordering value of this type.
+        UnsupportedTableError: Hudi cannot write or read deletes with an ordering value of this type.
     """
     wrapper = Wrapper.DECIMAL if isinstance(data_type, DecimalType) else _OF_COLUMN_TYPES.get(str(data_type))
-    if wrapper is None:
+    if wrapper is None or (wrapper is Wrapper.DATE and version >= TableVersion.V8):
         raise UnsupportedTableError(
-            f"The ordering column {column!r} has the type {data_type}, whose values cannot be stored in deletes.",
+            f"The ordering column {column!r} has the type {data_type}, whose values cannot be stored in deletes "
+            f"of table version {version.value}.",
             hint="Use unconditional deletes, or an ordering column of another type.",
         )
     return wrapper

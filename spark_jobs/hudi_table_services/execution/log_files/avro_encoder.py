@@ -2,7 +2,8 @@
 
 A record is the concatenation of its columns, and Arrow concatenates binary arrays row by row. So each column becomes
 one binary array per part: the branch of its union, the length of a text, the value. The Avro library takes 25
-microseconds for a record of 20 columns without inner values, this module 2 microseconds (100,000 records of 213 bytes).
+microseconds of processor time for a record of 20 columns without inner values, this module 1.5 microseconds (100,000
+records of 213 bytes). A list and a map in each record add 7 microseconds.
 """
 
 from collections.abc import Iterator

@@ -4,9 +4,9 @@ Avro stores records one after another, and the length of most values is known on
 has one position per record, and reading a column moves all positions behind the column. Columns with inner values are
 read value by value with the Avro library.
 
-The library alone takes 18 microseconds for a record of 20 columns without inner values, including the conversion to
-Arrow. This module takes 2 to 3 microseconds, and 0.5 microseconds for the key and one ordering column (100,000 records
-of 213 bytes).
+Processor time per record of 20 columns without inner values (100,000 records of 213 bytes): the Avro library with the
+conversion of its rows to Arrow takes 17 microseconds, this module 1.3 to 2. The key and one ordering column take 0.3
+microseconds, and all columns of every tenth record 0.12. A list and a map in each record add 8 microseconds.
 """
 
 import io
@@ -84,13 +84,14 @@ class _Cursor:
                 values, at = self._values(avro_type, at, ends)
             else:
                 values, at = self._inner_values(avro_type, at, ends, is_wanted=is_wanted)
+            array = values(valid) if is_wanted else None
         except MalformedMetadataError as error:
             raise MalformedMetadataError(f"column {name!r}: {error.message}") from error
         if rows is None:
             self._at = at
         else:
             self._at[rows] = at
-        return values(valid) if is_wanted else None
+        return array
 
     def _valid(self, avro_type: AvroType) -> Flags | None:
         """Read the branch of a union with null. None: no row is null."""
@@ -125,9 +126,8 @@ class _Cursor:
         if kind in _FIXED_WIDTHS:
             width = np.dtype(_FIXED_WIDTHS[kind]).itemsize
             self._advance(at, ends, width)
-            return lambda valid: _plain(
-                self._view(_FIXED_WIDTHS[kind])[at], valid, avro_type.arrow
-            ), at + width
+            floats = self._view(_FIXED_WIDTHS[kind])
+            return lambda valid: _plain(floats[at], valid, avro_type.arrow), at + width
         if kind == "boolean":
             self._advance(at, ends, 1)
             flags = self._data[at]

@@ -47,12 +47,13 @@ from hudi_table_services.model.schema import (
     MapType,
     StructType,
 )
+from support.depth import by_depth
 
 DAYS = st.integers(-(2**31), 2**31 - 1)
 NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.integers(-200, 200)
 MOMENTS = st.integers(-62_000_000_000_000_000, 250_000_000_000_000_000)
 REFUSED = (CorruptTableError, UnsupportedTableError, InvalidDataError, InvalidRequestError)
-QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=by_depth(25, 200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def decimals(digits: int, scale: int) -> st.SearchStrategy[Decimal]:
@@ -441,7 +442,7 @@ def test_truncated_content_is_an_error() -> None:
     assert [end for end in range(len(CONTENT)) if decode_or_refuse(CONTENT[:end]) is not None] == []
 
 
-@settings(QUICK, max_examples=150)
+@settings(QUICK, max_examples=by_depth(40, 1000))
 @given(place=st.integers(0, len(CONTENT) - 1), bits=st.integers(1, 255))
 def test_a_flipped_byte_is_an_error_or_changes_one_row(place: int, bits: int) -> None:
     damaged = bytearray(CONTENT)
@@ -456,7 +457,7 @@ def test_a_flipped_byte_is_an_error_or_changes_one_row(place: int, bits: int) ->
     assert sum(same) >= 2
 
 
-@settings(QUICK, max_examples=100)
+@settings(QUICK, max_examples=by_depth(40, 1000))
 @given(records=st.lists(st.binary(max_size=40), max_size=3))
 def test_any_records_are_decoded_or_refused(records: list[bytes]) -> None:
     decode_or_refuse(encode_records(records))

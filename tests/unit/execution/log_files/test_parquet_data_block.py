@@ -16,6 +16,7 @@ from hudi_table_services.execution.log_files.parquet_data_block import ParquetDa
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.hudi_format.avro_schema import to_avro_json
 from hudi_table_services.model.schema import LONG, META_COLUMNS, STRING, ArrayType, Field, StructType
+from support.depth import by_depth
 
 SCHEMA = StructType((Field("total", LONG), Field("name", STRING), Field("tags", ArrayType(STRING))))
 TEXT = to_avro_json(SCHEMA, "t", with_meta_fields=True)
@@ -81,7 +82,7 @@ def test_a_truncated_file_is_an_error() -> None:
             ParquetDataBlock(CONTENT[:end], "block").read(TARGET)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=by_depth(25, 500), deadline=None)
 @given(place=st.integers(0, len(CONTENT) - 1), bits=st.integers(1, 255))
 def test_a_flipped_byte_is_an_error_or_changes_values(place: int, bits: int) -> None:
     damaged = bytearray(CONTENT)
