@@ -76,11 +76,14 @@ class LocatedLog:
     incomplete_at: int | None
 
 
-def locate_blocks(storage: Storage, path: str, size_bytes: int = -1) -> LocatedLog:
+def locate_blocks(
+    storage: Storage, path: str, size_bytes: int = -1, *, keeps_contents: bool = True
+) -> LocatedLog:
     """Find the blocks of a log file.
 
     Args:
         size_bytes: length of the file; -1 asks the storage. Bytes that a writer appends later are not read.
+        keeps_contents: whether the blocks of a small file keep their contents in memory.
 
     Raises:
         MalformedMetadataError: a block before the end of the file is damaged, or has no instant; the message names file
@@ -92,7 +95,7 @@ def locate_blocks(storage: Storage, path: str, size_bytes: int = -1) -> LocatedL
         if size <= _AT_ONCE_BYTES:
             data = storage.read(path)[:size]
             scanned = scan_log(lambda offset, length: data[offset : offset + length], len(data))
-            return _located(path, scanned, data)
+            return _located(path, scanned, data if keeps_contents else None)
         with _range_reader(storage, path) as read:
             return _located(path, scan_log(read, size), None)
 

@@ -19,6 +19,8 @@ _REFUSED: Mapping[int, str] = {
     BlockType.HFILE_DATA: "an HFile",
     BlockType.CDC_DATA: "change data (CDC)",
 }
+_KEPT_BYTES = 64 << 20
+"""Largest total size of log files of a slice whose small files keep their contents in memory."""
 _COMPACT = "Compact the table with Hudi, so that no log file has such a block."
 
 
@@ -40,6 +42,8 @@ def read_slice_log(
 ) -> SliceLog:
     """Find the valid blocks of a slice. Files are read in parallel; contents of large files are not read.
 
+    Memory: the headers, and up to 64 MiB of contents.
+
     In table version 6, a log file contains blocks of several instants, so blocks are visible or not. From version 8 on,
     the instant in the name of a file decides for the whole file.
 
@@ -57,8 +61,11 @@ def read_slice_log(
     by_name = visibility.has_own_log_instants
     logs = [log for log in file_slice.log_files if not by_name or visibility.sees(log.instant_time)]
 
+    keeps_contents = sum(log.size_bytes for log in logs) <= _KEPT_BYTES
+
     def locate(log: LogFile) -> LocatedLog:
-        return locate_blocks(storage, join_path(partition, log.file_name), log.size_bytes)
+        path = join_path(partition, log.file_name)
+        return locate_blocks(storage, path, log.size_bytes, keeps_contents=keeps_contents)
 
     located = map_in_parallel(locate, logs)
     blocks = (block for log in located for block in log.blocks)

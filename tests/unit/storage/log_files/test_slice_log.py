@@ -11,7 +11,7 @@ from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.file_slices import Visibility
-from hudi_table_services.storage.log_files import located_blocks
+from hudi_table_services.storage.log_files import located_blocks, slice_log
 from hudi_table_services.storage.log_files.located_blocks import read_content
 from hudi_table_services.storage.log_files.slice_log import SliceLog, read_slice_log
 from hudi_table_services.storage.stores.memory import MemoryStorage
@@ -109,11 +109,14 @@ def test_contents_of_small_and_of_large_files_are_read(monkeypatch: pytest.Monke
     table = Slice(FIRST, SECOND)
     table.add(block(FIRST, content=b"one"), block(SECOND, content=b"two"))
     small = table.read().blocks
+    assert [found.content for found in small] == [b"one", b"two"]
+    monkeypatch.setattr(slice_log, "_KEPT_BYTES", 10)
+    dropped = table.read().blocks
     monkeypatch.setattr(located_blocks, "_AT_ONCE_BYTES", 10)
     large = table.read().blocks
-    assert small == large
-    assert [found.content for found in large] == [None, None]
-    for blocks in (small, large):
+    assert small == dropped == large
+    assert [found.content for found in (*dropped, *large)] == [None] * 4
+    for blocks in (small, dropped, large):
         assert [read_content(table.storage, found) for found in blocks] == [b"one", b"two"]
 
 
