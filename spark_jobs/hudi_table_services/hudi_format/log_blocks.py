@@ -17,7 +17,7 @@ from enum import IntEnum
 from hudi_table_services.errors import MalformedMetadataError
 
 MAGIC = b"#HUDI#"
-_FORMAT_VERSION = 1
+FORMAT_VERSION = 1
 _SIZE, _COUNT, _PAIR, _REVERSE = struct.Struct(">q"), struct.Struct(">i"), struct.Struct(">ii"), 8
 _RECORDS_VERSION = 3
 
@@ -41,6 +41,9 @@ class HeaderKey(IntEnum):
     TARGET_INSTANT_TIME = 1
     SCHEMA = 2
     COMMAND_BLOCK_TYPE = 3
+    COMPACTED_BLOCK_TIMES = 4
+    RECORD_POSITIONS = 5
+    IS_PARTIAL = 7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +62,7 @@ def encode_block(block: LogBlock) -> bytes:
         for key, text in ((key, value.encode()) for key, value in sorted(block.headers.items()))
     )
     body = (
-        _PAIR.pack(_FORMAT_VERSION, block.block_type)
+        _PAIR.pack(FORMAT_VERSION, block.block_type)
         + headers
         + _SIZE.pack(len(block.content))
         + block.content
@@ -111,9 +114,9 @@ def _end_of_complete_block(data: bytes, start: int) -> int | None:
 def _decoded(block: bytes) -> LogBlock:
     try:
         version, block_type = _PAIR.unpack_from(block, len(MAGIC) + _SIZE.size)
-        if version != _FORMAT_VERSION:
+        if version != FORMAT_VERSION:
             raise MalformedMetadataError(
-                f"A log block has the unknown format version {version}; this release reads {_FORMAT_VERSION}."
+                f"A log block has the unknown format version {version}; this release reads {FORMAT_VERSION}."
             )
         position = len(MAGIC) + _SIZE.size + _PAIR.size
         (count,) = _COUNT.unpack_from(block, position)
@@ -136,7 +139,12 @@ def _decoded(block: bytes) -> LogBlock:
 def encode_records(records: list[bytes]) -> bytes:
     """Encode the content of an Avro data block: encoded records, each preceded by its length."""
     framed = b"".join(_COUNT.pack(len(record)) + record for record in records)
-    return _PAIR.pack(_RECORDS_VERSION, len(records)) + framed
+    return records_header(len(records)) + framed
+
+
+def records_header(count: int) -> bytes:
+    """Encode the start of the content of an Avro data block with `count` records."""
+    return _PAIR.pack(_RECORDS_VERSION, count)
 
 
 def decode_records(content: bytes) -> list[bytes]:

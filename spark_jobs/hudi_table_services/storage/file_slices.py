@@ -171,11 +171,10 @@ def _logs_by_completion(
     """Base instant time and log files of the latest slice, for table version 8 and later.
 
     The slice contains the log files of delta commits that completed at or after the requested time of the base file.
+    The completion time decides only the slice: within a slice, the order is that of the requested times.
     """
     visible = [log for log in logs if visibility.sees(log.instant_time)]
-    visible.sort(
-        key=lambda log: (visibility.visible_from(log.instant_time), log.version, log.write_token or "")
-    )
+    visible.sort(key=_merge_order)
     if base is not None:
         kept = [log for log in visible if visibility.visible_from(log.instant_time) >= base.instant_time]
         return base.instant_time, kept
@@ -196,5 +195,13 @@ def _logs_by_name(
     base_time = max(opened, default="")
     waiting = {time for time in visibility.pending_compactions if time > base_time}
     kept = [log for log in logs if log.instant_time == base_time or log.instant_time in waiting]
-    kept.sort(key=lambda log: (log.instant_time, log.version, log.write_token or ""))
+    kept.sort(key=_merge_order)
     return base_time, kept
+
+
+def _merge_order(log: LogFile) -> tuple[str, int, str]:
+    """Sort key of log files, as HoodieLogFile.LogFileComparator in Hudi 0.15 and 1.2.
+
+    Older log files come first. The write tokens are compared as texts.
+    """
+    return log.instant_time, log.version, log.write_token or ""

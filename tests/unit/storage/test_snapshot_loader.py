@@ -262,6 +262,33 @@ def test_log_files_belong_to_the_latest_slice(table: SmallTable) -> None:
     assert [log.file_name for log in only.log_files] == [second, third]
 
 
+@pytest.mark.parametrize("version", [TableVersion.V8, TableVersion.V9])
+def test_the_requested_times_order_the_log_files_of_a_slice(version: TableVersion) -> None:
+    """The completion times decide only the slice: `between` completes last, but Hudi merges it in the middle."""
+    table = SmallTable(MemoryStorage(uuid4().hex), version)
+    table.commit(A1)
+    first, between, last = (table.begin(Action.DELTA_COMMIT) for _ in range(3))
+    names = [add_log(table, "a1-0", instant.requested_time) for instant in (first, between, last)]
+    names.insert(1, add_log(table, "a1-0", first.requested_time, version=2))
+    names.append(add_log(table, "a1-0", last.requested_time, version=10))
+    for instant in (last, first, between):
+        table.timeline_store.complete(instant, _empty_avro(table))
+    (only,) = load_snapshot(table.storage).all_slices
+    assert [log.file_name for log in only.log_files] == names
+
+
+def test_a_slower_write_is_part_of_the_slice_that_began_before_its_completion() -> None:
+    table = SmallTable(MemoryStorage(uuid4().hex), TableVersion.V9)
+    table.commit(A1)
+    slow = table.begin(Action.DELTA_COMMIT)
+    name = add_log(table, "a1-0", slow.requested_time)
+    newer = table.commit(A1)
+    table.timeline_store.complete(slow, _empty_avro(table))
+    (only,) = load_snapshot(table.storage).all_slices
+    assert only.base_instant_time == newer.requested_time
+    assert [log.file_name for log in only.log_files] == [name]
+
+
 def test_log_files_of_pending_writes_are_hidden_from_version_8_on() -> None:
     table = SmallTable(MemoryStorage(uuid4().hex), TableVersion.V8)
     table.commit(A1)

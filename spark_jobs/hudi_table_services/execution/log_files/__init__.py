@@ -1,0 +1,1 @@
+"""Rows in the blocks of log files."""

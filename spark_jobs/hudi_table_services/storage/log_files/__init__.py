@@ -1,0 +1,1 @@
+"""Blocks in the log files of merge-on-read tables."""

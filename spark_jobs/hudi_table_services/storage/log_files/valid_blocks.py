@@ -1,0 +1,70 @@
+"""Order in which the blocks of a slice are merged: a pure function (BaseHoodieLogRecordReader, Hudi 1.2).
+
+The blocks of one instant are merged together, where its first block stands. A rollback removes all earlier blocks of
+its target. A log compaction writes blocks that replace the blocks of the instants that they name; the new blocks stand
+where the newest of the replaced instants stood, because later blocks may overwrite them. Log compactions can replace
+the blocks of earlier log compactions.
+"""
+
+from collections.abc import Iterable
+
+from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
+from hudi_table_services.hudi_format.log_blocks import HeaderKey
+from hudi_table_services.storage.log_files.located_blocks import LocatedBlock
+
+_ROLLBACK = "0"
+_Groups = dict[str, list[LocatedBlock]]
+
+
+def in_merge_order(blocks: Iterable[LocatedBlock]) -> tuple[LocatedBlock, ...]:
+    """Blocks with rows and deletes, oldest first.
+
+    Args:
+        blocks: visible blocks of a slice, in the order of the log files; with all commands.
+
+    Raises:
+        UnsupportedTableError: a command is not a rollback.
+        CorruptTableError: a rollback names no target, or a log compaction replaces no block of the slice.
+    """
+    groups = _by_instant(blocks)
+    replaced_by: dict[str, str] = {}
+    placed: list[str] = []
+    for instant in reversed(groups):
+        originals = _compacted_instants(groups[instant][0])
+        if originals:
+            final = replaced_by.get(instant, instant)
+            replaced_by.update(dict.fromkeys(originals, final))
+            continue
+        final = replaced_by.get(instant, instant)
+        if final not in placed:
+            placed.append(final)
+    for instant, found in groups.items():
+        if _compacted_instants(found[0]) and instant not in placed and instant not in replaced_by:
+            raise CorruptTableError(
+                f"{found[0].what} is the result of a log compaction, but the blocks that it replaces are missing.",
+                path=found[0].path,
+                hint="Restore the log files of this file group from a backup.",
+            )
+    return tuple(block for instant in reversed(placed) for block in groups[instant])
+
+
+def _by_instant(blocks: Iterable[LocatedBlock]) -> _Groups:
+    """Blocks of each instant, in the order of the first blocks, without those that are rolled back."""
+    groups: _Groups = {}
+    for block in blocks:
+        if not block.is_command:
+            groups.setdefault(block.instant_time, []).append(block)
+        elif block.headers.get(HeaderKey.COMMAND_BLOCK_TYPE) == _ROLLBACK:
+            groups.pop(block.header(HeaderKey.TARGET_INSTANT_TIME), None)
+        else:
+            raise UnsupportedTableError(
+                f"{block.what} is a command that this release does not know.",
+                hint="Compact the table with the engine that wrote the block.",
+            )
+    return groups
+
+
+def _compacted_instants(block: LocatedBlock) -> list[str]:
+    """Instants whose blocks the block replaces; empty if no log compaction wrote it."""
+    text = block.headers.get(HeaderKey.COMPACTED_BLOCK_TIMES, "")
+    return [instant.strip() for instant in text.split(",") if instant.strip()]
