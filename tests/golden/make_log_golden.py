@@ -12,10 +12,9 @@ that Hudi returns at the end. The tables:
   rolled back;
 - `compacted_logs`: two log compactions, of which the second one replaces the result of the first one;
 - `ordered_by_<column>`: one row with `_hoodie_is_deleted`; the ordering column has another type in each table.
-  Release 1.2.0 fails to write such a row if the ordering column is a date;
-- `partial` (table version 9): blocks of MERGE INTO, which contain only the assigned columns.
+  Release 1.2.0 fails to write such a row if the ordering column is a date.
 
-Of tables of the last two kinds, the archive has only the log files and the rows of each write. Release 1.2.0 writes
+Of tables of the last kind, the archive has only the log files and the rows of each write. Release 1.2.0 writes
 deletes of version 8 and of version 9 with the same code, so version 8 has only the first two tables.
 """
 
@@ -201,14 +200,6 @@ def ordered(table: Table, column: str) -> None:
     table.write([("a", "north", *stored, True)], "upsert")
 
 
-def partial(table: Table) -> None:
-    table.write([values(number, 1) for number in range(3)], "insert")
-    table.spark.sql(f"create table {table.name} using hudi location '{table.path}'")
-    source = "select 'r00' as id, 'north' as region, 'assigned' as name, bigint(9) as ts"
-    merge = f"merge into {table.name} t using ({source}) s on t.id = s.id and t.region = s.region"
-    table.spark.sql(f"{merge} when matched then update set name = s.name, ts = s.ts").collect()
-
-
 def make(spark: SparkSession, base: Path, version: int, kept: tarfile.TarFile) -> None:
     for recipe in (updates, compacted_logs):
         print(recipe.__name__, flush=True)
@@ -226,10 +217,6 @@ def make(spark: SparkSession, base: Path, version: int, kept: tarfile.TarFile) -
             # Hudi cannot write some ordering values. The tests name their types.
             print(str(error)[:2000], flush=True)
             continue
-        table.keep(kept, [".*.log.*"], whole=False)
-    if version == 9:
-        table = Table(spark, base, "partial", version)
-        partial(table)
         table.keep(kept, [".*.log.*"], whole=False)
 
 

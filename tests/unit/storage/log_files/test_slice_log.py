@@ -227,19 +227,3 @@ def test_log_compactions_of_real_hudi_replace_their_inputs(version: TableVersion
     # Before the log compactions, the blocks that they replace are valid.
     _, first, second, *_ = table.writes
     assert valid_instants(table, as_of=second) == [first, second, second]
-
-
-def test_the_partial_blocks_of_real_hudi_are_refused() -> None:
-    table = log_table(TableVersion.V9, "partial")
-    ((path, _),) = table.log_files().items()
-    log = LogFile.from_file_name(path.rpartition("/")[2])
-    visibility = Visibility(
-        completed={log.instant_time: log.instant_time},
-        first_write_time=None,
-        pending_compactions=frozenset(),
-        has_own_log_instants=True,
-    )
-    group = FileGroupId("north", log.file_id)
-    only = FileSlice(file_group_id=group, base_instant_time=log.instant_time, log_files=(log,))
-    with pytest.raises(UnsupportedTableError, match="IS_PARTIAL"):
-        read_slice_log(table.storage, only, visibility)
