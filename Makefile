@@ -117,7 +117,7 @@ test-readers: .venv/.ready .venv-judges/.ready .venv-readers/.ready ## Let Hive,
 test-platforms: .venv/.ready .venv-s3/.ready .venv-judges/.ready ## Run jobs on HDFS, YARN, Azurite, the XML API of GCS, a standalone cluster, and on S3 beside Hudi; needs Maven, npm and Go; only test-all includes this target
 	$(WITH_SPARK) VERSITYGW="$$(scripts/ensure_versitygw.sh)" && export VERSITYGW && .venv/bin/python $(PYTEST) tests/platforms
 
-demo: .venv/.ready ## Backfill and cluster two weeks of real flights in a real Airflow (5 to 8 minutes)
+demo: .venv/.ready ## Backfill and cluster two weeks of real flights in a real Airflow (3 to 5 minutes)
 	@$(WITH_SPARK) $(WITH_POSTGRES) .venv/bin/python scripts/demo_airflow.py
 
 demo-spark: .venv/.ready ## Load five weeks of real flights, with corrections of some days, without Airflow (1 minute)
