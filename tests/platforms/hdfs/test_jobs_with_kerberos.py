@@ -16,7 +16,7 @@ from kdc import Credentials, KerberosMissingError, Realm, running_kdc
 from name_node import Hdfs, running_hdfs
 
 from e2e.job_processes import SCRIPT, SOURCES, Ended, environment, run, spark_settings
-from hudi_table_services.contract.result import Outcome
+from hudi_table_services.contract.cleaning import CleanReport
 from hudi_table_services.errors import StorageError, StoragePermissionError
 from hudi_table_services.storage.stores.factory import open_storage
 from support.spark.table_elsewhere import Row, rows_of_copy
@@ -73,10 +73,11 @@ class Job:
         columns = map(list, zip(*rows, strict=True))
         pq.write_table(pa.table(dict(zip(("k", "ts", "p"), columns, strict=True))), source)
         flags = ["--table-name=t", "--record-key=k", "--partition-by=p", "--ordering-field=ts"]
-        return self._run(SCRIPT, *flags, f"--source-path={source}")
+        return self._run(SCRIPT, *flags, f"--source-path={source.as_uri()}")
 
     def clean(self) -> Ended:
-        return self._run(SOURCES / "clean.py", "--commits-retained=1")
+        floor = "--option=hoodie.airflow.clean.floor.hours=0"
+        return self._run(SOURCES / "clean.py", "--commits-retained=1", floor)
 
     def _run(self, script: Path, *flags: str) -> Ended:
         command = [sys.executable, script, f"--base-path={self._uri}", *flags, *self._options]
@@ -132,19 +133,23 @@ def in_the_realm(realm: Realm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 with_privacy = pytest.mark.parametrize("secured", ["privacy"], indirect=True)
 
 
+def upsert_twice_and_clean(job: Job) -> list[Row]:
+    """Run jobs that write, read and delete files. Return the rows that the table must contain."""
+    for ended in (job.upsert(rows_of(range(100), 1)), job.upsert(rows_of(range(50), 2))):
+        assert ended.exit_code == 0, ended.log
+    ended = job.clean()
+    assert ended.exit_code == 0, ended.log
+    report = ended.result.report
+    assert isinstance(report, CleanReport)
+    assert report.file_count > 0
+    return sorted(rows_of(range(50), 2) + rows_of(range(50, 100), 1))
+
+
 @pytest.mark.parametrize("secured", ["authentication", "privacy"], indirect=True)
 def test_jobs_run_with_a_keytab(secured: SecuredHdfs, tmp_path: Path) -> None:
     uri, options = secured.new_table(), secured.options(secured.user)
-    job = Job(uri, tmp_path, {}, options)
-    model: dict[str, Row] = {}
-    for version, keys in enumerate((range(300), range(200, 500), range(100))):
-        ended = job.upsert(rows_of(keys, version))
-        assert ended.exit_code == 0, ended.log
-        model |= {row[0]: row for row in rows_of(keys, version)}
-    ended = job.clean()
-    assert ended.exit_code == 0, ended.log
-    assert ended.result.outcome is Outcome.COMPLETED
-    assert sorted(rows_of_copy(open_storage(uri, options), tmp_path / "copy")) == sorted(model.values())
+    rows = upsert_twice_and_clean(Job(uri, tmp_path, {}, options))
+    assert sorted(rows_of_copy(open_storage(uri, options), tmp_path / "copy")) == rows
 
 
 @with_privacy
@@ -157,20 +162,13 @@ def test_jobs_run_with_a_ticket_and_the_settings_of_the_cluster(secured: Secured
         "JDK_JAVA_OPTIONS": f"-Djava.security.krb5.conf={secured.realm.configuration}",
     }
     uri = secured.new_table()
-    job = Job(uri, tmp_path, variables, {})
-    ended = job.upsert(rows_of(range(100), 1))
-    assert ended.exit_code == 0, ended.log
-    ended = job.upsert(rows_of(range(50), 2))
-    assert ended.exit_code == 0, ended.log
-    ended = job.clean()
-    assert ended.exit_code == 0, ended.log
+    rows = upsert_twice_and_clean(Job(uri, tmp_path, variables, {}))
     cache = {
         "kerberos_principal": secured.user.principal,
         "kerberos_cache": ticket,
         PROTECTION: secured.protection,
     }
-    found = rows_of_copy(open_storage(uri, cache), tmp_path / "copy")
-    assert sorted(found) == rows_of(range(50), 2) + rows_of(range(50, 100), 1)
+    assert sorted(rows_of_copy(open_storage(uri, cache), tmp_path / "copy")) == rows
 
 
 @with_privacy
@@ -221,10 +219,10 @@ def test_an_expired_ticket_is_refused(secured: SecuredHdfs, tmp_path: Path) -> N
 def test_an_outage_of_the_kdc_is_an_error_that_airflow_retries(
     secured: SecuredHdfs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    uri = secured.new_table()
+    uri, options = secured.new_table(), secured.options(secured.realm.principal("late"))
     elsewhere = tmp_path / "krb5.conf"
     elsewhere.write_text(re.sub(r"kdc = .*", "kdc = 127.0.0.1:1", secured.realm.configuration.read_text()))
     monkeypatch.setenv("KRB5_CONFIG", str(elsewhere))
     with pytest.raises(StorageError, match="Cannot contact any KDC") as caught:
-        open_storage(uri, secured.options(secured.user)).read("a")
+        open_storage(uri, options).read("a")
     assert caught.value.retryable
