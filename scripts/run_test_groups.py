@@ -42,18 +42,18 @@ GROUPS = (
 
 GROUPS_OF_ALL = (
     "test-conformance",
-    "test-spark",
-    "test-unit",
-    "test-airflow-stack",
     "test-platforms",
-    "test-readers",
-    "test-compose",
-    "test-spark35",
-    "test-e2e",
-    "test-airflow",
-    "test-conformance42",
-    "test-airflow31",
     "test-s3",
+    "test-unit",
+    "test-spark",
+    "test-spark35",
+    "test-airflow",
+    "test-airflow-stack",
+    "test-conformance42",
+    "test-e2e",
+    "test-compose",
+    "test-readers",
+    "test-airflow31",
     "test-docs",
 )
 """Groups of ``make test-all``, roughly from the longest to the shortest."""
