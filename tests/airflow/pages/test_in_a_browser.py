@@ -55,7 +55,7 @@ def test_the_link_of_a_task_opens_the_page_of_its_table(page: "Page", server: Se
 
 
 @pytest.mark.skipif(PICTURES, reason="no picture shows this table")
-def test_the_page_shows_where_its_history_ends(page: "Page", server: Server) -> None:
+def test_the_page_of_a_table_shows_where_the_known_history_ends(page: "Page", server: Server) -> None:
     open_table(page, server, "aged", "timeline")
     assert page.locator("text=The chart includes 10 archived writes").is_visible()
     assert page.locator("text=No older writes are known").is_visible()

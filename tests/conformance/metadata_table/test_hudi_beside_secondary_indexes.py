@@ -179,7 +179,9 @@ def test_indexes_equal_the_rows_after_random_actions(
 
 @pytest.mark.thorough
 @EACH
-def test_strange_values_and_rows_that_move(hudi, engine: Engine, tmp_path: Path, oracle: Oracle) -> None:
+def test_indexes_equal_the_rows_with_strange_values_and_after_moves(
+    hudi, engine: Engine, tmp_path: Path, oracle: Oracle
+) -> None:
     table = Table(hudi, engine, tmp_path / "t", oracle)
     table.options = {
         "hoodie.index.type": "RECORD_INDEX",

@@ -37,7 +37,7 @@ def test_hudi_finds_the_keys_that_we_wrote(hudi, engine: Engine, tmp_path: Path)
 
 
 @pytest.mark.thorough
-def test_both_keep_the_index_exact_in_turns(hudi, engine: Engine, tmp_path: Path) -> None:
+def test_the_index_stays_exact_while_hudi_and_we_write_in_turns(hudi, engine: Engine, tmp_path: Path) -> None:
     """Every kind of change by both, with compactions of the metadata table by both in between."""
     table = PartitionedTable(
         engine, hudi("1.2.0"), tmp_path / "t", settings=compacts_after(1), our_settings=compacts_after(50)
@@ -83,7 +83,9 @@ def test_both_keep_the_index_exact_in_turns(hudi, engine: Engine, tmp_path: Path
 
 
 @pytest.mark.thorough
-def test_both_undo_writes_that_created_file_groups_of_the_index(hudi, engine: Engine, tmp_path: Path) -> None:
+def test_hudi_and_we_undo_writes_that_created_file_groups_of_the_index(
+    hudi, engine: Engine, tmp_path: Path
+) -> None:
     """After such a rollback by Hudi 1.2.0, its own writes to the new partition fail until we write to the partition."""
     table = PartitionedTable(engine, hudi("1.2.0"), tmp_path / "t")
     table.hudi_upserts(rows_of(A, range(10), 1))

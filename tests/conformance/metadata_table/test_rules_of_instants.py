@@ -131,7 +131,7 @@ def test_rule_02_our_rollback_removes_the_commit_from_the_metadata_table_first(
 
 
 @thorough
-def test_rule_02_control_if_the_instant_goes_first_hudi_loses_rows(
+def test_rule_02_control_if_the_instant_is_removed_first_hudi_loses_rows(
     ruled, hudi, engine: Engine, oracle: Oracle
 ) -> None:
     """In version 6, Hudi ignores blocks of instants that are not on the timeline of the table."""

@@ -15,7 +15,7 @@ from support.spark.table_elsewhere import rows_of_copy
 from support.stores.loads import MOMENTS, kill_when_written
 
 
-def test_a_write_that_was_killed_at_each_moment_is_completed(
+def test_the_next_run_completes_a_write_killed_at_each_moment_of_its_commit(
     new_table: Callable[[], str], tmp_path: Path
 ) -> None:
     uri = new_table()

@@ -70,5 +70,5 @@ def test_several_fields_are_compared_as_a_tuple() -> None:
     assert ranks(table([4, 0, 3, 1, 2, 3])).tolist() == [5, 1, 4, 2, 3, 4]
 
 
-def test_no_rows_have_no_ranks() -> None:
+def test_a_table_without_rows_has_no_ranks() -> None:
     assert ranks(pa.table({"o": pa.array([], pa.int64())})).tolist() == []

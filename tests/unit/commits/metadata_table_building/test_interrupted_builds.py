@@ -131,7 +131,7 @@ def test_a_pending_write_is_refused(version: TableVersion, action: Action) -> No
 
 
 @EACH
-def test_a_requested_clean_does_not_matter(version: TableVersion) -> None:
+def test_a_requested_clean_does_not_prevent_a_build(version: TableVersion) -> None:
     storage = table_with_statistics(version)
     access(storage).timeline_store.request(Action.CLEAN, b"plan")
     assert build(storage).partitions

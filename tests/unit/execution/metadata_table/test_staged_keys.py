@@ -93,7 +93,7 @@ def test_a_row_that_moves_has_a_new_place_and_is_not_deleted(storage: Storage) -
     assert joined(StagedKeysReader(storage, [*new, *old]), 3) == expected
 
 
-def test_the_counts_are_those_of_the_keys(storage: Storage) -> None:
+def test_staged_keys_are_described_by_counts_path_and_size(storage: Storage) -> None:
     (found,) = stage(storage, "f", [["a", "b"], ["c"]], [["d"]])
     assert (found.new_count, found.deleted_count, found.group_count) == (3, 1, 3)
     assert found.file_group_id == group_id("f")
@@ -140,7 +140,7 @@ def test_only_files_within_the_limit_are_kept_in_memory(storage: Storage) -> Non
         not_kept.changes(0, 1)
 
 
-def test_many_keys_are_written_in_batches_of_bounded_size_and_travel_as_a_few_bytes(
+def test_many_keys_are_written_in_batches_of_bounded_size_and_their_pickled_description_is_small(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(staged_keys, "_BUFFERED_BYTES", 1 << 20)

@@ -199,7 +199,7 @@ def test_only_the_wanted_columns_that_the_file_has_are_collected() -> None:
 
 
 @pytest.mark.parametrize("length", [4096, 4097])
-def test_bounds_around_the_longest_of_the_footer_are_known(length: int) -> None:
+def test_bounds_of_strings_are_known_up_to_and_beyond_the_limit_of_the_footer(length: int) -> None:
     column = pa.array(["b", None, "c" * length])
     found = only_range([numbered(3, name=column), numbered(2, name=pa.array(["a", "d"]))])
     assert (found.min_value, found.max_value, found.null_count) == ("a", "d", 1)
@@ -207,12 +207,12 @@ def test_bounds_around_the_longest_of_the_footer_are_known(length: int) -> None:
     assert (found.min_value, found.max_value) == ("a", "c" * length)
 
 
-def test_bounds_of_other_row_groups_count_if_one_has_only_nan() -> None:
+def test_bounds_come_from_the_other_row_groups_if_one_has_only_nan() -> None:
     found = only_range([numbered(2, fare=pa.array([NAN, None])), numbered(2, fare=pa.array([-1.5, 2.5]))])
     assert (found.min_value, found.max_value, found.has_nan, found.null_count) == (-1.5, 2.5, True, 1)
 
 
-def test_bounds_of_rows_do_not_count_for_the_row_groups_of_a_divided_table() -> None:
+def test_bounds_of_a_table_are_not_used_if_it_is_divided_into_several_row_groups() -> None:
     tables = [pa.table({"name": ["m", "z" * LONG]}), pa.table({"name": ["b", "c" * LONG, "d"]})]
     collector = StatisticsCollector(["name"])
     with ParquetFormat().open_writer(io.BytesIO(), tables[0].schema, [], collector.footers) as writer:
@@ -224,7 +224,7 @@ def test_bounds_of_rows_do_not_count_for_the_row_groups_of_a_divided_table() -> 
     assert (found.min_value, found.max_value, found.value_count, found.null_count) == (None, None, 5, 0)
 
 
-def test_statistics_travel_as_a_few_bytes_per_column() -> None:
+def test_pickled_statistics_have_few_bytes_per_column() -> None:
     count = 40
     columns = {f"column_{number}": pa.array([1.5, 2.5, None]) for number in range(count)}
     schema = pa.schema([pa.field(name, pa.float64()) for name in columns])

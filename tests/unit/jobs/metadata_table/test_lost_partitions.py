@@ -82,7 +82,7 @@ def without_files(start: Storage) -> Storage:
     return next(storage for storage in dead_rebuilds(start, ()) if not partitions(storage))
 
 
-def test_a_rebuild_of_one_partition_keeps_the_others_in_mind(start: Storage) -> None:
+def test_a_rebuild_of_one_partition_still_remembers_the_others(start: Storage) -> None:
     storage = without_files(start)
     report(storage, (FILES,))
     assert set(lost_partitions(storage)) == {COLUMN_STATS, BLOOM_FILTERS}

@@ -46,7 +46,7 @@ def test_blocks_are_merged_in_their_order() -> None:
     assert order(("1", "rows"), ("2", "rows"), ("3", "rows")) == [("1", 0), ("2", 1), ("3", 2)]
 
 
-def test_the_blocks_of_an_instant_stand_where_its_first_block_stands() -> None:
+def test_all_blocks_of_an_instant_are_merged_at_the_position_of_its_first_block() -> None:
     assert order(("1", "rows"), ("2", "rows"), ("1", "rows")) == [("1", 0), ("1", 2), ("2", 1)]
 
 
@@ -61,7 +61,7 @@ def test_a_rollback_without_blocks_of_its_target_changes_nothing() -> None:
     assert order(("9", "!7"), ("1", "rows")) == [("1", 1)]
 
 
-def test_a_log_compaction_stands_where_its_newest_input_stood() -> None:
+def test_a_log_compaction_is_merged_at_the_position_of_its_newest_input() -> None:
     steps = [("1", "rows"), ("2", "rows"), ("3", "rows"), ("4", "1,2"), ("4", "1,2"), ("5", "rows")]
     assert order(*steps) == [("4", 3), ("4", 4), ("3", 2), ("5", 5)]
 

@@ -105,7 +105,9 @@ def test_a_damaged_byte_never_leads_to_a_wrong_listing(version: TableVersion, na
 
 
 @EACH
-def test_an_instant_that_only_the_metadata_table_has(version: TableVersion, name: str) -> None:
+def test_an_instant_that_only_the_metadata_table_has_leads_to_no_wrong_listing(
+    version: TableVersion, name: str
+) -> None:
     """An instant of the table was deleted by hand. The listing shows the table without it, or is refused."""
     table = whole_table(version, name)
     for instant in table.timeline.completed_writes:
@@ -115,7 +117,9 @@ def test_an_instant_that_only_the_metadata_table_has(version: TableVersion, name
 
 
 @EACH
-def test_a_write_that_is_completed_in_the_metadata_table_only(version: TableVersion, name: str) -> None:
+def test_files_of_a_write_that_is_completed_in_the_metadata_table_only_are_not_listed(
+    version: TableVersion, name: str
+) -> None:
     """As after the death of a writer between its two commits."""
     table = whole_table(version, name)
     for instant in table.timeline.completed_writes:

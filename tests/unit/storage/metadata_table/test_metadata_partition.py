@@ -65,27 +65,27 @@ def test_log_files_add_files_to_the_base_file_and_delete_files(table: SmallMetad
     assert sizes(table, "b") == {"three": 3}
 
 
-def test_blocks_of_a_write_that_is_pending_in_the_table_do_not_count(table: SmallMetadataTable) -> None:
+def test_blocks_of_a_write_that_is_pending_in_the_table_are_ignored(table: SmallMetadataTable) -> None:
     table.own(T1, files=[log(table, T1, table.records(T1, files("a", {"two": 2})))])
     table.data(T1, pending=True)
     assert sizes(table) == {"one": 1}
 
 
-def test_blocks_of_a_pending_delta_commit_do_not_count(table: SmallMetadataTable) -> None:
+def test_blocks_of_a_pending_delta_commit_are_ignored(table: SmallMetadataTable) -> None:
     log(table, T1, table.records(T1, files("a", {"two": 2})))
     table.own(T1, pending=True)
     table.data(T1)
     assert sizes(table) == {"one": 1}
 
 
-def test_a_delta_commit_without_an_instant_of_the_table_counts_from_version_8_on(
+def test_a_delta_commit_without_an_instant_of_the_table_is_read_from_version_8_on(
     table: SmallMetadataTable,
 ) -> None:
     table.own(T1, files=[log(table, T1, table.records(T1, files("a", {"two": 2})))])
     assert sizes(table) == ({"one": 1} if table.version is V6 else {"one": 1, "two": 2})
 
 
-def test_in_version_6_a_delta_commit_of_the_metadata_table_itself_counts(older: SmallMetadataTable) -> None:
+def test_in_version_6_a_delta_commit_of_the_metadata_table_itself_is_read(older: SmallMetadataTable) -> None:
     time = f"{T1}003"
     older.own(time, files=[log(older, time, older.records(time, files("a", {"two": 2})))])
     assert sizes(older) == {"one": 1, "two": 2}
@@ -159,7 +159,7 @@ def test_a_file_that_is_deleted_before_it_is_added_is_listed(table: SmallMetadat
     assert sizes(table) == {"one": 1, "two": 2}
 
 
-def test_the_larger_size_of_a_file_counts(table: SmallMetadataTable) -> None:
+def test_the_larger_of_two_sizes_of_a_file_is_used(table: SmallMetadataTable) -> None:
     table.write(T1, log(table, T1, table.records(T1, files("a", {"one": 9}))))
     table.write(T2, log(table, T2, table.records(T2, files("a", {"one": 5})), version=2))
     assert sizes(table) == {"one": 9}
