@@ -1,4 +1,4 @@
-"""The sync with a real Hive Metastore, and beside the sync of real Hudi."""
+"""The sync with a real Hive Metastore, alone and on a table that real Hudi also syncs."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The Python blocks of the pages run as they are: each block contains its imports."""
+"""The Python blocks of the pages run without a change: each block contains its imports."""
 
 import sys
 from pathlib import Path

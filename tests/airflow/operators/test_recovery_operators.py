@@ -245,7 +245,7 @@ def test_a_failed_rollback_names_pending_rollbacks_without_a_claim_about_their_c
 
 
 def table_now(run: Run, operator: type[UpkeepOperator], **arguments: Any) -> str:
-    """What the block about a failed task says about the table."""
+    """Run a task that fails, and return the sentence about the table that the block about the failure contains."""
     ti = TaskInstance()
     with pytest.raises(HudiTaskError):
         run(operator, "sys.exit(3)", ti=ti, run_on="spark", **arguments)

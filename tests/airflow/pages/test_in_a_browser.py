@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 TITLES = {"overview": "About this table", "timeline": "Services that ran", "schema": "History"}
-"""Maps a tab to a title that it shows after it was read."""
+"""Maps a tab to a title that the tab shows when its data is loaded."""
 
 
 def keep(page: "Page", name: str) -> None:
@@ -22,7 +22,8 @@ def keep(page: "Page", name: str) -> None:
 
 
 def open_table(page: "Page", server: Server, name: str, tab: str = "overview") -> None:
-    page.goto("about:blank")  # so that the next address loads the page, even if only its tab differs
+    # Without this blank page, an address that differs only in the tab would not load the page again.
+    page.goto("about:blank")
     page.goto(f"{server.url}/hudi/?table={server.table_id(name)}#{tab}")
     page.wait_for_selector(f"text={TITLES[tab]}")
     page.wait_for_selector("text=/[Rr]eading /", state="detached")

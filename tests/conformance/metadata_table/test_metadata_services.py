@@ -1,4 +1,4 @@
-"""Real Hudi and hudi-rs read a metadata table that this project compacted, cleaned and archived; Hudi works on."""
+"""Real Hudi and hudi-rs read a metadata table that this project compacted, cleaned and archived. Hudi updates it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Dead writes, rollbacks and restores on tables with the metadata table of real Hudi; the engine and Hudi undo them."""
+"""The engine and real Hudi undo dead writes and commits of tables whose metadata table real Hudi created."""
 
 from pathlib import Path
 

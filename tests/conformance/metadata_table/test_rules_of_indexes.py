@@ -80,7 +80,7 @@ def stats_of(record) -> ColumnStats:
 
 
 def with_bounds_of_new_files(table: RuleTable, *, is_tight: bool):
-    """A change that gives the range of each partition the bounds of its new file only."""
+    """Return a change of records: each partition gets a range that contains only the bounds of its new file."""
     names = {path.name: path.parent.name for path in table.base_path.glob(f"*/*_{table.ours}.parquet")}
     own = {
         (names[str(stats.file_name)], stats.column_name): stats
@@ -373,7 +373,7 @@ def test_rule_10_control_hudi_cannot_compact_after_a_commit_without_java_strings
 
 @sampled
 def test_rule_18_control_hudi_does_not_find_keys_of_unsorted_files(ruled, hudi, oracle: Oracle) -> None:
-    """The reader of this project refuses the file; the tests of rule 1 read the files of the engine with it."""
+    """This project's reader refuses such a file. The tests of rule 1 read the files of the engine with this reader."""
     table = ruled(oracle)
     for partition in (COLUMN_STATS, RECORD_INDEX):
         changed(table, partition, lambda records: list(reversed(records)))

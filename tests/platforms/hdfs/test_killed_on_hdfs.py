@@ -1,4 +1,4 @@
-"""A write on HDFS that is killed at several moments of its commit is completed by the next run, without lost rows."""
+"""A write on HDFS is killed at several moments of its commit. The next run completes the write and loses no rows."""
 
 import sys
 from collections.abc import Callable

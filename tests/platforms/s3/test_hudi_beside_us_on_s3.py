@@ -45,7 +45,7 @@ OF_THE_ENGINE = "conformance"
 NEW = as_table(some_rows([700], 6, PLAIN, PARTITIONS), PLAIN)
 EXPIRES_AFTER_S = 20.0
 UNHINDERED_S = 5.0
-"""Time for which a writer must wait for a lock; longer than the critical section of a commit."""
+"""Seconds for which a test checks that a writer waits for a lock; longer than the critical section of a commit."""
 
 
 class Shared:

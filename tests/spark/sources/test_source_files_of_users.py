@@ -129,7 +129,7 @@ def test_names_of_csv_columns_are_those_that_spark_gives(
     found = read_source_columns(source, first_source_files(path, {})[0])
     names = spark.read.options(**options).csv(path).columns
     assert found is None or list(found.names) == names
-    assert (found is None) == (header.startswith('""'))  # repeated quotes are left to Spark
+    assert (found is None) == (header.startswith('""'))  # this package leaves repeated quotes to Spark
 
 
 def test_spark_refuses_an_unnamed_column_beside_a_column_of_its_name(

@@ -1,4 +1,4 @@
-"""Writes to a table with a partitioned record index: the rows are those of SIMPLE, and the index has just these."""
+"""Writes with a partitioned record index give the rows that SIMPLE gives, and the index has exactly these rows."""
 
 import random
 from collections import defaultdict
@@ -101,7 +101,7 @@ def test_random_batches_give_the_same_rows_as_the_index_simple(table: TableUnder
         assert table.rows() == other.rows(), f"step {step}, {operation}"
         records, counts = indexed(table)
         assert records == stored(table), f"step {step}, {operation}"
-        # The write that adds the first row to a partition decides about its file groups.
+        # The write that adds the first row to a partition decides how many file groups the partition of the index gets.
         assert counts == {"x": 2, "y": 2, "z": 3}
         assert indexed(other)[0] == stored(other)
 

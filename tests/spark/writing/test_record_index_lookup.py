@@ -1,4 +1,4 @@
-"""A write that looks its keys up in the record index finds the same rows as one that reads all base files."""
+"""A write that looks up its keys in the record index finds the same rows as a write that reads all base files."""
 
 import random
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Words, flags, output in a pipe and exit codes of `hudi-services`."""
+"""Sub-commands, flags, output in a pipe and exit codes of `hudi-services`."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Summaries of results: what comes first, what is left out, and how a terminal shows it."""
+"""Summaries of results: which rows they list first, which rows they leave out, and how a terminal shows them."""
 
 import inspect
 import io

@@ -33,7 +33,7 @@ SORTED: dict[str, tuple[pa.DataType, list[Any]]] = {
 
 
 def chunked(values: list[Any], kind: pa.DataType) -> pa.ChunkedArray:
-    """The values in two chunks, as columns of several batches are."""
+    """Return the values in two chunks, like a column of several batches."""
     return pa.chunked_array([pa.array(values[:1], kind), pa.array(values[1:], kind)])
 
 

@@ -1,4 +1,4 @@
-"""Reports are the same from the metadata table and from folders; searches for damage read the folders."""
+"""Reports are the same whether a job lists the metadata table or the folders. Searches for damage read the folders."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A damaged file with definitions of indexes: jobs that need it refuse the table untouched, and checks report it."""
+"""The file with the definitions of indexes is damaged: jobs that need it change nothing and fail; checks report it."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone

@@ -1,4 +1,4 @@
-"""A table is listed from its metadata table or from its folders, with the same result."""
+"""A listing of a table has the same result, whether it comes from the metadata table or from the folders."""
 
 import logging
 from collections.abc import Callable, Collection, Mapping
@@ -43,7 +43,7 @@ def table(request: pytest.FixtureRequest) -> ListedTable:
 
 @pytest.fixture(autouse=True)
 def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A completed file that cannot be read is read again; here that changes nothing."""
+    """Let jobs read damaged files again without a pause."""
     monkeypatch.setattr(timeline_store, "_PAUSES", (0.0,))
 
 
@@ -116,7 +116,7 @@ def test_files_of_the_newest_writes_are_in_the_snapshot(table: ListedTable) -> N
     assert snapshot.slices_of(table.partitions[0])[0].size_bytes == 5
 
 
-# ------------------------------------------------------------------ the choice, and its requests
+# ------------------------------------------------------------------ the chosen source, and the requests to it
 
 
 @EACH_VERSION

@@ -1,4 +1,4 @@
-"""Statistics that are built from data files equal those that real Hudi wrote for the same files."""
+"""The statistics that this project builds from data files equal the statistics that real Hudi wrote for these files."""
 
 import math
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ def stats_of(record: MetadataRecord) -> ColumnStats:
 
 
 def without_nan(records: Mapping[str, MetadataRecord]) -> dict[str, MetadataRecord]:
-    """Without the column with NaN in the partition with NaN, for which Hudi stores wrong bounds."""
+    """Leave out the records of the column with NaN in the partition with NaN: Hudi stores wrong bounds for them."""
     return {
         key: record
         for key, record in records.items()

@@ -29,7 +29,7 @@ def timeline(*times: str) -> Timeline:
         (TimelineLayout.V2, (), (), "00000000000000000"),
         (TimelineLayout.V2, (NEWEST,), (), "00000000000000000"),
         (TimelineLayout.V2, (NEWEST,), ("00000000000000000", NEWEST), "00000000000000001"),
-        # The instants 0 and 1 are archived. A file of instant 1 stays visible only if instant 2 stays the first one.
+        # The instants 0 and 1 are archived. A file of instant 1 is visible only while 2 is the oldest active instant.
         (TimelineLayout.V2, (NEWEST,), ("00000000000000002", NEWEST), "00000000000000003"),
         (TimelineLayout.V1, (), (), "00000000000000010"),
         (TimelineLayout.V1, (), ("00000000000000010",), "00000000000000011"),

@@ -41,7 +41,10 @@ def group_id(name: str) -> FileGroupId:
 def stage(
     storage: Storage, name: str, new: list[list[str]], deleted: list[list[str]], group_count: int = 3
 ) -> list[StagedKeys]:
-    """What a task returns that adds and deletes these keys, in calls with several chunks; no item without keys."""
+    """Stage new and deleted keys as a task does, and return what the task returns; without keys, the list is empty.
+
+    Each inner list of keys becomes a chunk of one column.
+    """
     with KeyStager(storage, KeyStaging(FOLDER, group_count), group_id(name)) as stager:
         stager.add_new(column(*new))
         stager.add_deleted(column(*deleted))
@@ -50,7 +53,10 @@ def stage(
 
 
 def joined(reader: StagedKeysReader, group_count: int) -> tuple[dict[str, str], set[str]]:
-    """Places of the new keys, and deleted keys, of all file groups. Each is checked to be in order and in its group."""
+    """Return the place of each new key, and the deleted keys, of all file groups.
+
+    The function also checks that the keys of each file group are sorted and belong to this file group.
+    """
     places: dict[str, str] = {}
     deleted: set[str] = set()
     for group in range(group_count):

@@ -121,14 +121,14 @@ def collected(tables: list[pa.Table], columns: tuple[str, ...], schema: pa.Schem
 
 
 def only_range(tables: list[pa.Table]) -> FileColumnRange:
-    """Statistics of the only user's column of the tables."""
+    """Write the tables, and return the statistics of their last column."""
     field = tables[0].schema[-1]
     (found,) = collected(tables, (field.name,), pa.schema([field])).ranges
     return found
 
 
 def stored(value: Any) -> Any:
-    """The value in the form of the metadata table."""
+    """Convert the value to the form that the metadata table stores."""
     if isinstance(value, datetime.datetime):
         plain = value.replace(tzinfo=None) - datetime.datetime.combine(EPOCH, datetime.time())
         return plain // datetime.timedelta(microseconds=1)

@@ -1,4 +1,4 @@
-"""Texts of floating-point numbers equal those of Java. The expected texts are the output of Java 17."""
+"""Strings for floating-point numbers equal those of Java. The expected strings are the output of Java 17."""
 
 import math
 import struct

@@ -1,4 +1,4 @@
-"""A rebuild remembers the partitions that it drops, so after its death the next rebuild builds them again."""
+"""A rebuild records the partitions that it drops. After its death, the next rebuild builds these partitions again."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -20,7 +20,7 @@ from support.metadata_table.built_tables import records_in, table_with_statistic
 from support.metadata_table.maintained_tables import copied, ticking
 
 EVERY_INDEX = {FILES, COLUMN_STATS, BLOOM_FILTERS}
-"""In version 6, only `files` is a default partition, so a rebuild must remember the others."""
+"""In version 6, only `files` is a default partition, so a rebuild must record the other partitions that it drops."""
 
 REQUESTS: dict[str, tuple[str, ...]] = {"the whole metadata table": (), "one index": (COLUMN_STATS,)}
 

@@ -140,7 +140,11 @@ def plain(value: StatValue | None, column: str):
 
 
 def hides(stats: ColumnStats, value) -> bool:
-    """Whether a reader skips the file although it has the value. A filter on NaN itself is the known exception."""
+    """Whether a reader skips the file although it has the value.
+
+    For NaN, only the upper bound is checked: a filter that compares with NaN itself may skip the file, which is a known
+    exception.
+    """
     low, high = (plain(v, str(stats.column_name)) for v in (stats.min_value, stats.max_value))
     if value is None:
         return not stats.null_count
@@ -247,7 +251,7 @@ def partitions(draw: st.DrawFn) -> list[Values]:
 
 
 def partition_of(files: Sequence[Values], new: Sequence[bool], columns=V2) -> PartitionFiles:
-    """A partition with the files f0, f1, …: new files have statistics, and the others have stored statistics."""
+    """A partition with the files f0, f1, …: new files have collected statistics, other files have stored statistics."""
     named = [statistics(values, f"f{number}") for number, values in enumerate(files)]
     stored = {
         file.file_name: tuple(

@@ -1,4 +1,4 @@
-"""Which secondary indexes this project updates, and which it refuses by name."""
+"""Which secondary indexes this project updates. It refuses all others, and its error names the index."""
 
 from dataclasses import replace
 from typing import Any

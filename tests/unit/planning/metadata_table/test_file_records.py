@@ -42,7 +42,7 @@ versions = st.sampled_from(WRITABLE)
 
 
 def applied(lists: Lists, changes: Iterable[MetadataChange]) -> Lists:
-    """The lists that readers see after a commit. Readers apply the records first, and then the deleted keys."""
+    """Return the lists that readers see after a commit. Readers apply the records first, and then the deleted keys."""
     after = {path: dict(files) for path, files in lists.items()}
     partitions = set(lists)
     ordered = sorted(changes, key=lambda change: isinstance(change, DeletedKey))

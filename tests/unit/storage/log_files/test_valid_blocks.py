@@ -1,4 +1,4 @@
-"""Which blocks of a slice are merged, and in which order: rollbacks and log compactions."""
+"""Rollbacks and log compactions determine which blocks of a slice are merged, and in which order."""
 
 from collections.abc import Iterable
 
@@ -53,7 +53,7 @@ def test_all_blocks_of_an_instant_are_merged_at_the_position_of_its_first_block(
 def test_a_rollback_removes_the_earlier_blocks_of_its_target() -> None:
     steps = [("1", "rows"), ("2", "rows"), ("1", "rows"), ("9", "!1"), ("3", "rows")]
     assert order(*steps) == [("2", 1), ("3", 4)]
-    # Blocks behind the rollback are new, as if the instant had never written before.
+    # Blocks after the rollback are new, as if the instant had never written before.
     assert order(*steps, ("1", "rows")) == [("2", 1), ("3", 4), ("1", 5)]
 
 
@@ -69,7 +69,7 @@ def test_a_log_compaction_is_merged_at_the_position_of_its_newest_input() -> Non
 @pytest.mark.parametrize("listed", ["4,5", "5,4", " 4 , 5 "])
 def test_a_log_compaction_can_replace_another_one(listed: str) -> None:
     steps = [("1", "rows"), ("2", "rows"), ("3", "rows"), ("4", "2,1"), ("5", "rows"), ("6", listed)]
-    # The newest replaced block is that of instant 5, behind the block of instant 3.
+    # The newest replaced block is that of instant 5, which comes after the block of instant 3.
     assert order(*steps, ("7", "rows")) == [("3", 2), ("6", 5), ("7", 6)]
 
 

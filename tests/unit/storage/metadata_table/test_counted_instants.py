@@ -1,4 +1,4 @@
-"""Which instants' blocks count in a metadata table, as a function of the two timelines."""
+"""The timelines of a table and of its metadata table determine whose log blocks in the metadata table are valid."""
 
 import pytest
 

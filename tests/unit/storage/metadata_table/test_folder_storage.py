@@ -1,4 +1,4 @@
-"""A folder of a storage behaves like a storage of its own."""
+"""A folder of a storage behaves like a separate storage."""
 
 import pickle
 from pathlib import Path

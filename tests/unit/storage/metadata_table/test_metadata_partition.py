@@ -1,4 +1,4 @@
-"""Records of a partition of a metadata table: which blocks count, in which order, and how records merge."""
+"""Records of a partition of a metadata table: which blocks readers use, in which order, and how records are merged."""
 
 import itertools
 from typing import BinaryIO
@@ -44,7 +44,7 @@ def older() -> SmallMetadataTable:
 
 
 def log(table: SmallMetadataTable, time: str, *blocks: bytes, version: int = 1) -> str:
-    """Write a log file of the write at a time, behind the first base file."""
+    """Write a log file of the write at this time, after the first base file."""
     is_old = table.version is V6
     return table.log(FIRST if is_old else time, *blocks, version=version if is_old else 1)
 

@@ -37,7 +37,7 @@ ONE, TWO, THREE = (base_file_name(f"f{number}", time) for number, time in enumer
 
 @pytest.fixture(params=[V6, V8, V9], ids=lambda version: f"v{version.value}")
 def table(request: pytest.FixtureRequest) -> SmallMetadataTable:
-    """Two writes behind an empty base file, as in a table that was created with a metadata table."""
+    """Two writes after an empty base file, as in a table that was created with a metadata table."""
     return written(SmallMetadataTable(request.param))
 
 
@@ -167,7 +167,7 @@ def test_a_write_that_began_after_the_timeline_was_loaded_does_not_belong_to_it(
 
 
 def test_archived_instants_of_the_table_need_no_delta_commit(newer: SmallMetadataTable) -> None:
-    """The table's first write was archived. From version 8 on its delta commit counts nevertheless."""
+    """The table's first write was archived. From version 8 on, its delta commit is nevertheless valid."""
     folder = newer.version.layout.timeline_folder
     for stored in list(newer.storage.list_files(folder)):
         if stored.name.startswith(T1):
