@@ -113,7 +113,7 @@ def measured(
     table = RegisteredTable.of("t", uri, None, "lake")
 
     def show(*views: str) -> None:
-        """Read the views as a browser does that opens a tab; the views of one tab share what they read."""
+        """Read the views like a browser that opens a tab. The views of one tab share the data that they read."""
         for name in views:
             VIEWS[name](table, Wanted())
 

@@ -36,7 +36,7 @@ _NEW_COLUMN = ("channel", "string")
 
 @dataclass(frozen=True, kw_only=True)
 class Life:
-    """What a table contains, and how it is written.
+    """The content of a table, and how its rows are written.
 
     Attributes:
         name: name of the table, and the end of the names of its DAGs.

@@ -13,7 +13,7 @@ from xml_api import BUCKET, XmlApiServer, running_server
 
 @dataclass(frozen=True)
 class Gcs:
-    """A running server and the document of a service account that has access to it."""
+    """A running server, and the document of a service account with access to the server."""
 
     server: XmlApiServer
     account: str

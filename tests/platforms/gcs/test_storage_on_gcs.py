@@ -1,4 +1,4 @@
-"""Requests to Google Cloud Storage are those of its XML API: a small server of this API accepts and executes them."""
+"""All requests to Google Cloud Storage are requests of its XML API: a small server of this API executes them."""
 
 import urllib.error
 import urllib.request

@@ -260,7 +260,9 @@ def test_findings_of_a_health_report_are_not_repeated_as_warnings() -> None:
         ("s3://lake/rollback.py", "s3://lake/rollback.py"),
     ],
 )
-def test_texts_of_the_table_are_printed_literally_and_name_commands(text: str, printed: str) -> None:
+def test_strings_of_the_table_are_printed_literally_and_names_of_scripts_as_commands(
+    text: str, printed: str
+) -> None:
     assert printed in shown(Summary(title="t", facts=(("name", text),)))
 
 

@@ -1,4 +1,4 @@
-"""Views of tables, which read the storage and need no Spark."""
+"""Views of tables. A view reads the storage and needs no Spark."""
 
 import io
 import json

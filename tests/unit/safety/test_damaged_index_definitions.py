@@ -106,7 +106,7 @@ ALLOWED: dict[str, RunJob] = {
 
 
 def content(storage: Storage) -> dict[str, bytes]:
-    """All files but the lock and heartbeats, which a job leaves for a while."""
+    """Return the content of all files except the lock and heartbeats, which stay for a while after a job."""
     found = {f.path: storage.read(f.path) for f in storage.list_files()}
     return {p: data for p, data in found.items() if not p.startswith((".hoodie/lock", ".hoodie/.heartbeat"))}
 

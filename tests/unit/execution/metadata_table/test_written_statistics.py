@@ -1,4 +1,4 @@
-"""The statistics that a writer collects are those of the rows of the file that it wrote."""
+"""The statistics that a writer collects agree with the rows of the file that it wrote."""
 
 import datetime
 import decimal

@@ -84,7 +84,7 @@ def test_errors_are_those_of_the_storage(folder: FolderStorage) -> None:
 
 
 @pytest.mark.parametrize("path", ["..", "../hoodie.properties", "a/../b", "/a"])
-def test_no_path_leads_out_of_the_folder(folder: FolderStorage, path: str) -> None:
+def test_paths_outside_of_the_folder_are_refused(folder: FolderStorage, path: str) -> None:
     for operation in (folder.read, folder.exists, folder.list_folder, folder.delete):
         with pytest.raises(InvalidRequestError):
             operation(path)

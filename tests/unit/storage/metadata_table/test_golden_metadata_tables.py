@@ -156,7 +156,7 @@ def test_each_listed_file_has_statistics_and_from_version_8_on_no_other_file_has
         assert isinstance(record.payload, ColumnStats)
         names.add(record.payload.file_name)
     listed = {name for sizes in table.files.values() for name in sizes}
-    # The clean of 0.15.0 deletes statistics under another key than that of the file, so they stay.
+    # When Hudi 0.15.0 cleans a file, it deletes another key than the key of the file's statistics. So these stay.
     assert names == listed if version is not TableVersion.V6 else names > listed
 
 
@@ -176,7 +176,7 @@ def test_statistics_of_partitions_are_those_of_their_rows(version: TableVersion)
 
 
 @pytest.mark.parametrize("version", [TableVersion.V8, TableVersion.V9], ids=str)
-def test_the_secondary_index_leads_from_values_to_rows(version: TableVersion) -> None:
+def test_the_secondary_index_maps_values_to_rows(version: TableVersion) -> None:
     table = whole_table(version, "copy_on_write")
     reader = MetadataPartition(table.metadata_table(), "secondary_index_names")
     rows = [row for row in table.expected["rows"] if row["name"] is not None]

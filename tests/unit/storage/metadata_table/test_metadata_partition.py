@@ -120,7 +120,7 @@ def test_from_version_8_on_log_files_are_merged_in_the_order_of_their_requested_
     assert sizes(newer) == {"one": 1}
 
 
-def test_from_version_8_on_a_compaction_takes_the_writes_that_completed_before_it(
+def test_from_version_8_on_a_compaction_contains_the_writes_that_completed_before_it(
     newer: SmallMetadataTable,
 ) -> None:
     newer.own(T1, files=[log(newer, T1, newer.records(T1, files("a", {"two": 2})))], completed_at=T2)
@@ -145,7 +145,7 @@ def test_a_base_file_of_a_pending_compaction_is_not_read(table: SmallMetadataTab
     assert sizes(table) == {"one": 1}
 
 
-def test_deleted_keys_vanish_and_may_come_back(table: SmallMetadataTable) -> None:
+def test_deleted_keys_are_not_read_until_a_later_block_adds_them_again(table: SmallMetadataTable) -> None:
     table.write(T1, log(table, T1, table.records(T1, files("b", {"x": 1})), table.deletes(T1, "a")))
     assert sizes(table) is None
     table.write(T2, log(table, T2, table.records(T2, files("a", {"new": 5})), version=2))
@@ -181,7 +181,7 @@ def test_a_partition_that_does_not_exist_has_no_records(table: SmallMetadataTabl
     assert table.reader().find_prefixes([]) == []
 
 
-def test_a_record_of_the_base_file_names_its_file_and_a_merged_one_does_not(
+def test_a_record_of_the_base_file_names_its_file_and_a_merged_record_does_not(
     table: SmallMetadataTable,
 ) -> None:
     table.write(T1, log(table, T1, table.records(T1, files("b", {"two": 2}))))
