@@ -117,7 +117,7 @@ def test_the_command_works_in_a_new_environment_with_the_packages_of_the_extra(
 
 
 def test_operators_find_the_job_scripts_of_an_installed_wheel(fresh: Path, tmp_path: Path) -> None:
-    """The process imports the provider from the wheel, and Airflow without the link of this environment to the checkout."""
+    """The process imports the provider from the wheel, and Airflow from this environment (not the linked checkout)."""
     code = "from airflow_hudi_provider.spark.engine_files import script_path; print(script_path('clean.py'))"
     packages = {"PYTHONPATH": sysconfig.get_path("purelib"), "AIRFLOW_HOME": str(tmp_path)}
     command = [fresh, "-c", code]
