@@ -108,10 +108,10 @@ def with_bounds_of_new_files(table: RuleTable, *, is_tight: bool):
 @pytest.mark.parametrize(
     "is_tight", [True, pytest.param(False, marks=pytest.mark.thorough)], ids=["tight", "not tight"]
 )
-def test_rule_06_control_tight_ranges_of_the_new_files_only_hide_the_rows_of_other_files(
+def test_rule_06_control_tight_ranges_from_new_files_only_hide_rows_of_other_files(
     ruled, hudi, is_tight: bool
 ) -> None:
-    """A range that is not tight widens the earlier one. The tests of rule 1 check the ranges of the engine."""
+    """A range that is not tight widens the earlier range. The tests of rule 1 check the ranges of the engine."""
     table = ruled(V9)
     changed(table, PARTITION_STATS, with_bounds_of_new_files(table, is_tight=is_tight))
     found, wanted = found_by_hudi(hudi("1.2.0"), table), expected(table.model)
