@@ -104,13 +104,16 @@ class HudiHook(BaseHook):
         return find_instants(self.timeline_store(), query, self.archived_writes)
 
     def archived_writes(self) -> "Sequence[ArchivedWrite]":
-        """Read the archived writes, oldest first. If reading them needs pyarrow, which is missing, return none."""
+        """Read the archived writes, oldest first.
+
+        If the archive is Parquet and pyarrow is not installed, log a warning and return an empty sequence.
+        """
         from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 
         return ArchivedTimeline(self.storage, self.table_config()).readable_writes()
 
     def commit_count(self, operations: Sequence[str] = ()) -> "CommitCount":
-        """Count the writes that have completed since the last completed or pending clustering.
+        """Count the completed writes that were requested after the newest clustering, completed or pending.
 
         The result has the attributes ``count``, ``since`` and ``instants``.
 
@@ -119,7 +122,7 @@ class HudiHook(BaseHook):
 
         Raises:
             TableNotFoundError: there is no table.
-            InvalidRequestError: Hudi has no write operation of this name.
+            InvalidRequestError: one of the names is not a write operation of Hudi.
         """
         from hudi_table_services.tables.commit_counter import count_commits_of
 
@@ -128,7 +131,11 @@ class HudiHook(BaseHook):
         return count_commits_of(store, store.load(), wanted, archived=self.archived_writes)
 
     def clusterings(self) -> "ClusteringHistory":
-        """Read the clusterings on the active timeline (``.pending``, ``.find(instant)``); none if there is no table."""
+        """Read the clusterings on the active timeline.
+
+        The result has the attribute ``pending`` and the method ``find(instant)``. If there is no table, the result is
+        an empty history.
+        """
         from hudi_table_services.tables.clustering_history import ClusteringHistory
 
         if self.find_table_config() is None:
@@ -183,7 +190,10 @@ class HudiHook(BaseHook):
         )
 
     def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
-        """Find the clusterings on the active timeline that this request completed, whichever request planned them."""
+        """Find the clusterings on the active timeline that this request executed.
+
+        Another request may have scheduled these clusterings.
+        """
         from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 
         completed = [each for each in self.clusterings().clusterings if each.instant.is_completed]
@@ -266,16 +276,16 @@ class HudiHook(BaseHook):
         return report
 
     def incremental_window(self, after: str = "") -> "IncrementalWindow":
-        """Return the next window: the commits after a position that can be read safely now.
+        """Return the next window: those commits after the position `after` that can already be read safely.
 
         A commit that is still running will be in a later window.
 
         Args:
-            after: ``until`` of the previous window. If empty, the window starts with the active timeline.
+            after: ``until`` of the previous window. If empty, the window starts with the first active commit.
 
         Raises:
             TableNotFoundError: there is no table.
-            InvalidRequestError: commits after this position were archived, so the rows that they wrote cannot be
+            InvalidRequestError: commits after the position `after` were archived, so the rows that they wrote cannot be
                 distinguished from older rows.
         """
         from airflow_hudi_provider.incremental import incremental_window
@@ -341,7 +351,7 @@ class HudiHook(BaseHook):
         facts: Mapping[str, Any] | None = None,
         accepted_rules: Sequence[str] = (),
     ) -> "ConfigReport":
-        """Find settings that would harm this table. If there is no table yet, check the settings alone.
+        """Find settings that would harm this table. If there is no table yet, check only the settings.
 
         Args:
             hudi_options: ``hoodie.*`` keys of writes and of all table services.
@@ -349,7 +359,7 @@ class HudiHook(BaseHook):
             accepted_rules: ids of rules whose findings the user accepts.
 
         Raises:
-            InvalidRequestError: a fact or rule of this name does not exist.
+            InvalidRequestError: one of the names is not a known fact or rule.
         """
         from airflow_hudi_provider.tasks.arguments import options_of, text_of
         from hudi_table_services.contract.config_check import NEVER, CheckConfigRequest, ConfigReport
@@ -367,7 +377,7 @@ class HudiHook(BaseHook):
         return report
 
     def table_picture(self) -> str:
-        """Return text for a task log: the live files of each partition path as bars, and the latest instants."""
+        """Draw the table as text for a task log: bars for the live files of each partition, and the latest instants."""
         from airflow_hudi_provider.results.table_picture import draw_table
 
         return draw_table(self.snapshot())

@@ -25,7 +25,7 @@ def job_line(line: str) -> tuple[str, str] | None:
 
 @contextmanager
 def warnings_of_engine() -> Iterator[set[str]]:
-    """Collect the texts of the warnings that the engine logs in this process. Airflow adds them to the task log."""
+    """Collect the warnings that the engine logs in this process. Airflow adds these warnings to the task log."""
     handler = _WarningCollector()
     engine = logging.getLogger(_ENGINE)
     engine.addHandler(handler)
