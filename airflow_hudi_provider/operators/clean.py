@@ -49,7 +49,9 @@ class CleanOperator(UpkeepOperator):
 
     script: ClassVar[str] = "clean.py"
     action = "clean"
-    left_behind = "Files that the clean has already deleted cannot be recovered; the next clean deletes the other files."
+    left_behind = (
+        "Files that the clean has deleted cannot be recovered; the next clean deletes the remaining files."
+    )
     template_fields: Sequence[str] = (*UpkeepOperator.template_fields, "policy", *_NUMBERS)
 
     def __init__(
