@@ -104,10 +104,7 @@ class HudiHook(BaseHook):
         return find_instants(self.timeline_store(), query, self.archived_writes)
 
     def archived_writes(self) -> "Sequence[ArchivedWrite]":
-        """Read the archived writes, oldest first.
-
-        If the archive is Parquet and pyarrow is not installed, log a warning and return an empty sequence.
-        """
+        """Read the archived writes, oldest first. If pyarrow is needed but missing, log a warning and return ``()``."""
         from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 
         return ArchivedTimeline(self.storage, self.table_config()).readable_writes()
@@ -131,10 +128,9 @@ class HudiHook(BaseHook):
         return count_commits_of(store, store.load(), wanted, archived=self.archived_writes)
 
     def clusterings(self) -> "ClusteringHistory":
-        """Read the clusterings on the active timeline.
+        """Read the clusterings on the active timeline. If there is no table, return an empty history.
 
-        The result has the attribute ``pending`` and the method ``find(instant)``. If there is no table, the result is
-        an empty history.
+        The result has the attribute ``pending`` and the method ``find(instant)``.
         """
         from hudi_table_services.tables.clustering_history import ClusteringHistory
 
@@ -144,10 +140,7 @@ class HudiHook(BaseHook):
         return ClusteringHistory.load(store, store.load())
 
     def look_up_clusterings(self) -> "ClusteringLookup | None":
-        """Return a lookup that finds clusterings by requested time, including replaced and cancelled plans.
-
-        Returns None if there is no table.
-        """
+        """Return a lookup of clusterings by requested time, even of cancelled plans. Without a table, return None."""
         from hudi_table_services.tables.clustering_lookup import ClusteringLookup
 
         return ClusteringLookup.load(self.timeline_store()) if self.find_table_config() is not None else None
@@ -190,10 +183,7 @@ class HudiHook(BaseHook):
         )
 
     def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
-        """Find the clusterings on the active timeline that this request executed.
-
-        Another request may have scheduled these clusterings.
-        """
+        """Find the active clusterings that this request executed. Another request may have scheduled them."""
         from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 
         completed = [each for each in self.clusterings().clusterings if each.instant.is_completed]
