@@ -18,7 +18,7 @@ _ENGINE = "hudi_table_services"
 
 
 def job_line(line: str) -> tuple[str, str] | None:
-    """Return the level (lower case) and the text of a line that the job logged. Return None for a line of Spark."""
+    """Return the level (lower case) and the message of a line that the job logged. Return None for a line of Spark."""
     match = _JOB_LINE.match(line)
     return None if match is None else (match["level"].lower(), match["text"])
 
