@@ -46,9 +46,9 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         before Spark starts. (templated)
     :param ordering_field: column that decides which of two versions of a record wins: the version with the larger
         value. (templated)
-    :param timestamps_without_zone: how to store timestamps without time zone: ``utc`` reads them as times in UTC,
-        ``session`` as times in Spark's session time zone, and ``refuse`` stores them as they are, or fails the write in
-        tables of version 6, which cannot store them. By default, tables of version 6 store times in UTC, with a
+    :param timestamps_without_zone: how to store timestamps without time zone: ``utc`` reads them as times in UTC, and
+        ``session`` as times in Spark's session time zone. ``refuse`` stores them as they are; in tables of version 6,
+        which cannot store them, the write then fails. By default, tables of version 6 store times in UTC, with a
         warning, and later versions store them as they are. (templated)
     :param skip_unchanged: with ``operation="upsert"``, do not write rows that equal the stored row. The result counts
         these rows as unchanged, and a batch without any change makes no commit.
