@@ -7,7 +7,7 @@ class HudiTaskError(AirflowException):
     """The task failed; another try may succeed.
 
     Attributes:
-        kind: name of the engine's error class, or an empty text if the task itself raised the error.
+        kind: name of the engine's error class, or an empty string if the task itself raised the error.
         reason: the engine's message without kind and hint; empty if the task itself raised the error.
         hint: advice for the user. It may be empty.
         is_shown: whether the log of the task contains a description of the error.

@@ -38,7 +38,7 @@ def rank_tables(
 
     Args:
         tables: `HudiAsset`s, base paths, or dictionaries with ``base_path``, ``hudi_conn_id`` and
-            ``storage_conn_id``. The result also contains any other keys of a dictionary. If None, rank the tables
+            ``storage_conn_id``. The result also contains the other keys of a dictionary. If None, rank the tables
             of the setting ``[hudi] tables``.
         service: ``clustering`` ranks by the number of small files. ``cleaning`` ranks by the bytes of the files that
             the retention policy no longer keeps.
@@ -126,7 +126,7 @@ def need_of(key: str, report: HealthReport, hudi_options: Mapping[str, str]) -> 
         small_file_ratio=measures.get("small_file_ratio", 0.0),
         outdated_files=int(measures.get("outdated_files", 0)),
         outdated_bytes=int(measures.get("outdated_bytes", 0)),
-        # A policy that keeps file versions retains no commits, so the report counts no commits to clean.
+        # The policy that keeps file versions retains no commits, so the report counts no commits to clean.
         is_cleanable=bool(measures.get("commits_to_clean")) or _BY_VERSIONS in hudi_options.values(),
         is_trusted=not report.damage,
     )

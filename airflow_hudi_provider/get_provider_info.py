@@ -18,7 +18,7 @@ def get_provider_info() -> dict[str, Any]:
     return {
         "package-name": "airflow-provider-hudi",
         "name": hudi,
-        "description": "Table services for Apache Hudi tables, as tasks whose success the table's timeline confirms.",
+        "description": "Operators, sensors and a hook that write, maintain and watch Apache Hudi tables.",
         "integrations": [
             {"integration-name": hudi, "external-doc-url": "https://hudi.apache.org/", "tags": ["apache"]}
         ],
@@ -81,8 +81,9 @@ def get_provider_info() -> dict[str, Any]:
                 "options": {
                     "tables": {
                         "description": (
-                            "Tables that the pages of the UI show in addition to tables that DAGs name as assets. A "
-                            "JSON object that maps each name to base_path, hudi_conn_id and storage_conn_id of a table."
+                            "Tables that the pages of the UI show, in addition to the tables that DAGs name as assets. "
+                            "A JSON object that maps the name of each table to its base_path, hudi_conn_id and "
+                            "storage_conn_id."
                         ),
                         "version_added": "0.1.0",
                         "type": "string",

@@ -23,7 +23,7 @@ DESCRIBED_PARTITIONS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstantQuery:
-    """The conditions under which an instant counts.
+    """Conditions on completed instants. An instant counts if it meets all of them.
 
     Attributes:
         after: an instant time. Only instants that became visible after this time count. If empty, all instants of the
@@ -131,8 +131,8 @@ def find_instants(
     """Find the matching completed instants, in the order in which they became visible.
 
     Args:
-        archived: a function that returns the archived writes. It is called only if the query begins before the
-            active timeline.
+        archived: a function that returns the archived writes. `find_instants` calls the function only if the query
+            begins before the active timeline.
 
     Raises:
         CorruptTableError: the file of a completed instant is empty or cannot be read. The message names the instant.
@@ -214,11 +214,11 @@ def parse_moment(text: str) -> datetime | str:
     """Parse an instant time or an ISO date and time.
 
     Returns:
-        The text itself if it is an instant time, else a datetime. If the text contains no time zone, the time zone is
-        UTC.
+        The string itself if it is an instant time, else a datetime. If the string contains no time zone, the datetime
+        is in UTC.
 
     Raises:
-        InvalidRequestError: the text is neither an instant time nor an ISO date and time.
+        InvalidRequestError: the string is neither an instant time nor an ISO date and time.
     """
     text = text.strip()
     if text.isdigit() and 14 <= len(text) <= 20:

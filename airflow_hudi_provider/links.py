@@ -1,7 +1,7 @@
 """Links on tasks in Airflow's UI. They open the page of the task's table, and Spark's UI while a job runs.
 
 Airflow reads links from XComs, and pushes the value of `get_link` when a task ends or is deferred. Tasks of this
-package push their links earlier, so that users can open the links during the work.
+package push their links earlier, so that users can open the links while the task is running.
 """
 
 import logging
@@ -31,7 +31,7 @@ class HudiTableLink(BaseOperatorLink):
     name = "Hudi table"
 
     def get_link(self, operator: Any, *, ti_key: Any) -> str:
-        """Return an address relative to Airflow's base URL, or an empty text if there is no link."""
+        """Return an address relative to Airflow's base URL, or an empty string if there is no link."""
         return table_address(operator)
 
 
@@ -41,7 +41,7 @@ class HudiSparkUiLink(BaseOperatorLink):
     name = "Spark UI"
 
     def get_link(self, operator: Any, *, ti_key: Any) -> str:
-        """Return an empty text, because Spark's UI does not exist after the job has ended."""
+        """Return an empty string, because Spark's UI does not exist after the job has ended."""
         return ""
 
 
@@ -49,7 +49,9 @@ TABLE_LINK, SPARK_UI_LINK = HudiTableLink(), HudiSparkUiLink()
 
 
 def push_table_link(task: Any, context: "Context") -> None:
-    """Push the link to the task's table, so that users can open it immediately, and log the address of the page.
+    """Push the link to the page of the task's table, and log the address of the page.
+
+    Users can then open the page while the task is running.
 
     Call this function after the arguments are rendered. The task does not fail if the link cannot be pushed.
     """
@@ -70,7 +72,7 @@ def address_of_airflow(context: "Context") -> str:
 
 
 def push_spark_ui(context: "Context", address: str) -> None:
-    """Push the link to Spark's UI, so that users can open it while the job runs."""
+    """Push the link to Spark's UI, so that users can open the UI while the job runs."""
     _push(context, SPARK_UI_LINK, address)
 
 
@@ -95,7 +97,7 @@ def table_address(task: Any) -> str:
 
 
 def _named(task: Any) -> "RegisteredTable | None":
-    # Import these names here, so that Airflow does not import assets when it parses a DAG without assets.
+    # Import these names inside the function, so that Airflow imports no assets when it parses a DAG without assets.
     from airflow_hudi_provider.tables.registry import named_table, tables_of
 
     if task.base_path is None and task.hudi_conn_id is None:

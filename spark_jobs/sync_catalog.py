@@ -1,4 +1,6 @@
-"""Sync a Hudi table to a Hive Metastore or to AWS Glue. Run with plain python or spark-submit; needs no Spark.
+"""Sync a Hudi table to a Hive Metastore or to AWS Glue.
+
+Run this script with plain python or with spark-submit; it needs no Spark.
 
 spark-submit also needs the engine: ``--py-files dist/hudi_table_services.zip``. ``make archive`` builds this zip.
 """

@@ -104,13 +104,13 @@ class HudiHook(BaseHook):
         return find_instants(self.timeline_store(), query, self.archived_writes)
 
     def archived_writes(self) -> "Sequence[ArchivedWrite]":
-        """Read the archived writes, oldest first. If reading them needs pyarrow, which is missing, return none."""
+        """Read the archived writes, oldest first. If pyarrow is needed but missing, log a warning and return ``()``."""
         from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 
         return ArchivedTimeline(self.storage, self.table_config()).readable_writes()
 
     def commit_count(self, operations: Sequence[str] = ()) -> "CommitCount":
-        """Count the writes that have completed since the last completed or pending clustering.
+        """Count the completed writes that were requested after the newest clustering, completed or pending.
 
         The result has the attributes ``count``, ``since`` and ``instants``.
 
@@ -119,7 +119,7 @@ class HudiHook(BaseHook):
 
         Raises:
             TableNotFoundError: there is no table.
-            InvalidRequestError: Hudi has no write operation of this name.
+            InvalidRequestError: one of the names is not a write operation of Hudi.
         """
         from hudi_table_services.tables.commit_counter import count_commits_of
 
@@ -128,7 +128,10 @@ class HudiHook(BaseHook):
         return count_commits_of(store, store.load(), wanted, archived=self.archived_writes)
 
     def clusterings(self) -> "ClusteringHistory":
-        """Read the clusterings on the active timeline (``.pending``, ``.find(instant)``); none if there is no table."""
+        """Read the clusterings on the active timeline. If there is no table, return an empty history.
+
+        The result has the attribute ``pending`` and the method ``find(instant)``.
+        """
         from hudi_table_services.tables.clustering_history import ClusteringHistory
 
         if self.find_table_config() is None:
@@ -137,10 +140,7 @@ class HudiHook(BaseHook):
         return ClusteringHistory.load(store, store.load())
 
     def look_up_clusterings(self) -> "ClusteringLookup | None":
-        """Return a lookup that finds clusterings by requested time, including replaced and cancelled plans.
-
-        Returns None if there is no table.
-        """
+        """Return a lookup of clusterings by requested time, even of cancelled plans. Without a table, return None."""
         from hudi_table_services.tables.clustering_lookup import ClusteringLookup
 
         return ClusteringLookup.load(self.timeline_store()) if self.find_table_config() is not None else None
@@ -183,7 +183,7 @@ class HudiHook(BaseHook):
         )
 
     def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
-        """Find the clusterings on the active timeline that this request completed, whichever request planned them."""
+        """Find the active clusterings that this request executed. Another request may have scheduled them."""
         from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 
         completed = [each for each in self.clusterings().clusterings if each.instant.is_completed]
@@ -266,16 +266,16 @@ class HudiHook(BaseHook):
         return report
 
     def incremental_window(self, after: str = "") -> "IncrementalWindow":
-        """Return the next window: the commits after a position that can be read safely now.
+        """Return the next window: those commits after the position `after` that can already be read safely.
 
         A commit that is still running will be in a later window.
 
         Args:
-            after: ``until`` of the previous window. If empty, the window starts with the active timeline.
+            after: ``until`` of the previous window. If empty, the window starts with the first active commit.
 
         Raises:
             TableNotFoundError: there is no table.
-            InvalidRequestError: commits after this position were archived, so the rows that they wrote cannot be
+            InvalidRequestError: commits after the position `after` were archived, so the rows that they wrote cannot be
                 distinguished from older rows.
         """
         from airflow_hudi_provider.incremental import incremental_window
@@ -341,7 +341,7 @@ class HudiHook(BaseHook):
         facts: Mapping[str, Any] | None = None,
         accepted_rules: Sequence[str] = (),
     ) -> "ConfigReport":
-        """Find settings that would harm this table. If there is no table yet, check the settings alone.
+        """Find settings that would harm this table. If there is no table yet, check only the settings.
 
         Args:
             hudi_options: ``hoodie.*`` keys of writes and of all table services.
@@ -349,7 +349,7 @@ class HudiHook(BaseHook):
             accepted_rules: ids of rules whose findings the user accepts.
 
         Raises:
-            InvalidRequestError: a fact or rule of this name does not exist.
+            InvalidRequestError: one of the names is not a known fact or rule.
         """
         from airflow_hudi_provider.tasks.arguments import options_of, text_of
         from hudi_table_services.contract.config_check import NEVER, CheckConfigRequest, ConfigReport
@@ -367,7 +367,7 @@ class HudiHook(BaseHook):
         return report
 
     def table_picture(self) -> str:
-        """Return text for a task log: the live files of each partition path as bars, and the latest instants."""
+        """Draw the table as text for a task log: bars for the live files of each partition, and the latest instants."""
         from airflow_hudi_provider.results.table_picture import draw_table
 
         return draw_table(self.snapshot())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from airflow.providers.common.compat.module_loading import import_string
 from airflow.providers.common.compat.sdk import BaseNotifier
 
-from airflow_hudi_provider.notifications.payload import TableQuestion, health_payload, needs_attention
+from airflow_hudi_provider.notifications.payload import TableSelection, health_payload, needs_attention
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -27,13 +27,15 @@ class HudiHealthNotifier(BaseNotifier):
     :param send: a function that is called with the payload, or the dotted name of the function.
     :param to: the notifier that sends the message, such as Slack's, or the dotted name of its class. Templates of that
         notifier can use the payload as ``hudi``, for instance ``text="{{ hudi.text }}"``.
-    :param to_arguments: arguments for the class, if ``to`` is a name. In deadline alerts, ``to`` must be a name.
+    :param to_arguments: arguments for the class, if ``to`` is the name of a class. In deadline alerts, ``to`` must be a
+        name.
     :param base_path: URI or path of the table. Without ``base_path`` and ``hudi_conn_id``, the notifier reads the table
         of the task. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
     :param warn_above: maps each measure to its limit. A measure above its limit is a finding. By default, the limits of
-        the task apply if the task is a health task; if not, the default limits of health tasks apply.
+        the task apply if the task is a health task and the notifier has neither ``base_path`` nor ``hudi_conn_id``; in
+        all other cases, the default limits of health tasks apply.
     :param hudi_options: ``hoodie.clean.*`` keys that define which files cleaning keeps.
     :param when: ``always`` sends every message. ``attention`` sends a message only if the task failed, or if the table
         is not healthy or cannot be read.
@@ -57,7 +59,7 @@ class HudiHealthNotifier(BaseNotifier):
     ) -> None:
         super().__init__(context)
         if send is None and to is None:
-            raise ValueError("HudiHealthNotifier: give send, to, or both.")
+            raise ValueError("HudiHealthNotifier: set the argument 'send', the argument 'to', or both.")
         if to_arguments and not isinstance(to, str):
             raise ValueError("HudiHealthNotifier: to_arguments requires that 'to' is the name of a class.")
         if when not in ("always", "attention"):
@@ -74,14 +76,14 @@ class HudiHealthNotifier(BaseNotifier):
 
     def notify(self, context: "Context") -> None:
         """Send the payload to all receivers, even if sending to one of them fails. Then raise the first error."""
-        question = TableQuestion(
+        selection = TableSelection(
             base_path=self.base_path,
             hudi_conn_id=self.hudi_conn_id,
             storage_conn_id=self.storage_conn_id,
             warn_above=self.warn_above,
             hudi_options=self.hudi_options,
         )
-        payload = health_payload(context, question)
+        payload = health_payload(context, selection)
         if self.when == "attention" and not needs_attention(payload):
             self.log.info("No message is sent, because the table is healthy and the task did not fail.")
             return

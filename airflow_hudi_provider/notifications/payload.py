@@ -24,7 +24,7 @@ _LIMITS = ("fail_above", "warn_above")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableQuestion:
+class TableSelection:
     """The table to read, and its limits.
 
     Attributes:
@@ -41,17 +41,17 @@ class TableQuestion:
     warn_above: Mapping[str, float] = field(default_factory=dict)
     hudi_options: Mapping[str, str] = field(default_factory=dict)
 
-    def for_task(self, task: Any) -> "TableQuestion":
-        """Return this question if it names a table. If not, return a new question about the table of the task.
+    def for_task(self, task: Any) -> "TableSelection":
+        """Return this selection if it names a table. If not, return a new selection of the task's table.
 
-        If this question has no limits, the new question has the limits of the task.
+        If this selection has no limits, the new selection has the limits of the task.
         """
         if self.base_path is not None or self.hudi_conn_id is not None:
             return self
         limits: dict[str, float] = {}
         for name in _LIMITS:
             limits |= {measure: float(limit) for measure, limit in (getattr(task, name, None) or {}).items()}
-        return TableQuestion(
+        return TableSelection(
             base_path=getattr(task, "base_path", None),
             hudi_conn_id=getattr(task, "hudi_conn_id", None),
             storage_conn_id=getattr(task, "storage_conn_id", None),
@@ -60,7 +60,7 @@ class TableQuestion:
         )
 
 
-def health_payload(context: Mapping[str, Any], question: TableQuestion | None = None) -> dict[str, Any]:
+def health_payload(context: Mapping[str, Any], selection: TableSelection | None = None) -> dict[str, Any]:
     """Describe the outcome of a task or run, and the current health of its table.
 
     If the table cannot be read, the payload contains the error, and this function raises no error.
@@ -73,10 +73,10 @@ def health_payload(context: Mapping[str, Any], question: TableQuestion | None = 
 
     Args:
         context: context of a callback of a task or DAG, or of a deadline alert.
-        question: the table to read. None means the table of the task.
+        selection: the table to read, and its limits. None means the table and the limits of the task.
     """
-    question = (question or TableQuestion()).for_task(context.get("task"))
-    path, health, problem = _read_health(question)
+    selection = (selection or TableSelection()).for_task(context.get("task"))
+    path, health, problem = _read_health(selection)
     run = _run(context)
     payload = {
         "table": {"name": path.rstrip("/").rpartition("/")[2], "base_path": path},
@@ -85,7 +85,7 @@ def health_payload(context: Mapping[str, Any], question: TableQuestion | None = 
         "error": _error(context),
         "health": None if health is None else _health(health),
         "health_error": problem,
-        "links": _links(context, run, question, path),
+        "links": _links(context, run, selection, path),
     }
     return {**payload, "text": text_of(payload)}
 
@@ -127,15 +127,17 @@ def text_of(payload: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _read_health(question: TableQuestion) -> tuple[str, HealthReport | None, str]:
+def _read_health(selection: TableSelection) -> tuple[str, HealthReport | None, str]:
     """Return the base path, the health report or None, and the reason why there is no report."""
-    path = question.base_path or ""
+    path = selection.base_path or ""
     try:
         hook = HudiHook(
-            question.base_path, hudi_conn_id=question.hudi_conn_id, storage_conn_id=question.storage_conn_id
+            selection.base_path,
+            hudi_conn_id=selection.hudi_conn_id,
+            storage_conn_id=selection.storage_conn_id,
         )
         path = hook.location.base_path
-        report = hook.health(warn_above=question.warn_above, hudi_options=question.hudi_options)
+        report = hook.health(warn_above=selection.warn_above, hudi_options=selection.hudi_options)
         return path, report, ""
     except UnhealthyTableError as error:
         evidence = error.evidence
@@ -163,7 +165,10 @@ def _health(report: HealthReport) -> dict[str, Any]:
 
 
 def _metadata_table(report: HealthReport) -> dict[str, Any]:
-    """Return the state, the partitions, and the measures for the next compaction; None for a missing measure."""
+    """Return the state and the partitions of the metadata table, and how much it has grown since its last compaction.
+
+    A measure that is missing is None.
+    """
     state = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in asdict(report.metadata_table_state).items()
@@ -216,7 +221,7 @@ def _of(thing: Any, name: str) -> Any:
 
 
 def _links(
-    context: Mapping[str, Any], run: Mapping[str, Any], question: TableQuestion, path: str
+    context: Mapping[str, Any], run: Mapping[str, Any], selection: TableSelection, path: str
 ) -> dict[str, str]:
     """Return the URLs of the table's page, the run's page and the log.
 
@@ -225,7 +230,7 @@ def _links(
     root = (conf.get("api", "base_url", fallback="") or "").rstrip("/")
     if not root:
         return {}
-    links = {"table": f"{root}/hudi/?{urlencode({'table': _table_id(context, question, path)})}"}
+    links = {"table": f"{root}/hudi/?{urlencode({'table': _table_id(context, selection, path)})}"}
     if run["dag_id"] and run["run_id"]:
         names = ("dag_id", "run_id", *(("task_id", "map_index") if run["task_id"] else ()))
         links["run"] = f"{root}/hudi/?{urlencode({name: run[name] for name in names})}"
@@ -233,19 +238,19 @@ def _links(
     return {**links, **({"log": str(log)} if log else {})}
 
 
-def _table_id(context: Mapping[str, Any], question: TableQuestion, path: str) -> str:
+def _table_id(context: Mapping[str, Any], selection: TableSelection, path: str) -> str:
     """Return the id of the table on the pages.
 
     Search for the table in the task's outlets, then in ``[hudi] tables``. If neither contains the table, compute the id
-    from the arguments of the question.
+    from the base path and the connection of the selection.
     """
-    task, asked = context.get("task"), (question.base_path, question.hudi_conn_id)
+    task, asked = context.get("task"), (selection.base_path, selection.hudi_conn_id)
     assets = (*(getattr(task, "outlets", None) or ()), getattr(task, "declared_asset", None))
     candidates = (*tables_of(assets), *_configured())
     found = named_table(candidates, path, *asked)
     if found is not None:
         return found.table_id
-    return RegisteredTable.of("", question.base_path or "", question.hudi_conn_id, None).table_id
+    return RegisteredTable.of("", selection.base_path or "", selection.hudi_conn_id, None).table_id
 
 
 def _configured() -> list[RegisteredTable]:

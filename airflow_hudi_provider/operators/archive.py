@@ -18,9 +18,9 @@ class ArchiveOperator(UpkeepOperator):
     """Move old instants from the active timeline into the archived timeline, in Hudi's own format.
 
     Every job and reader lists the active timeline, so a short timeline makes jobs and readers faster. Hudi can
-    read the archived timeline and append to it. Run this operator after cleaning, because instants that are not
-    cleaned yet stay on the active timeline. Returns ``{"archived_commits", "archived_services", "retention",
-    "held_back_by", …}``.
+    read the archived timeline and append to it. Run this operator after cleaning, because an instant
+    whose replaced files no clean has deleted yet stays on the active timeline. Returns ``{"archived_commits",
+    "archived_services", "retention", "held_back_by", …}``.
 
     .. seealso:: docs/archival.md
 
@@ -61,7 +61,7 @@ class ArchiveOperator(UpkeepOperator):
         return state_of_timeline(
             run.table,
             then="Instants leave the active timeline only after they are in the archive; the next archival removes "
-            "those that are in both.",
+            "from the active timeline the instants that are already in the archive.",
         )
 
     def refuse_unknown_key(self, key: str) -> None:

@@ -16,12 +16,12 @@ _FIELDS = ("catalog", "database", "catalog_table", "metastore_uris")
 
 
 class HudiCatalogSyncOperator(HudiServiceOperator):
-    """Make a table of a Hive Metastore or of AWS Glue show the current columns and partitions of a Hudi table.
+    """Update a table of a Hive Metastore or of AWS Glue to the current columns and partitions of a Hudi table.
 
     Run this operator after a load, so that Trino, Athena, Hive and Spark SQL see new partitions and columns. If the
-    catalog is up to date, the task changes nothing. The task refuses a table of the same name that does not belong to
-    the Hudi table. The job needs thriftpy2 (Hive Metastore) or boto3 (AWS Glue) on the worker: install
-    ``airflow-provider-hudi[catalogs]``.
+    catalog is up to date, the task changes nothing. If the catalog has a table of the same name that does not belong
+    to the Hudi table, the task fails. The job needs thriftpy2 (Hive Metastore) or boto3 (AWS Glue) on the worker:
+    install ``airflow-provider-hudi[catalogs]``.
     Returns ``{"report": {"synced_commit", "tables", "partition_count", …}, …}``.
 
     .. seealso:: docs/catalogs.md

@@ -19,8 +19,8 @@ class CleanOperator(UpkeepOperator):
     """Delete file versions that the retention policy does not keep, and record a clean that Hudi's own tools can read.
 
     The job first finishes cleans that other jobs left pending, and rolls back dead writes, because pending
-    cleans and dead writes block cleaning. You can end a clean at any time; the next clean completes its work. The job
-    reads only metadata, so by default it runs in the worker. Returns ``{"instant", "files", "bytes",
+    cleans and dead writes block cleaning. You can end a clean at any time; the next clean completes the work. The
+    job reads only metadata, so by default it runs in the worker. Returns ``{"instant", "files", "bytes",
     "earliest_commit_to_retain", "retention", "blocker", …}``.
 
     .. seealso:: docs/airflow.md
@@ -50,7 +50,7 @@ class CleanOperator(UpkeepOperator):
     script: ClassVar[str] = "clean.py"
     action = "clean"
     left_behind = (
-        "Files that the clean has already deleted cannot be recovered; the next clean deletes the rest."
+        "Files that the clean has deleted cannot be recovered; the next clean deletes the remaining files."
     )
     template_fields: Sequence[str] = (*UpkeepOperator.template_fields, "policy", *_NUMBERS)
 

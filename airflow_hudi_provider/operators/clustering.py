@@ -29,11 +29,11 @@ ALL_PENDING = "all"
 Instants = str | Sequence[str] | Mapping[str, Any]
 
 _PLAN_FIELDS = ("sort_columns", "layout", "partitions", "every_n_commits")
-_NONE_NAMED = "the previous task named no plan, because it had nothing to plan or only made a preview"
+_NONE_NAMED = "the previous task returned no plan, because it found nothing to cluster or only made a preview"
 
 
 class ScheduleClusteringOperator(HudiClusteringOperator):
-    """Plan a clustering and write the plan to the timeline; `ExecuteClusteringOperator` executes the plan.
+    """Schedule a clustering: write its plan to the timeline. `ExecuteClusteringOperator` executes the plan.
 
     The job reads metadata only, so by default it runs in the worker. A task makes one plan in each DAG run, even if
     Airflow retries the task or a user clears it. Returns ``{"instant", "instants", "groups", "files_in", "bytes_in",
@@ -46,14 +46,14 @@ class ScheduleClusteringOperator(HudiClusteringOperator):
     :param sort_columns: columns by which the rows of the new files are sorted. (templated)
     :param layout: how to combine the sort columns: ``linear``, ``zorder`` or ``hilbert``. (templated)
     :param partitions: cluster only these partition paths. (templated)
-    :param every_n_commits: plan only if at least this many commits followed the last completed or pending clustering.
-        With 0, there is no minimum. (templated)
+    :param every_n_commits: schedule a clustering only if at least this many completed commits were requested after the
+        newest clustering, completed or pending. With 0, there is no minimum. (templated)
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. An unknown key is an error when Airflow parses the
         DAG. (templated)
     :param run_on: where the job runs: ``worker`` (in the task's process), or ``spark`` (submitted to Spark) for tables
         with a lot of metadata.
-    :param on_nothing: what the task does if there is nothing to plan: ``skip``, ``succeed`` or ``fail``.
+    :param on_nothing: what the task does if there is nothing to cluster: ``skip``, ``succeed`` or ``fail``.
     :param on_rerun: what a cleared task does: ``reuse`` reports the earlier plan, and ``write_again`` makes a new plan.
     :param table_name: expected name of the table; the task fails if the table's actual name differs. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
@@ -91,7 +91,10 @@ class ScheduleClusteringOperator(HudiClusteringOperator):
         return self.checked(ScheduleClusteringRequest(**common, **_plan_fields(self)))
 
     def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """Return the plan, even if Spark failed. If the timeline has the plan, run the job here to describe it."""
+        """Return the result that describes the plan, even if Spark failed.
+
+        If the timeline contains the plan, run the job in this process to describe the plan.
+        """
         found = super().confirm(run, request, result)
         if found is None and not self.preview and run.table.clusterings().of_request(request.request_id):
             return self.run_here(request)
@@ -108,9 +111,9 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
 
     :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
-    :param instant: requested times of the plans: one time, a list of times, a text that contains a time or a list, or
-        the return value of `ScheduleClusteringOperator`, as in ``instant=schedule.output``. ``all`` selects all
-        pending plans, oldest first. The task fails if the argument renders to an empty text. If the return value
+    :param instant: requested times of the plans: one time, a list of times, a string that contains a time or a list,
+        or the return value of `ScheduleClusteringOperator`, as in ``instant=schedule.output``. ``all`` selects all
+        pending plans, oldest first. The task fails if the argument renders to an empty string. If the return value
         contains no plans, there is nothing to do. (templated)
     :param when_held: what the task does if another attempt is executing a plan: ``fail`` lets Airflow retry the task,
         and ``wait`` makes the task wait in the triggerer.
@@ -186,7 +189,7 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
 
 
 class ClusteringOperator(HudiClusteringOperator):
-    """Plan a clustering and execute it, in one Spark job.
+    """Schedule a clustering and execute its plan, in one Spark job.
 
     A task makes one plan in each DAG run; a retry executes the plan of the earlier try.
 
@@ -197,8 +200,8 @@ class ClusteringOperator(HudiClusteringOperator):
     :param sort_columns: columns by which the rows of the new files are sorted. (templated)
     :param layout: how to combine the sort columns: ``linear``, ``zorder`` or ``hilbert``. (templated)
     :param partitions: cluster only these partition paths. (templated)
-    :param every_n_commits: cluster only if at least this many commits followed the last completed or pending
-        clustering. With 0, there is no minimum. (templated)
+    :param every_n_commits: cluster only if at least this many completed commits were requested after the newest
+        clustering, completed or pending. With 0, there is no minimum. (templated)
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
     :param when_held: what the task does if another attempt is executing the plan: ``fail`` lets Airflow retry the task,
         and ``wait`` makes the task wait in the triggerer.
@@ -266,8 +269,8 @@ class ClusteringOperator(HudiClusteringOperator):
 class CancelClusteringOperator(HudiClusteringOperator):
     """Remove pending clusterings from the timeline, and delete the files that these clusterings have written so far.
 
-    Give ``instant`` or ``older_than_minutes``. Readers see no difference, because the completed files of the table
-    stay unchanged.
+    Give ``instant`` or ``older_than_minutes``. Readers see no difference, because the committed data files of
+    the table stay unchanged.
 
     .. seealso:: docs/airflow.md
 
@@ -337,7 +340,7 @@ class CancelClusteringOperator(HudiClusteringOperator):
 
 
 def _plan_fields(task: ScheduleClusteringOperator | ClusteringOperator) -> dict[str, Any]:
-    """Return the fields of a request that define what to plan."""
+    """Return the fields of a request that define the plan."""
     return {
         "sort_columns": names_of(task.sort_columns),
         "layout": task.layout.lower(),
@@ -356,8 +359,8 @@ def _if_completed(request: JobRequest, clusterings: "Sequence[Clustering]") -> J
 def _result_of_named(table: HudiHook, request: JobRequest, names: Sequence[str]) -> JobResult | None:
     """Return the result if each named plan, or its replacement, is completed or was removed from the timeline.
 
-    Return None in all other cases. If the timeline contains neither a named plan nor its removal, the job reports that
-    the name is wrong.
+    Return None in all other cases, so that the job runs. If the timeline contains neither a named plan nor its removal,
+    the job reports that the name is wrong.
     """
     lookup = table.look_up_clusterings()
     if lookup is None:
@@ -367,7 +370,7 @@ def _result_of_named(table: HudiHook, request: JobRequest, names: Sequence[str])
     for name in names:
         if (clustering := lookup.current(name)) is not None:
             found[clustering.instant.requested_time] = (
-                clustering  # stored once, even if two names identify the same plan
+                clustering  # one entry, even if two names identify the same plan
             )
         elif (words := lookup.why_missing(name)) is not None:
             removed.append(words)

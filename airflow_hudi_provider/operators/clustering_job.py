@@ -42,10 +42,10 @@ class HudiClusteringOperator(HudiServiceOperator):
         "pending."
     )
     needs_engine_for = (
-        "planning needs, because it must read footers of files whose writes are not on the active timeline"
+        "this task needs to read the footers of files whose writes are not on the active timeline"
     )
     next_try: ClassVar[str] = "executes"
-    """What another try of the task does with its pending plan."""
+    """What another try of the task does with the pending plan of this try: a verb, such as ``executes``."""
 
     when_held: WhenHeld = "fail"
     """What the task does if another attempt is executing its plan. Some operators set this value from an argument."""

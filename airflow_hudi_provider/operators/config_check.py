@@ -27,7 +27,7 @@ class HudiConfigCheckOperator(BaseOperator):
     """Check Hudi's options for settings that would harm a table.
 
     The check runs in the worker without Spark and writes nothing. Returns ``{"status", "findings", …}``. If a finding
-    fails the task, the task stores this value under the XCom key ``config`` instead of returning it.
+    makes the task fail, the task stores this dictionary under the XCom key ``config`` instead of returning it.
 
     .. seealso:: docs/config-check.md
 
@@ -40,8 +40,8 @@ class HudiConfigCheckOperator(BaseOperator):
     :param facts: facts about the environment, such as ``{"engine": "hudi", "writers": 2}``. (templated)
     :param knows_dag: read the facts ``max_active_runs``, ``catchup`` and ``takes_turns`` from the task's own DAG;
         values in ``facts`` take precedence.
-    :param fail_on: lowest severity that fails the task without a retry: ``error``, ``warning`` or ``advice``. With
-        ``never`` the task only logs findings as warnings.
+    :param fail_on: lowest severity with which a finding makes the task fail, without a retry: ``error``, ``warning`` or
+        ``advice``. With ``never`` the task only logs findings as warnings.
     :param accepted_rules: ids of rules whose findings the user accepts.
     """
 
@@ -175,7 +175,7 @@ class HudiConfigCheckOperator(BaseOperator):
         found = {name: getattr(dag, name, None) for name in ("max_active_runs", "catchup")}
         if (
             self._given_facts().get("engine", "native") == "native"
-        ):  # if Hudi's own jobs write, any task may be a writer
+        ):  # if Hudi's own jobs write, every task could be a writer
             turns = {_takes_turns(task) for task in getattr(dag, "tasks", ())} - {None}
             found["takes_turns"] = turns == {True} if turns else None
         return {name: text_of(value) for name, value in found.items() if value is not None}

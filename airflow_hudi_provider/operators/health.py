@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 class HudiTableHealthOperator(HudiServiceOperator):
     """Measure a table: file sizes, pending instants and what they block, overdue table services, and leftover files.
 
-    The job writes nothing. Returns ``{"status", "measures", "findings", "pending", "partitions", …}``. If a measure
-    above its limit fails the task, the task stores this value under the XCom key ``health`` instead of returning it.
+    The job writes nothing. Returns ``{"status", "measures", "findings", "pending", "partitions", …}``. If the task
+    fails because a measure is above its limit, the task stores this dictionary under the XCom key ``health`` instead of
+    returning it.
 
     .. seealso:: docs/health.md
 
@@ -33,7 +34,7 @@ class HudiTableHealthOperator(HudiServiceOperator):
     :param small_file_limit_bytes: size below which a file counts as small. With 0, the limit that the
         table's writers recorded applies, or else the default of ``hoodie.parquet.small.file.limit``.
     :param deep: also read all records of the metadata table, and compare the statistics of columns with the footers of
-        the data files. This opens every data file. On the worker, it needs pyarrow.
+        the data files. The comparison opens every data file. On the worker, ``deep`` needs pyarrow.
     :param hudi_options: ``hoodie.clean.*`` keys that define which files cleaning keeps. (templated)
     :param run_on: where the job runs: ``worker`` (in the task's process), or ``spark`` (submitted to Spark) for tables
         with a lot of metadata.

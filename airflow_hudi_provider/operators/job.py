@@ -42,7 +42,7 @@ _OF_THE_JOB = {"application", "application_args", "java_class"}
 class HudiJobOperator(SparkSubmitOperator):
     """Base of all operators that run a job on a table.
 
-    It has two direct subclasses: `HudiWriteOperator` for writes, and `HudiServiceOperator` for table services.
+    This class has two direct subclasses: `HudiWriteOperator` for writes, and `HudiServiceOperator` for table services.
 
     :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
@@ -60,7 +60,7 @@ class HudiJobOperator(SparkSubmitOperator):
     :param deferrable: wait for Spark in the triggerer, without a worker slot. The Spark run outlives the process that
         began it, and a retry continues to wait for the run. In client mode, the worker and the triggerer must share a
         folder, and the worker's machine must continue to run. Because of these conditions,
-        ``[operators] default_deferrable`` has no effect here.
+        ``[operators] default_deferrable`` has no effect on this operator.
     """
 
     script: ClassVar[str]

@@ -17,8 +17,9 @@ _NAMES = ("partitions", "drop")
 class RebuildMetadataTableOperator(UpkeepOperator):
     """Build the metadata table of a table from its files, add an index to it, or drop indexes.
 
-    The job changes no rows. Writers wait while the job runs, because the job holds the table lock. No write may be
-    pending. Returns ``{"built", "dropped", "is_whole", "partitions_before", "data_files", …}``.
+    The job changes no rows. Writers wait while the job runs, because the job holds the table lock. A build fails if a
+    write or a table service is pending; savepoints, and plans that no job executes, do not matter. Returns ``{"built",
+    "dropped", "is_whole", "partitions_before", "data_files", …}``.
 
     .. seealso:: docs/metadata-table.md
 
@@ -40,7 +41,8 @@ class RebuildMetadataTableOperator(UpkeepOperator):
 
     script: ClassVar[str] = "rebuild_metadata_table.py"
     left_behind = (
-        "The properties of the table list only complete indexes; the next run builds all other indexes again."
+        "No reader uses the incomplete indexes, because the properties of the table list only complete ones. The next "
+        "run builds the incomplete indexes again."
     )
     template_fields: Sequence[str] = (*UpkeepOperator.template_fields, *_NAMES)
 

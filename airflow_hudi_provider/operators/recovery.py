@@ -85,7 +85,7 @@ class DeleteSavepointOperator(UpkeepOperator):
 
     def changed_so_far(self, run: TaskRun) -> str:
         return state_of_savepoints(
-            run.table, then="if this task began to delete it, the next try ends the deletion."
+            run.table, then="if this task began to delete the savepoint, the next try completes the deletion."
         )
 
     def build_request(
@@ -150,8 +150,8 @@ class RollbackOperator(UpkeepOperator):
 class RestoreOperator(UpkeepOperator):
     """Restore a table to a savepoint: undo all changes after the savepoint, newest first.
 
-    No writer may run during the restore. If a restore was interrupted, run it again; until it completes, no write is
-    possible. If you clear a completed restore task, the task does not undo writes that followed the restore.
+    Stop all writers before the restore. If a restore was interrupted, run the task again; until the restore completes,
+    no write is possible. If you clear a completed restore task, it does not undo writes that followed the restore.
 
     .. seealso:: docs/recovery.md
 
@@ -223,7 +223,7 @@ class RepairOperator(UpkeepOperator):
         return state_of_timeline(
             run.table,
             then="Readers see the table as it was before, because orphans belong to no instant; the next run deletes "
-            "those that are left.",
+            "the remaining orphans.",
         )
 
     def build_request(

@@ -48,11 +48,14 @@ class HudiServiceOperator(HudiJobOperator):
         self.run_on = run_on
 
     def check_arguments(self) -> None:
-        """Check the arguments after all are set. Raises ValueError for errors that no template can correct."""
+        """Check the arguments. Raises ValueError for errors that no template can correct.
+
+        Call this method when all arguments are set.
+        """
         self._filled_in_later = names_filled_in_later(self, self._own_fields())
         self.check_when_the_dag_is_read()
         # The job refuses an empty argument, but `instant` may be the return value of another task, which can contain
-        # empty texts. `instants_of` checks the instant times in that value.
+        # empty strings. `instants_of` checks the instant times in that value.
         self._filled_in_later = tuple(name for name in self._filled_in_later if name != "instant")
 
     def common_fields(self, location: TableLocation, request_id: str, result_uri: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Base class of the operators for cleaning, archival, savepoints, rollback, restore and repair."""
+"""Base class of the operators for cleaning, archival, the metadata table, savepoints, rollback, restore and repair."""
 
 from typing import Any, ClassVar
 
@@ -13,9 +13,9 @@ from hudi_table_services.options.timeline_only import resolve_service_options
 
 
 class UpkeepOperator(HudiServiceOperator):
-    """Base of the operators for cleaning, archival and recovery. All of them have a preview.
+    """Base of the operators for cleaning, archival, the metadata table and recovery. Each operator has a preview.
 
-    You can end the job of each operator at any time. If you run the job again, it continues where it stopped.
+    You can end the job of each operator at any time. If you run the job again, it completes the remaining work.
 
     :param preview: report what would happen, and write nothing.
     :param run_on: where the job runs: ``worker`` (in the task's process), or ``spark`` (submitted to Spark) for tables
@@ -61,7 +61,7 @@ class UpkeepOperator(HudiServiceOperator):
         return "Nothing was changed: a preview writes nothing." if self.preview else self.changed_so_far(run)
 
     def changed_so_far(self, run: TaskRun) -> str:
-        """Return a sentence about what a failed job has left on the table. The table exists."""
+        """Return a sentence about what a failed job has left on the table. Call this only if the table exists."""
         return state_of_service(run.table, run.request_id, self.action, otherwise=self.left_behind)
 
     def log_state_after_kill(self, run: TaskRun) -> None:

@@ -46,14 +46,14 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         before Spark starts. (templated)
     :param ordering_field: column that decides which of two versions of a record wins: the version with the larger
         value. (templated)
-    :param timestamps_without_zone: how to store timestamps without time zone: ``utc`` reads them as times in UTC,
-        ``session`` as times in Spark's session time zone, and ``refuse`` stores them as they are, or fails the write in
-        tables of version 6, which cannot store them. By default, tables of version 6 store times in UTC, with a
+    :param timestamps_without_zone: how to store timestamps without time zone: ``utc`` reads them as times in UTC, and
+        ``session`` as times in Spark's session time zone. ``refuse`` stores them as they are; in tables of version 6,
+        which cannot store them, the write then fails. By default, tables of version 6 store times in UTC, with a
         warning, and later versions store them as they are. (templated)
-    :param skip_unchanged: with ``operation="upsert"``, do not write rows that equal the stored row. They are counted as
-        unchanged, and a batch without any change makes no commit.
+    :param skip_unchanged: with ``operation="upsert"``, do not write rows that equal the stored row. The result counts
+        these rows as unchanged, and a batch without any change makes no commit.
     :param check_source: check before Spark starts that the source exists and has the columns of the table's keys. Set
-        False if the worker cannot see the source as Spark does.
+        False if Spark reads the source from a file system that the worker cannot access.
     :param max_file_size: target size of a base file in bytes; sets ``hoodie.parquet.max.file.size``. (templated)
     :param small_file_limit: size in bytes below which the job adds rows to an existing file; with 0, it adds rows to
         new files only. Sets ``hoodie.parquet.small.file.limit``. (templated)

@@ -75,7 +75,11 @@ class HudiWriteOperator(HudiJobOperator):
 
     @abstractmethod
     def files_at_stake(self, run: TaskRun) -> FilesAtStake | None:
-        """Return where the write may change existing files, or None if it changes none. Raises InvalidRequestError."""
+        """Return the partition paths in which the write may change existing files; None if it changes no existing file.
+
+        Raises:
+            InvalidRequestError: an argument has an invalid value.
+        """
 
     def changes_rows(self) -> bool:
         return True

@@ -66,7 +66,7 @@ def build_app() -> FastAPI:
 
 
 def index() -> FileResponse:
-    """Return the only HTML page. Its content depends on its URL."""
+    """Return the only HTML page. A script shows content that depends on the URL of the page."""
     return static("index.html")
 
 

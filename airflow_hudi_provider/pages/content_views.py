@@ -26,7 +26,7 @@ class Wanted:
 
     Attributes:
         partition: partition path of the files to show.
-        search: show only partitions or files whose path contains this text, in any case.
+        search: show only partitions or files whose path contains this string, regardless of case.
         sort: name of the column that determines the order. With an unknown name, rows are ordered by path.
         descending: whether the largest value comes first.
         offset: number of rows to skip.

@@ -1,4 +1,4 @@
-"""Instants as plain JSON values: their times for a browser, and the task that requested a write."""
+"""Convert instants to plain JSON values: their times for a browser, and the task that requested a write."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -17,14 +17,18 @@ def moment_ms(text: str, config: "TableConfig") -> int | None:
 
 
 def task_of(extra_metadata: Mapping[str, str]) -> dict[str, str] | None:
-    """Return the task that requested a write; None if no task did."""
+    """Return the task that requested a write. Return None for a write that no task requested."""
     from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 
     return task_of_request(extra_metadata.get(REQUEST_ID_KEY, ""))
 
 
 def task_of_request(request_id: str) -> dict[str, str] | None:
-    """Return the task with the request id ``dag/run/task[/map index][#generation]``; None for ids of other requests."""
+    """Return the task of a request id. Return None if the id does not have the form of a task's request id.
+
+    The form is ``dag/run/task[/map index][#generation]``. ``generation`` is how often the task was cleared with
+    ``on_rerun="write_again"``.
+    """
     parts = request_id.partition("#")[0].split("/")
     if len(parts) < 3:
         return None

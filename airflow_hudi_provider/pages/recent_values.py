@@ -36,7 +36,7 @@ class RecentValues(Generic[_Value]):
         self._values: TTLCache[Hashable, Dated[_Value]] = TTLCache(maxsize=size, ttl=KEPT_SECONDS)
 
     def get(self, key: Hashable, read: Callable[[], _Value], *, fresh: bool = False) -> Dated[_Value]:
-        """Return the cached value of a key. If there is none, read it. Exceptions of `read` are not cached.
+        """Return the cached value of a key. If no value is cached, call `read`. Exceptions of `read` are not cached.
 
         Args:
             fresh: read the value again, unless it was read in the last two seconds.

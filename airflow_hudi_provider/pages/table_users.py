@@ -1,4 +1,4 @@
-"""The DAGs and tasks that write or read a table, according to their assets, and the last failure of its writers."""
+"""The DAGs and tasks that write or read a table, according to their assets, and the last failure of these writers."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field

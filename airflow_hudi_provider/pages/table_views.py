@@ -1,4 +1,4 @@
-"""Views of one table for the pages, as plain JSON values. They read the storage and write nothing."""
+"""Views of one table for the pages, as plain JSON values. The views read the storage and write nothing."""
 
 import json
 from bisect import bisect_right
@@ -29,7 +29,7 @@ SHOWN_WRITES = 100
 
 SHOWN_GROUPS = 100
 _END = {
-    "nothing_older": "No older writes are known: neither the timeline nor its archive has any.",
+    "nothing_older": "No older writes are known: neither the timeline nor its archive contains an older write.",
     "enough": "This page shows the latest {count} writes and does not read older writes.",
     "archive_too_large": "Older writes are archived, in files that are too large to be read for this page.",
     "archive_unreadable": (
@@ -37,7 +37,7 @@ _END = {
         "not installed on the API server. The log of the API server contains the reason."
     ),
 }
-"""Maps each value of `HistoryEnd` to a text that explains why the history ends."""
+"""Maps each value of `HistoryEnd` to a sentence that explains why the history ends."""
 
 
 def health_view(table: RegisteredTable) -> dict[str, Any]:

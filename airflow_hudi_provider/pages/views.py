@@ -1,4 +1,4 @@
-"""The views of one table by name, and the views that combine other views. All views are cached for some seconds."""
+"""The dictionary `VIEWS` maps names to views of one table. This module also defines views that combine other views."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +31,7 @@ def _dated(name: str, view: Callable[[RegisteredTable], View]) -> Callable[[Regi
 
 
 def _if_created(view: Callable[[RegisteredTable, Wanted], View]) -> Callable[[RegisteredTable, Wanted], View]:
-    """Return a view that says whether the table exists, instead of an error for a table that does not exist yet."""
+    """Wrap a view: if the table does not exist yet, return ``{"exists": False}`` instead of raising an error."""
 
     def read(table: RegisteredTable, wanted: Wanted) -> View:
         if hook_of(table).find_table_config() is None:

@@ -1,4 +1,4 @@
-"""Name the operator and its arguments instead of the script and its flags, in texts for authors of DAGs."""
+"""Replace names of scripts and flags by names of operators and arguments, in messages for authors of DAGs."""
 
 import importlib
 import inspect
@@ -27,12 +27,14 @@ _WITHOUT_EXECUTE = re.compile(r"without --execute(?![\w-])")
 
 
 def with_arguments(text: str, operator: type) -> str:
-    """Replace scripts, flags and source options by operators and arguments. Names without a counterpart stay unchanged.
+    """Replace the names of scripts, flags and source options in a message by names of operators and arguments.
+
+    Names without a counterpart stay unchanged.
 
     Names of arguments without values are in backticks, because many of them are English words.
 
     Args:
-        operator: class of the task to which the flags of the text belong.
+        operator: operator class of the task to which the flags in the message belong.
     """
     text = _COMMAND.sub(_as_operator, text)
     known = arguments_of(operator)

@@ -56,7 +56,7 @@ def clustering_answer(result: JobResult) -> dict[str, Any]:
 
 
 def draw_clustering(result: JobResult) -> str:
-    """Return the sections and the summary of a result as one text, which is short enough for an XCom."""
+    """Return the sections and the summary of a result as one string, which is short enough for an XCom."""
     lines = []
     for title, of_section in result.sections():
         lines.extend([title, *(f"  {line}" for line in of_section)])

@@ -30,7 +30,7 @@ _OUR_ERRORS = (HudiTaskError, HudiTaskRefusedError)
 
 @contextmanager
 def failures_shown(task: "HudiJobOperator", context: "Context") -> Iterator[None]:
-    """Show an error of this package that ends the block, and raise it as the task's exception without its causes.
+    """If an error of this package ends the ``with`` block, log it and raise it as the task's exception, without causes.
 
     Raises:
         HudiTaskError: the task failed; another try may succeed.
@@ -112,7 +112,10 @@ def _log_without_traceback() -> None:
 
 
 def _without_traceback(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Replace the traceback of an error that a block describes by the kind of the error."""
+    """If the log already contains a block about the error, remove the traceback from the log event.
+
+    The event then ends with the kind of the error.
+    """
     error = sys.exc_info()[1] if event.get("exc_info") else None
     if isinstance(error, _OUR_ERRORS) and error.is_shown:
         event.pop("exc_info")

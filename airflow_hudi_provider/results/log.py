@@ -18,14 +18,14 @@ _ENGINE = "hudi_table_services"
 
 
 def job_line(line: str) -> tuple[str, str] | None:
-    """Return the level (lower case) and the text of a line that the job logged. Return None for a line of Spark."""
+    """Return the level (lower case) and the message of a line that the job logged. Return None for a line of Spark."""
     match = _JOB_LINE.match(line)
     return None if match is None else (match["level"].lower(), match["text"])
 
 
 @contextmanager
 def warnings_of_engine() -> Iterator[set[str]]:
-    """Collect the texts of the warnings that the engine logs in this process. Airflow adds them to the task log."""
+    """Collect the warnings that the engine logs in this process. Airflow adds these warnings to the task log."""
     handler = _WarningCollector()
     engine = logging.getLogger(_ENGINE)
     engine.addHandler(handler)

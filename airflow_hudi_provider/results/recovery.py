@@ -1,4 +1,4 @@
-"""Return value and asset event of archive, savepoint, rollback, restore and repair tasks."""
+"""Return value and asset event of the tasks for archival, the metadata table, savepoints and recovery."""
 
 import json
 from dataclasses import asdict
@@ -38,7 +38,7 @@ def recovery_answer(result: JobResult) -> dict[str, Any]:
 
 
 def _picture(result: JobResult) -> str:
-    """Return a text for the person who approves the preview."""
+    """Return the text that a person reads before approving the preview."""
     lines = [result.summary()]
     for title, of_section in result.sections():
         if of_section:

@@ -1,4 +1,4 @@
-"""Decide from the end of a job whether its task succeeds, and build the task's XCom and asset event."""
+"""Decide, from how a job ended, whether its task succeeds, and build the task's XCom and asset event."""
 
 import json
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ def xcom_of(result: JobResult) -> dict[str, Any]:
 
 
 def event_of(result: JobResult) -> dict[str, Any]:
-    """Return the ``extra`` field of an asset event. A consumer can use its values to read exactly this task's rows."""
+    """Return the ``extra`` field of an asset event. A consumer can use the values to read exactly this task's rows."""
     return {
         "outcome": result.outcome.value,
         "reused": result.reused,

@@ -25,10 +25,12 @@ class _Query:
 
 
 class HudiCommitCountSensor(HudiTableSensor):
-    """Waits until enough commits of any writer have completed since the last clustering of a Hudi table.
+    """Waits until a Hudi table has enough commits after its newest clustering, completed or pending.
 
-    The count begins again when any writer plans a clustering. The sensor reads the timeline, and keeps no state between
-    two polls. It returns ``{"count", "every", "since", "since_state", "instants", "not_counted", "dedupe_key"}``.
+    A commit of any writer counts if it is completed and was requested after the newest clustering was requested. So
+    the count begins again when any writer schedules a clustering. The sensor reads the timeline, and keeps no state
+    between two polls. It returns ``{"count", "every", "since", "since_state", "instants", "not_counted",
+    "dedupe_key"}``.
 
     .. seealso:: docs/airflow.md
 

@@ -121,6 +121,6 @@ def _latest(answer: QueryAnswer) -> str:
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Return names from a sequence, or from a text in which commas separate the names, such as a rendered template."""
+    """Return the names in a sequence, or in a string with commas between the names, such as a rendered template."""
     names = given.split(",") if isinstance(given, str) else given
     return tuple(str(name).strip() for name in names if str(name).strip())

@@ -64,7 +64,7 @@ class ConnectJob:
         self._process: subprocess.Popen[str] | None = None
 
     def prepare(self) -> str:
-        """Check the arguments; return an empty text, because worker and job exchange documents on local storage.
+        """Check the arguments; return an empty string, because worker and job exchange documents on local storage.
 
         Raises:
             HudiTaskRefusedError: the connection is invalid, or an argument contradicts the connection.

@@ -53,7 +53,7 @@ class SparkSubmit:
         """Whether the driver runs on a cluster; set by `prepare`."""
 
     def prepare(self) -> str:
-        """Check the arguments before the submission; return the folder for documents, or an empty text in client mode.
+        """Check the arguments before the submission; return the folder for documents, or "" in client mode.
 
         Raises:
             HudiTaskRefusedError: the job cannot be submitted with these arguments.

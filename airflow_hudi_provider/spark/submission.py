@@ -31,7 +31,7 @@ class JobProgram(Protocol):
     """The program that runs the job of a task: spark-submit, or Python with a Spark Connect server."""
 
     def prepare(self) -> str:
-        """Check the arguments; return the folder for documents, or an empty text if the driver runs on the worker.
+        """Check the arguments; return the folder for documents, or "" if the driver runs on the worker.
 
         Raises:
             HudiTaskRefusedError: the job cannot run with these arguments.

@@ -46,12 +46,12 @@ class RunObservation:
     """One observation of a supervised run.
 
     Attributes:
-        owner: text from `owner_of`; a task with a different owner must not continue the run.
+        owner: string from `owner_of`; a task with a different owner must not continue the run.
         launch: unique name of this run.
         exit_code: exit code of spark-submit after the end of the run. If the code is negative, a signal ended
             spark-submit.
         was_asked: whether a task or trigger requested the end of the run.
-        heartbeat: text that changes with each heartbeat.
+        heartbeat: string that changes with each heartbeat.
         is_here: whether the run is on this machine; only then `state` is certain.
     """
 

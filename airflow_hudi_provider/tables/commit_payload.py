@@ -47,7 +47,7 @@ def describe_count(payload: Mapping[str, Any]) -> str:
 
 
 def _dedupe_key(count: CommitCount, every: int) -> str:
-    """Return a key that contains the latest commit that made a clustering due, or an empty text.
+    """Return a key that contains the latest commit that made a clustering due, or an empty string.
 
     A commit makes a clustering due if it raises the count to a multiple of ``every``.
     """

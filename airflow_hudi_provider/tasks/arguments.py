@@ -13,7 +13,7 @@ from hudi_table_services.options.registry import find_option
 
 
 def names_of(given: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Read names from a sequence, or from a text in which commas separate the names."""
+    """Read names from a sequence, or from a string in which commas separate the names."""
     return (
         tuple(name.strip() for name in (given.split(",") if isinstance(given, str) else given))
         if given
@@ -22,12 +22,12 @@ def names_of(given: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def text_of(value: Any) -> str:
-    """Convert a value to text as Hudi does: ``True`` becomes ``true``."""
+    """Convert a value to a string as Hudi does: ``True`` becomes ``true``."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def options_of(hudi_options: Mapping[str, Any] | None, typed: Mapping[str, Any]) -> dict[str, str]:
-    """Combine ``hudi_options`` with the keys that other arguments of the task set; convert all values to text.
+    """Combine ``hudi_options`` with the keys that other arguments of the task set; convert all values to strings.
 
     Args:
         typed: maps each key to the value of its argument, or to None if the argument is not given.
@@ -46,7 +46,7 @@ def options_of(hudi_options: Mapping[str, Any] | None, typed: Mapping[str, Any])
 
 
 def whole_number_of(name: str, value: int | str) -> int:
-    """Parse a whole number; a template may have rendered the number to text.
+    """Parse a whole number; a template may have rendered the number as a string.
 
     Raises:
         InvalidRequestError: the value is not a whole number, or is below 0.
@@ -61,9 +61,9 @@ def whole_number_of(name: str, value: int | str) -> int:
 
 
 def instants_of(given: object) -> tuple[str, ...]:
-    """Read instant times from an argument: the return value of another task, a list, one time, or a text.
+    """Read instant times from an argument: the return value of another task, a list, one time, or a string.
 
-    A rendered template is a text. It contains times separated by commas, or a list or return value in JSON or Python
+    A rendered template is a string that contains times separated by commas, or a list or return value in JSON or Python
     notation. Return an empty tuple for a list or return value that contains no instant time.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Run the part of a job without Spark in the task's process, so that a wrong argument fails before Spark starts."""
+"""Run, in the task's process, the part of a job that needs no Spark: a wrong argument fails before Spark starts."""
 
 from typing import TYPE_CHECKING
 

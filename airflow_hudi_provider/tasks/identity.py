@@ -30,7 +30,7 @@ def identity_of(context: "Context", retries: int | None, on_rerun: OnRerun) -> s
 
 
 def owner_of(context: "Context", request: JobRequest) -> str:
-    """Return the owner of a Spark run: a text that changes if the task is cleared or its arguments change.
+    """Return the owner of a Spark run: a string that changes if the task is cleared or its arguments change.
 
     A later try compares the owners. If the owners differ, the try must not continue the Spark run, even if the try
     cannot end that run. Clearing a task raises ``max_tries``; automatic retries do not. The owner does not depend on

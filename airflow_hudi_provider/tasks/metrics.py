@@ -56,7 +56,7 @@ class MeasuredTask(Protocol):
     def script(self) -> str: ...
 
     def table_label(self) -> str:
-        """Return a short name of the table, or an empty text if the task has no table."""
+        """Return a short name of the table, or an empty string if the task has no table."""
 
 
 def service_of(script_name: str) -> str:

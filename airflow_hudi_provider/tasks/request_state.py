@@ -29,7 +29,7 @@ def state_of_request(hook: HudiHook, request_id: str, *, how: str, otherwise: st
 def state_of_service(hook: HudiHook, request_id: str, action: str, *, otherwise: str) -> str:
     """Describe the instants of a table service whose job failed.
 
-    The text names the completed instant of the request or, if there is none, all pending instants of the action.
+    The sentence names the completed instant of the request or, if there is none, all pending instants of the action.
 
     Args:
         action: action of the service's instants, such as ``clean``.
@@ -90,7 +90,7 @@ def state_of_metadata_table(hook: HudiHook) -> str:
         else "The table has no metadata table that readers use."
     ]
     if begun:
-        sentences.append(f"Begun and not complete: {', '.join(begun)}; the next run builds them again.")
+        sentences.append(f"Begun but not complete: {', '.join(begun)}; the next run builds them again.")
     return " ".join(sentences)
 
 

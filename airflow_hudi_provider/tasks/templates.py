@@ -51,7 +51,7 @@ def refuse_empty_interval(context: "Context") -> None:
         raise HudiTaskRefusedError(
             f"The data interval of this run is empty: it begins and ends at {start}. Templates with "
             "data_interval_start and data_interval_end need a schedule with intervals, such as "
-            "schedule=CronDataIntervalTimetable('0 0 * * *', timezone='UTC') instead of a cron text."
+            "schedule=CronDataIntervalTimetable('0 0 * * *', timezone='UTC') instead of a cron string."
         )
 
 

@@ -51,7 +51,7 @@ class HudiApplicationTrigger(HudiJobTrigger):
 
     The event is ``{"application": …, "status": …, "succeeded": …, "seconds": …}``.
 
-    :param application: the name that Airflow's Spark operator uses: application id, driver id, or namespace and pod.
+    :param application: Airflow's identifier of the driver: application id, driver id, or ``<namespace>:<pod>``.
     :param tracking: how to request the state from the master; see ``SparkSubmitOperator``.
     :param result_path: path of the job's result document. The progress document is in the same folder.
     """

@@ -11,7 +11,7 @@ from hudi_table_services.model.clustering import CommitCount
 
 
 class HudiCommitCountTrigger(HudiTableTrigger):
-    """Fires once when enough commits have completed since the last clustering; see `HudiTableTrigger`.
+    """Fires once when enough completed commits were requested after the newest clustering; see `HudiTableTrigger`.
 
     The answer is a `commit_payload`.
 

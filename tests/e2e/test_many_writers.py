@@ -50,7 +50,7 @@ CASES = EVERY_CASE if IS_ALL or "LOOP_SECONDS" in os.environ else [(2, "9", INDE
 two writers."""
 
 EXTRA_SECONDS = 90.0
-"""Additional seconds for slow machines, until each service has completed and each writer has written a batch."""
+"""Maximum of additional seconds on slow machines, in which the services and writers can complete their first work."""
 SCRIPT = Path(__file__).with_name("looping_process.py")
 
 Row = dict[str, object]
@@ -76,7 +76,10 @@ class Loop:
         )
 
     def run(self, seconds: float) -> None:
-        """Start all processes, let them begin together, and stop them when the time is up and all have worked."""
+        """Start all processes, let them begin their work at the same time, and stop them.
+
+        Stop them when this number of seconds has passed and each process has done some work.
+        """
         assert (seed := self._start("seed").wait()).exit_code == 0, seed.log
         names = [("writer", str(i), str(self._writers)) for i in range(self._writers)]
         started = [self._start(*arguments) for arguments in (*names, ("services",))]

@@ -56,7 +56,9 @@ class StagingArea:
             if self._leaves_no_folder:
                 # Other writers may use folders that are not empty.
                 self._storage.delete_empty_folders(self._parent)
-                self._storage.delete_empty_folders("")
+                if "" not in self._earlier_folders:
+                    # On HDFS, deleting the base path needs write access to its parent folder, even if it is not empty.
+                    self._storage.delete_empty_folders("")
                 for folder in self._earlier_folders:
                     self._storage.make_folder(folder)
         except StorageError as failure:

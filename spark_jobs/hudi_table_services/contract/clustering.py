@@ -20,7 +20,7 @@ WHEN_HELD = ("fail", "wait")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleClusteringRequest(JobRequest):
-    """Plan a clustering and write the plan to the timeline.
+    """Schedule a clustering: write its plan to the timeline.
 
     Attributes:
         sort_columns: ``hoodie.clustering.plan.strategy.sort.columns``. Empty means the value in the options, or no
@@ -82,7 +82,7 @@ class ExecuteClusteringRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringRequest(ScheduleClusteringRequest):
-    """Plan a clustering and execute the plan.
+    """Schedule a clustering and execute its plan.
 
     Attributes:
         when_held: see `ExecuteClusteringRequest`.

@@ -98,7 +98,7 @@ def _evidence_lines(plan: ClusteringPlanReport) -> Iterable[str]:
             f"target of {human_bytes(plan.target_file_max_bytes)}"
         )
     if plan.rows_checked:
-        yield f"{counted(plan.rows_checked, 'row', ',')} checked: as many as before, with the same keys"
+        yield f"{counted(plan.rows_checked, 'row', ',')} checked: their number and keys are the same as before"
     for column in plan.skipping:
         before, after = _share(column.before), _share(column.after)
         yield f"A query for one {column.column} reads {after} of these rows; before the clustering it read {before}"

@@ -144,7 +144,7 @@ _ENGINES = ("native", "hudi", "both")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeFacts:
-    """Facts about the environment, see `FACTS`. An empty text or None means that the fact is unknown."""
+    """Facts about the environment, see `FACTS`. An empty string or None means that the fact is unknown."""
 
     engine: str = "native"
     hudi_version: str = ""
@@ -164,10 +164,10 @@ class RuntimeFacts:
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> "RuntimeFacts":
-        """Convert facts from text. A blank text means that the fact is unknown.
+        """Convert facts from strings. A blank string means that the fact is unknown.
 
         Raises:
-            InvalidRequestError: a name is not the name of a fact, or a text is not a valid value of its fact.
+            InvalidRequestError: a name is not the name of a fact, or a string is not a valid value of its fact.
         """
         types = {each.name: each.type for each in fields(cls)}
         values: dict[str, Any] = {}
@@ -266,9 +266,9 @@ class CheckConfigRequest(JobRequest):
     Attributes:
         base_path: table whose properties are compared with the settings. Empty means no table: the job reads no files.
         options: the settings of writes and of all services.
-        facts: facts about the environment, as text; see `FACTS`.
-        fail_on: lowest severity that fails the job: ``error``, ``warning`` or ``advice``. ``never`` means that no
-            finding fails the job.
+        facts: facts about the environment, as strings; see `FACTS`.
+        fail_on: lowest severity with which a finding makes the job fail: ``error``, ``warning`` or ``advice``.
+            ``never`` means that no finding makes the job fail.
         accepted_rules: ids of rules that the check skips, because the user accepts their findings.
 
     Raises:
@@ -292,7 +292,7 @@ class CheckConfigRequest(JobRequest):
         for name, value in self.facts.items():
             if not isinstance(value, str):
                 raise InvalidRequestError(
-                    f"Fact {name} is a {type(value).__name__}; write its value as text."
+                    f"Fact {name} is a {type(value).__name__}; write its value as a string."
                 )
         _ = self.runtime
 

@@ -47,12 +47,12 @@ class HealthRequest(JobRequest):
     """Request for a report on the health of a whole table. The job changes nothing.
 
     Attributes:
-        warn_above, fail_above: map a measure (see `MEASURES`) to its limit, a number as text. The default limit of a
-            measure does not apply if one of the two fields contains the measure.
+        warn_above, fail_above: map a measure (see `MEASURES`) to its limit, a number as a string. The default limit of
+            a measure does not apply if one of the two fields contains the measure.
         small_file_limit_bytes: files below this size count as small. 0 means the limit that the table's writers
             recorded, or else the default of ``hoodie.parquet.small.file.limit``.
         deep: also read all records of all indexes of the metadata table, and compare the statistics of columns with
-            the footers of the data files. This opens every data file.
+            the footers of the data files. The comparison opens every data file.
 
     Raises:
         InvalidRequestError: the value of a field is invalid.

@@ -76,13 +76,13 @@ class JsonDocument:
     def text(self, name: str) -> str:
         value = self._fields.pop(name)
         if not isinstance(value, str):
-            raise self._wrong(name, value, "a text")
+            raise self._wrong(name, value, "a string")
         return value
 
     def optional_text(self, name: str) -> str | None:
         value = self._fields.pop(name)
         if value is not None and not isinstance(value, str):
-            raise self._wrong(name, value, "a text or null")
+            raise self._wrong(name, value, "a string or null")
         return value
 
     def flag(self, name: str) -> bool:
@@ -106,16 +106,16 @@ class JsonDocument:
     def texts(self, name: str) -> tuple[str, ...]:
         value = self._fields.pop(name)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self._wrong(name, value, "a list of texts")
+            raise self._wrong(name, value, "a list of strings")
         return tuple(value)
 
     def text_map(self, name: str) -> dict[str, str]:
         value = self._fields.pop(name)
         if not isinstance(value, dict):
-            raise self._wrong(name, value, "an object whose values are texts")
+            raise self._wrong(name, value, "an object whose values are strings")
         for key, item in value.items():
             if not isinstance(item, str):
-                raise self._wrong(f"{name}.{key}", item, "a text")
+                raise self._wrong(f"{name}.{key}", item, "a string")
         return value
 
     def optional_part(self, name: str) -> "JsonDocument | None":
@@ -181,7 +181,7 @@ def _field(document: JsonDocument, name: str, field_type: object) -> object:
 
 
 _JSON_TYPES = {
-    str: "a text",
+    str: "a string",
     bool: "true or false",
     int: "a number",
     float: "a number",

@@ -54,7 +54,7 @@ class RebuildMetadataTableRequest(JobRequest):
         if ALL in self.drop and len(self.drop) > 1:
             raise InvalidRequestError(f"drop contains {ALL!r} and other names.", hint=f"Give only {ALL!r}.")
         if any(not name or "/" in name or name.startswith(".") for name in (*self.partitions, *self.drop)):
-            raise InvalidRequestError("A name in partitions or drop is no name of a partition.")
+            raise InvalidRequestError("A name in partitions or drop is not the name of a partition.")
 
     @property
     def work(self) -> str:
@@ -68,7 +68,7 @@ class RebuildMetadataTableRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataPartitionReport:
-    """One partition of the metadata table that the job built; in a preview, that it would build.
+    """One partition of the metadata table that the job built; in a preview, a partition that the job would build.
 
     Attributes:
         name: name of the partition.
@@ -142,8 +142,8 @@ class MetadataTableHealth:
 
     Attributes:
         being_built: partitions that a writer is building, according to the properties of the table.
-        unusable: why the table cannot be listed from its metadata table; empty if it can.
-        problem: details of `unusable`, or damage in another partition than `files`; may be empty.
+        unusable: why jobs cannot list the files of the table from its metadata table; empty if they can.
+        problem: details of `unusable`, or damage in a partition other than `files`; may be empty.
         path: the file or folder that is the cause of `problem`, relative to the base path; may be empty.
         refusal: why jobs of this project refuse to change the table because of its metadata table; empty if they do
             not refuse.
@@ -155,8 +155,8 @@ class MetadataTableHealth:
         difference_examples: some paths of files that the metadata table and the folders describe differently, each
             with the difference.
         wrong_statistics_examples: some records of `column_stats` and `partition_stats` with which readers would skip
-            rows, each as a text. Only a deep check compares them.
-        not_compared: why the metadata table was not compared with the table; empty if it was.
+            rows, each as a string. Only a deep check compares these records.
+        not_compared: why the metadata table was not compared with the table; empty if it was compared.
     """
 
     being_built: tuple[str, ...] = ()

@@ -65,7 +65,7 @@ class JobRequest:
         for key, value in self.options.items():
             if not isinstance(value, str):
                 raise InvalidRequestError(
-                    f"Option {key} is a {type(value).__name__}; write its value as text."
+                    f"Option {key} is a {type(value).__name__}; write its value as a string."
                 )
         object.__setattr__(self, "table_name", self.table_name or self._name_in_options())
 
@@ -102,14 +102,14 @@ class JobRequest:
 
 
 def refuse_text_for_columns(**given: object) -> None:
-    """Refuse a text instead of a tuple: "id" instead of ("id",) would mean the columns i and d."""
+    """Refuse a string instead of a tuple: "id" instead of ("id",) would mean the columns i and d."""
     for name, columns in given.items():
         if isinstance(columns, str):
-            raise InvalidRequestError(f"{name} is the text {columns!r}; it must be a tuple of columns.")
+            raise InvalidRequestError(f"{name} is the string {columns!r}; it must be a tuple of columns.")
 
 
 def check_instants(instants: tuple[str, ...]) -> None:
-    """Raise InvalidRequestError if a text is not an instant time."""
+    """Raise InvalidRequestError if a string is not an instant time."""
     refuse_text_for_columns(instants=instants)
     for instant in instants:
         if not (instant.isascii() and instant.isdigit() and 14 <= len(instant) <= 20):

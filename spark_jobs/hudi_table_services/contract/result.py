@@ -21,7 +21,7 @@ SPARK_START = "spark_start"
 
 
 class Outcome(str, Enum):
-    """How a job ended. PLANNED is the outcome of a dry run; NOTHING_TO_DO is a success."""
+    """How a job ended. PLANNED is the outcome of a dry run or a preview; NOTHING_TO_DO is a success."""
 
     COMPLETED = "completed"
     PLANNED = "planned"

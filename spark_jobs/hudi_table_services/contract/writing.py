@@ -26,8 +26,8 @@ class TimestampsWithoutZone(str, Enum):
     """How a write stores timestamps without time zone.
 
     A column that the table already stores without time zone stays as it is. For other columns, UTC reads the values as
-    times in UTC, and SESSION reads the values as times in Spark's session time zone. REFUSE converts no column, so that
-    a write fails if the table cannot store the column as it is.
+    times in UTC, and SESSION reads the values as times in Spark's session time zone. REFUSE converts no column, so a
+    write fails if the table cannot store the column as it is.
     """
 
     UTC = "utc"

@@ -13,7 +13,7 @@ from airflow.providers.common.compat.sdk import BaseNotifier
 from airflow_hudi_provider.assets import HudiAsset
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.notifications.health import HudiHealthNotifier
-from airflow_hudi_provider.notifications.payload import TableQuestion, health_payload, needs_attention
+from airflow_hudi_provider.notifications.payload import TableSelection, health_payload, needs_attention
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
 from airflow_hudi_provider.results.task_outcome import task_error
 from airflow_hudi_provider.tables.registry import RegisteredTable
@@ -100,8 +100,8 @@ def test_a_success_on_a_healthy_table_needs_no_attention(table: SmallTable) -> N
     ti = TaskInstance()
     ti.state = "success"  # type: ignore[attr-defined]
     limits = {"dead_instants": 9.0, "small_file_ratio": 1.0, "small_files": 5.0}
-    question = TableQuestion(base_path=table.storage.base_path, warn_above=limits)
-    payload = health_payload(context(ti=ti), question)
+    selection = TableSelection(base_path=table.storage.base_path, warn_above=limits)
+    payload = health_payload(context(ti=ti), selection)
     assert (payload["outcome"], payload["error"]) == ("success", None)
     assert payload["run"] == {
         "dag_id": "d",
@@ -115,12 +115,12 @@ def test_a_success_on_a_healthy_table_needs_no_attention(table: SmallTable) -> N
 
 
 def test_an_unreadable_table_is_reported_and_raises_no_error(tmp_path: Path) -> None:
-    for question in (
-        TableQuestion(base_path=str(tmp_path / "none")),
-        TableQuestion(hudi_conn_id="nowhere"),
+    for selection in (
+        TableSelection(base_path=str(tmp_path / "none")),
+        TableSelection(hudi_conn_id="nowhere"),
         None,
     ):
-        payload = health_payload({}, question)
+        payload = health_payload({}, selection)
         assert payload["health"] is None
         assert payload["health_error"]
         assert payload["health_error"] in payload["text"]
@@ -135,7 +135,7 @@ def test_a_damaged_table_is_reported(table: SmallTable) -> None:
         if done.requested_time in f.name and f.name.endswith(".commit")
     )
     table.storage.write(path, b"")
-    payload = health_payload({}, TableQuestion(base_path=table.storage.base_path))
+    payload = health_payload({}, TableSelection(base_path=table.storage.base_path))
     assert payload["health"]["damage"]
     assert payload["health"]["damage"] in payload["text"]
 
@@ -143,8 +143,8 @@ def test_a_damaged_table_is_reported(table: SmallTable) -> None:
 def test_a_metadata_table_that_readers_cannot_use_is_reported(tmp_path: Path) -> None:
     made = whole_table(TableVersion.V9, "copy_on_write", LocalStorage(str(tmp_path)))
     made.put_data_files()
-    question = TableQuestion(base_path=made.storage.base_path)
-    payload = health_payload({}, question)
+    selection = TableSelection(base_path=made.storage.base_path)
+    payload = health_payload({}, selection)
     assert "metadata table" not in payload["text"]
     found, measures = payload["health"]["metadata_table"], payload["health"]["measures"]
     assert (found["is_on"], found["partitions"]) == (True, sorted(made.config.metadata_partitions))
@@ -152,7 +152,7 @@ def test_a_metadata_table_that_readers_cannot_use_is_reported(tmp_path: Path) ->
     assert found["log_bytes"] == measures["metadata_log_bytes"] > 0
     assert found["commits_since_compaction"] == measures["metadata_commits_since_compaction"] > 0
     made.storage.delete_folder(METADATA_TABLE)
-    payload = health_payload({}, question)
+    payload = health_payload({}, selection)
     assert payload["health"]["metadata_table"]["unusable"] == Reason.ABSENT.value
     assert f"metadata table: {Reason.ABSENT.value}" in payload["text"]
     assert payload["health"]["metadata_table"]["log_files"] is None
@@ -160,7 +160,7 @@ def test_a_metadata_table_that_readers_cannot_use_is_reported(tmp_path: Path) ->
 
 
 def test_a_table_without_a_metadata_table_is_reported_as_such(table: SmallTable) -> None:
-    payload = health_payload({}, TableQuestion(base_path=table.storage.base_path))
+    payload = health_payload({}, TableSelection(base_path=table.storage.base_path))
     found = payload["health"]["metadata_table"]
     assert (found["is_on"], found["partitions"], found["log_files"]) == (False, [], None)
 

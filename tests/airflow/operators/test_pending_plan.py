@@ -1,4 +1,4 @@
-"""A load refuses, waits for or releases the plans that are pending on its partitions."""
+"""What a load does if plans are pending on its partitions: it fails, waits, or releases file groups from the plans."""
 
 import asyncio
 import json
@@ -120,7 +120,7 @@ def test_plans_of_other_partitions_are_ignored(
         assert sent(on_pending_plan=choice, partitions="city=a")
 
 
-def test_the_job_refuses_the_plan_if_the_task_does_not_know_the_partitions(
+def test_the_job_refuses_the_write_if_the_task_does_not_name_partitions(
     table: SmallTable, operator: Operator, sent: Callable[..., dict[str, Any]]
 ) -> None:
     schedule(table)

@@ -133,22 +133,27 @@ def in_the_realm(realm: Realm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 with_privacy = pytest.mark.parametrize("secured", ["privacy"], indirect=True)
 
 
-def upsert_twice_and_clean(job: Job) -> list[Row]:
-    """Run jobs that write, read and delete files. Return the rows that the table must contain."""
-    for ended in (job.upsert(rows_of(range(100), 1)), job.upsert(rows_of(range(50), 2))):
+def upsert_and_clean(job: Job) -> list[Row]:
+    """Run jobs that write, read and delete files. Return the rows that the table must contain.
+
+    With one retained commit, a clean keeps the files of the last two commits, so the job writes three times.
+    """
+    for keys, version in ((range(100), 1), (range(50), 2), (range(50), 3)):
+        ended = job.upsert(rows_of(keys, version))
         assert ended.exit_code == 0, ended.log
+        assert "were not removed" not in ended.log
     ended = job.clean()
     assert ended.exit_code == 0, ended.log
     report = ended.result.report
     assert isinstance(report, CleanReport)
     assert report.file_count > 0
-    return sorted(rows_of(range(50), 2) + rows_of(range(50, 100), 1))
+    return sorted(rows_of(range(50), 3) + rows_of(range(50, 100), 1))
 
 
 @pytest.mark.parametrize("secured", ["authentication", "privacy"], indirect=True)
 def test_jobs_run_with_a_keytab(secured: SecuredHdfs, tmp_path: Path) -> None:
     uri, options = secured.new_table(), secured.options(secured.user)
-    rows = upsert_twice_and_clean(Job(uri, tmp_path, {}, options))
+    rows = upsert_and_clean(Job(uri, tmp_path, {}, options))
     assert sorted(rows_of_copy(open_storage(uri, options), tmp_path / "copy")) == rows
 
 
@@ -162,7 +167,7 @@ def test_jobs_run_with_a_ticket_and_the_settings_of_the_cluster(secured: Secured
         "JDK_JAVA_OPTIONS": f"-Djava.security.krb5.conf={secured.realm.configuration}",
     }
     uri = secured.new_table()
-    rows = upsert_twice_and_clean(Job(uri, tmp_path, variables, {}))
+    rows = upsert_and_clean(Job(uri, tmp_path, variables, {}))
     cache = {
         "kerberos_principal": secured.user.principal,
         "kerberos_cache": ticket,

@@ -96,18 +96,21 @@ def test_secrets_are_not_in_the_repr() -> None:
         (document(source="/s"), "field 'source' of the request must be a JSON object"),
         (document(source={}), "neither a path nor options"),
         (document(source={"path": "/s", "format": ""}), "format of the source is empty"),
-        (document(source={"path": 1}), "'path' of the source of the request is a number, but must be a text"),
+        (
+            document(source={"path": 1}),
+            "'path' of the source of the request is a number, but must be a string",
+        ),
         (
             document(source={"path": "/s"}, operation="delete_partition"),
             "delete_partition does not accept a source",
         ),
-        (document(record_key="id"), "'record_key' of the request is a text, but must be a list of texts"),
-        (document(record_key=[1]), "'record_key' of the request is a list, but must be a list of texts"),
-        (document(dry_run="yes"), "'dry_run' of the request is a text, but must be true or false"),
+        (document(record_key="id"), "'record_key' of the request is a string, but must be a list of strings"),
+        (document(record_key=[1]), "'record_key' of the request is a list, but must be a list of strings"),
+        (document(dry_run="yes"), "'dry_run' of the request is a string, but must be true or false"),
         (document(options=[]), "'options' of the request is a list"),
         (
             document(options={"hoodie.x": 1}),
-            "'options.hoodie.x' of the request is a number, but must be a text",
+            "'options.hoodie.x' of the request is a number, but must be a string",
         ),
         (document(table_name=None), "'table_name' of the request is null"),
     ],
@@ -126,7 +129,7 @@ def test_a_value_that_may_be_secret_is_not_repeated_in_the_message() -> None:
 
 
 def test_a_string_instead_of_a_tuple_of_columns_is_refused() -> None:
-    with pytest.raises(InvalidRequestError, match="record_key is the text 'id'; it must be a tuple"):
+    with pytest.raises(InvalidRequestError, match="record_key is the string 'id'; it must be a tuple"):
         UpsertRequest(base_path="/t", record_key="id")  # type: ignore[arg-type]
 
 

@@ -30,7 +30,7 @@ _TUPLES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncCatalogRequest(JobRequest):
-    """Make a table of a Hive Metastore or of AWS Glue show the current columns and partitions of a Hudi table.
+    """Update a table of a Hive Metastore or of AWS Glue to the current columns and partitions of a Hudi table.
 
     Attributes:
         catalog: ``hoodie.datasource.hive_sync.mode``: ``hms`` or ``glue``. Empty means the value in the options.

@@ -48,7 +48,9 @@ def test_the_run_continues_while_the_task_is_deferred(
     assert "a line of Spark" not in log_during_the_run
     result = operator(deferrable=True).execute_when_over(context(), event)
     assert result["outcome"] == "completed"
-    assert not list(runs.iterdir()), "the request may contain credentials"
+    assert not list(runs.iterdir()), (
+        "the run's folder is removed, because its request may contain credentials"
+    )
     assert "a line of Spark" in read_log()
 
 
@@ -149,7 +151,7 @@ def test_a_worker_that_cannot_read_the_folder_of_the_run_reads_the_timeline(
 
 @pytest.mark.skipif(
     "post_submit_commands" not in inspect.signature(SparkSubmitOperator.__init__).parameters,
-    reason="this Spark provider has no such argument",
+    reason="this release of the Spark provider has no argument post_submit_commands",
 )
 def test_commands_after_spark_submit_are_refused(operator: Operator) -> None:
     with pytest.raises(ValueError, match="load: post_submit_commands would run before the job ends"):

@@ -76,7 +76,7 @@ def test_clearing_the_deferred_task_ends_its_run(
     assert count_starts(tmp_path) == 2
 
 
-def test_the_run_of_a_task_past_its_timeout_ends(operator: Operator, tmp_path: Path, runs: Path) -> None:
+def test_a_task_that_exceeds_its_timeout_ends_its_run(operator: Operator, tmp_path: Path, runs: Path) -> None:
     from support.airflow.airflow_versions import TaskDeferralTimeout
 
     task = operator(

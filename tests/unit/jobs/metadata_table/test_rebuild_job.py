@@ -194,8 +194,8 @@ def test_a_table_without_commits_gets_an_empty_metadata_table(version: TableVers
     [
         ({"partitions": "files"}, "must be a tuple"),
         ({"drop": ("all", "files")}, "other names"),
-        ({"drop": ("../x",)}, "no name of a partition"),
-        ({"partitions": ("",)}, "no name of a partition"),
+        ({"drop": ("../x",)}, "not the name of a partition"),
+        ({"partitions": ("",)}, "not the name of a partition"),
     ],
 )
 def test_invalid_requests_are_refused(fields: dict[str, object], message: str) -> None:
