@@ -6,13 +6,14 @@
 
 PYTEST_ARGS ?=
 PYTEST       = -m pytest $(PYTEST_ARGS)
-# Docker Compose: the plugin of Docker if it is installed, else the program docker-compose.
+# Docker Compose: the plugin of Docker if it is installed, otherwise the program docker-compose.
 COMPOSE      = $$(docker compose version >/dev/null 2>&1 && echo docker compose || echo docker-compose)
 WITH_JAVA    = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
-# For targets that start many JVMs with Spark 4.2.
+# Environment of targets that start many JVMs with Spark 4.2: Java, and an archive of Spark's classes.
 WITH_SPARK   = $(WITH_JAVA) SPARK_CLASS_ARCHIVE="$$(scripts/ensure_spark_archive.sh .venv)" && export SPARK_CLASS_ARCHIVE &&
 
-# For targets that run Airflow's four processes: the folder of PostgreSQL's server, or nothing, for SQLite.
+# Environment of targets that run Airflow's four processes: the folder of PostgreSQL's server programs. If it is empty,
+# Airflow uses SQLite.
 WITH_POSTGRES = POSTGRES_PROGRAMS="$$(scripts/ensure_postgres.sh)" && export POSTGRES_PROGRAMS &&
 
 help: ## List the targets
@@ -76,23 +77,23 @@ test-spark: .venv/.ready ## Run the tests of the execution layer and the jobs on
 	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/spark
 
 # Tests of features that differ between releases of Spark: types, ordering, SQL over the source, retried tasks, exchanges.
-# The engine of `test-conformance` also runs on Spark 3.5, and proves writes and clusterings there.
+# `test-conformance` also runs the engine on Spark 3.5, so it tests writes and clusterings with this release.
 SPARK35      = tests/spark/sources --ignore tests/spark/sources/test_blocks_of_start_page.py $(addprefix tests/spark/writing/test_,schema_and_ordering.py late_tasks.py task_progress.py)
-# `make test-all` runs all tests except those that do not depend on Spark, such as crashes of the driver and refused input.
+# `make test-all` runs all tests except tests that do not depend on Spark, such as crashes of the driver and refused input.
 SPARK35_ALL  = tests/spark tests/e2e/connect $(addprefix --ignore tests/spark/writing/test_,writes_on_a_full_disk.py bad_input.py fail_at_every_call.py job_crashes.py merge_memory.py table_machine.py two_writers.py) \
                $(addprefix --ignore tests/spark/clustering/test_,clustering_beside_overwrites.py clustering_beside_writers.py clustering_crashes.py clustering_in_a_loop.py clustering_memory.py dry_runs_beside_plans.py)
 
 # Spark's release and the table version are independent, so tests with one table version are enough.
-test-spark35: .venv-judges/.ready ## Run the tests of test-spark whose outcome may differ on Spark 3.5; with TEST_DEPTH=all also those of Spark Connect, which needs Maven
+test-spark35: .venv-judges/.ready ## Run the tests of test-spark whose outcome may differ on Spark 3.5; with TEST_DEPTH=all also the tests of Spark Connect, which need Maven
 	$(WITH_JAVA) $(if $(filter all,$(TEST_DEPTH)),CONNECT_JAR="$$(scripts/ensure_connect_jar.sh)" && export CONNECT_JAR &&) TABLE_VERSION=9 .venv-judges/bin/python $(PYTEST) $(if $(filter all,$(TEST_DEPTH)),$(SPARK35_ALL),$(SPARK35))
 
 test-airflow: .venv/.ready ## Run the tests of the provider in Airflow, with real Spark
 	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/airflow --ignore tests/airflow/stack
 
-# Tests that need Spark, or an Airflow later than 3.1.
+# Tests that `test-airflow31` leaves out, because they need Spark or an Airflow later than 3.1.
 NOT_AIRFLOW31 = --ignore tests/airflow/stack --ignore tests/airflow/pages --ignore tests/airflow/dags/test_code_blocks_of_docs.py --ignore tests/airflow/dags/test_examples.py --ignore tests/airflow/dags/test_examples_in_backfills.py --ignore tests/airflow/dags/test_upkeep_examples.py --ignore tests/airflow/dags/test_fleet_example.py --ignore tests/airflow/spark/test_with_spark.py --ignore tests/airflow/spark/test_with_spark_connect.py --ignore tests/airflow/spark/test_spark_connect_runs.py --ignore tests/airflow/spark/drivers -k "not in_a_dag and not mapped_sensor"
-# Tests of modules that do not call Airflow (pictures, logs, commit cursors, fleets, supervised processes), and tests of operators that make
-# the same calls of Airflow as other operators. `make test-all` runs these tests as well, with every table version.
+# Tests that `make test-airflow31` also leaves out, but `make test-all` runs on Airflow 3.1: tests of modules that do not call Airflow
+# (pictures, logs, commit cursors, fleets, supervised processes), and tests of operators whose calls of Airflow other operators also make.
 NO_AIRFLOW    = --ignore tests/airflow/results --ignore tests/airflow/operators/clustering --ignore tests/airflow/operators/test_released_plans.py --ignore tests/airflow/spark/test_submission.py --ignore tests/airflow/triggers/test_pool.py --ignore tests/airflow/tables --ignore tests/airflow/test_fleet.py --ignore tests/airflow/spark/runs
 
 test-airflow31: .venv-airflow31/.ready ## Run the tests of test-airflow that call Airflow, on the oldest supported release, without Spark

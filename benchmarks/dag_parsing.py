@@ -104,7 +104,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--processes", type=int, default=7, help="number of measured processes")
     options = parser.parse_args()
-    parse_once()  # compiles
+    parse_once()  # only compiles the examples, so it is not measured
     several = [parse_once() for _ in range(options.processes)]
     found = median_of(several)
     print(f"Median of {options.processes} fresh processes, CPU seconds")

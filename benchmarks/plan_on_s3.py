@@ -1,8 +1,8 @@
-"""Measure the loading of a table on an S3 server and the planning of its clustering, with and without metadata table.
+"""Measure the seconds to load a table on an S3 server and to plan its clustering, with and without metadata table.
 
-The table has 1,000 partitions and 100,000 files. Its files are in the memory of a server with the S3 protocol, on this
-machine. Each measurement runs in a separate process. The program prints seconds, requests that arrive at the server
-and peak memory, and writes them as JSON. Run it with ``.venv/bin/python benchmarks/plan_on_s3.py``.
+The table has 1,000 partitions and 100,000 files. An S3 server on this machine keeps the files in its memory. Each
+measurement runs in a separate process. The program prints seconds, requests that arrive at the server and peak memory,
+and writes these figures as JSON. Run it with ``.venv/bin/python benchmarks/plan_on_s3.py``.
 """
 
 import argparse

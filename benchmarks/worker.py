@@ -54,7 +54,8 @@ def _cluster(system: System, spark: SparkSession, job: Job, scenario: Scenario) 
 def _clean(system: System, spark: SparkSession, job: Job, scenario: Scenario) -> None:
     """Warm up on a copy of the table, then clean the table.
 
-    The results contain the bytes on storage after the clean. If they are equal, both systems deleted the same files.
+    The result contains the bytes on storage after the clean. If two systems have the same number of bytes, they deleted
+    the same files.
     """
     assert scenario.cleaning is not None
     if job.prepares:
@@ -90,7 +91,10 @@ def _collect_garbage(spark: SparkSession) -> None:
 
 
 def _warm_up(writer: Writer, job: Job, scenario: Scenario) -> None:
-    """Write a small table twice: this loads the classes of both operations and starts the Python workers."""
+    """Write a small table twice: with the operation of the scenario, then with an upsert unless Spark itself writes.
+
+    These writes load the classes of both operations and start the Python workers.
+    """
     partition_by = None if scenario.partition_by is None else "ship_year"
     for operation in (scenario.operation, _second_operation(scenario.operation)):
         writer.write(job.inputs / "warm_up", job.scratch / "warm_up_table", operation, partition_by)

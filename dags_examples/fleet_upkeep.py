@@ -16,8 +16,8 @@ from airflow_hudi_provider.fleet import rank_tables
 from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.clustering import ClusteringOperator
 
-# If this list is empty, the tables in the setting [hudi] tables are used. Keys of an entry that do not locate its table
-# are arguments of the operators.
+# If this list is empty, the tables in the setting [hudi] tables are used. An entry locates a table; all its other keys
+# are passed to the operators as arguments.
 TABLES: list[dict[str, Any]] = json.loads(os.environ.get("HUDI_FLEET", "[]"))
 CLUSTERINGS_PER_RUN = 3
 CLEANS_PER_RUN = 20

@@ -41,7 +41,7 @@ with DAG(
         task_id="clean",
         base_path=TABLE,
         hours_retained=24,
-        # Cleaning keeps the files of queries that run for up to two hours.
+        # Cleaning keeps the files that a query of up to two hours may still read.
         hudi_options={"hoodie.airflow.clean.floor.hours": 2},
         trigger_rule="none_failed",
     )

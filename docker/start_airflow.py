@@ -63,12 +63,12 @@ def exists(client: Any, bucket: str) -> bool:
 
 
 def location_of(region: str) -> dict[str, Any]:
-    """Return the region arguments of a request that creates a bucket. S3 refuses the name of its default region."""
+    """Return the region argument of a request that creates a bucket. S3 refuses its default region as an argument."""
     return {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
 
 
 def status_of(error: Exception) -> int:
-    """Return the HTTP status of the answer that an error reports; 0 if there was no answer."""
+    """Return the HTTP status of the response that caused an error; 0 if there was no response."""
     answer: dict[str, Any] = getattr(error, "response", None) or {}
     return int(answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _airflow_with_spark(folder: Path) -> Iterator[AirflowStack]:
-    """Run an Airflow whose connection leads to a Spark Connect server, so that no task starts a JVM."""
+    """Run an Airflow whose Spark connection names a Spark Connect server, so that no task starts a JVM."""
     server = ConnectServer(folder / "spark-connect", quick_start({}))
     connection = {"conn_type": "spark_connect", "host": "127.0.0.1", "port": server.port}
     try:

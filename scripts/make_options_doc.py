@@ -1,4 +1,4 @@
-"""Write docs/options.md from the declared keys. With --check, only report whether the page is current."""
+"""Write docs/options.md from the keys of the engine. With --check, only report whether the page is current."""
 
 import sys
 from collections.abc import Iterable

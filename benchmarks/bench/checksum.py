@@ -1,4 +1,4 @@
-"""Row count and checksum of a set of rows, independent of their order and of their distribution over files.
+"""Count the rows of a set and compute their checksum, whatever the order of the rows and their distribution over files.
 
 Checksums are additive: the checksum of a table after an upsert is the checksum before the upsert, minus the checksum
 of the replaced rows, plus the checksum of the written rows. So the expected result is known without running a writer.
@@ -53,7 +53,7 @@ def content_of_files(files: Iterable[Path], columns: tuple[str, ...]) -> Content
 
 
 def content_of_batch(batch: pa.RecordBatch, columns: tuple[str, ...]) -> Content:
-    """Return the content of one batch. The order of ``columns`` matters; the order of the batch's columns does not."""
+    """Return the content of one batch. The checksum depends on the order of ``columns``, not on that of the batch."""
     row_hashes: Hashes = np.zeros(batch.num_rows, dtype=np.uint64)
     for name, weight in zip(columns, _WEIGHTS, strict=False):
         row_hashes += _mixed(_column_words(batch.column(name)) * weight)
@@ -78,14 +78,14 @@ def _column_words(column: pa.Array) -> Hashes:
 
 
 def _unscaled_words(column: pa.Array) -> Hashes:
-    """Cast the decimals to one common scale and return the low word of each, which is enough for prices."""
+    """Cast the decimals to a common scale and return the low 64 bits of each number; prices need no more bits."""
     column = column.cast(pa.decimal128(38, _DECIMAL_SCALE))
     words = np.frombuffer(column.buffers()[1], dtype=np.uint64)
     return words[2 * column.offset : 2 * (column.offset + len(column)) : 2]
 
 
 def _text_words(column: pa.LargeStringArray) -> Hashes:
-    """Return for each text its length plus the sum of its bytes, each byte multiplied by the weight of its place."""
+    """Return a word per string: its length plus the sum of its bytes, each multiplied by a weight for its position."""
     buffers = column.buffers()
     offsets = np.frombuffer(buffers[1], dtype=np.int64)[column.offset : column.offset + len(column) + 1]
     data = np.frombuffer(buffers[2], dtype=np.uint8)[offsets[0] : offsets[-1]]

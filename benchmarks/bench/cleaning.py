@@ -31,7 +31,7 @@ def create_commits(
 
 
 def clean_table(system: System, spark: SparkSession, table: Path, options: Mapping[str, str]) -> float:
-    """Clean the table down to its last commit and return the seconds."""
+    """Clean the table so that it retains only its last commit; return the duration in seconds."""
     settings = {"hoodie.metadata.enable": "false", **options}
     if system is System.HUDI:
         # The procedure needs a table name. Registering the table is not part of cleaning, so it is not measured.

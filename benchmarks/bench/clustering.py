@@ -34,7 +34,7 @@ def write_small_files(spark: SparkSession, source: Path, table: Path, tasks: int
 
 
 def cluster(system: System, spark: SparkSession, table: Path, clustering: Clustering) -> float:
-    """Schedule and execute a clustering, or only schedule it, and return the seconds."""
+    """Schedule and execute a clustering, or only schedule it; return the duration in seconds."""
     started = time.perf_counter()
     if system is System.HUDI:
         _with_hudi(spark, table, clustering)

@@ -35,7 +35,7 @@ _NEW_KEY_OFFSET = 1_000_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
-    """One prepared input: the content of its rows, and of the rows of the base table that its upsert replaces."""
+    """One prepared input: the content of its rows, and that of the rows which its upsert replaces in the base table."""
 
     written: Content
     replaced: Content = NOTHING
@@ -141,7 +141,7 @@ def _new(table: pa.Table) -> pa.Table:
 
 
 def _numbered(lineitem: pa.Table) -> pa.Table:
-    """Return the first rows, 1,800 for each file number (fewer if the data is small)."""
+    """Return the first rows with file numbers. Each number has 1,800 rows, or fewer if the data is small."""
     rows_per_file = min(SMALL_FILE_ROWS, lineitem.num_rows // SMALL_FILE_COUNT)
     table = lineitem.slice(0, rows_per_file * SMALL_FILE_COUNT)
     numbers = pa.array(np.arange(table.num_rows, dtype=np.int32) // rows_per_file)

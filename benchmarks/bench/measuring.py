@@ -28,7 +28,7 @@ class Measurement:
         seconds: wall-clock seconds.
         peak_memory_bytes: largest resident set of the process tree. Pages that processes share are counted once per
             process, which is a disadvantage for systems with Python workers.
-        cpu_seconds: processor seconds of the process tree. They depend less on the load of the machine.
+        cpu_seconds: processor seconds of the process tree. They depend less on the load of the machine than `seconds`.
     """
 
     seconds: float

@@ -17,7 +17,8 @@ class Variant:
     """A system with options.
 
     Attributes:
-        base: name of the table from which a case `on_base` starts; empty means the table that this variant wrote.
+        base: name of the table from which a scenario with `on_base` starts; empty means the table that this variant
+            wrote.
     """
 
     name: str
@@ -85,7 +86,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A scenario with the variants that take turns in every round.
+    """A scenario, and the variants that run one after another in every round.
 
     Attributes:
         prepared: whether the case needs base tables with a record index, instead of the table of the first insert.

@@ -74,7 +74,7 @@ class Ratio:
 
 
 def ratios(scenario: Scenario, results: Sequence[Result]) -> list[Ratio]:
-    """Return every ratio that the results of one scenario allow."""
+    """Return the ratios of this engine to each other system that has a result for the scenario."""
     by_system = {result.system: result for result in results if result.scenario == scenario.name}
     ours = by_system.get(System.OURS)
     if ours is None or scenario.operation is Operation.PLAIN:

@@ -94,7 +94,8 @@ class AirflowApi:
             try:
                 return int(self.post("/api/v2/backfills", body)["id"])
             except ApiError as error:
-                # The status is 409, because Airflow records the end of the DAG's last backfill only every 30 s.
+                # Airflow answers 409 for up to 30 s after a backfill, because it records the end of a backfill only
+                # every 30 s.
                 if error.status != 409:
                     raise
                 reason = str(error)
@@ -145,7 +146,7 @@ class AirflowApi:
             try:
                 return self._call_once(method, path, body)
             except ApiError as error:
-                # The status is 503, or 500 if Airflow's event log was locked.
+                # If the database is locked, the status is 503, or 500 if Airflow could not write to its event log.
                 is_locked = error.status == 503 or (error.status == 500 and "Database error" in str(error))
                 if not is_locked or not tries_left:
                     raise

@@ -1,1 +1,1 @@
-"""Parts of the demo."""
+"""Modules that the two demo programs use."""

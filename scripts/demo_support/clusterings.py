@@ -15,7 +15,7 @@ from hudi import HudiTable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineCheck:
-    """Numbers of commits between clusterings, by requested time.
+    """How many commits lie between the clusterings, in the order of requested times.
 
     Attributes:
         commits_before: for each clustering, the commits since the previous clustering.
@@ -29,7 +29,7 @@ class TimelineCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SortedFile:
-    """One file and its value range of the sort column. ``is_sorted`` is True if all rows are in order."""
+    """One file, and the range of its values of the sort column. ``is_sorted`` is True if all rows are in order."""
 
     name: str
     size_bytes: int
@@ -90,7 +90,7 @@ def layout_now(table: Path, column: str) -> Layout:
 
 
 def layout_as_loaded(table: Path, column: str) -> Layout:
-    """Return the newest file that a load wrote in each file group. The demo cleans nothing, so all files exist."""
+    """Return the newest file of each file group that a load wrote. The demo cleans nothing, so these files exist."""
     clusterings = frozenset(timeline_check(table).clusterings)
     newest: dict[str, Path] = {}
     for path in sorted(table.rglob("*.parquet"), key=lambda path: _instant(path.name)):

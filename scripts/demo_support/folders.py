@@ -29,7 +29,9 @@ def fresh_folder(output: Path) -> Path:
 
 
 def share_with_demo(folder: Path, *, is_demo: bool) -> None:
-    """Record whether the next demo may empty the folder: only if no DAGs except the examples have ever run in it.
+    """Record whether the next demo may empty the folder.
+
+    The next demo may empty the folder only if no Airflow in this folder has ever run DAGs other than the examples.
 
     Args:
         is_demo: whether the Airflow in this folder runs the examples.

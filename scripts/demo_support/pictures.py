@@ -142,6 +142,6 @@ def record_size_lines(results: Sequence[JobResult], files: Sequence[DataFile]) -
 
 
 def last_estimate_source(results: Sequence[JobResult]) -> str:
-    """Return the source of the last estimate, in the engine's words."""
+    """Return the source of the last estimate, as the engine names it."""
     texts = [report.record_size for result in results for report in result.partitions if report.record_size]
     return texts[-1] if texts else "no estimate was needed"

@@ -76,8 +76,8 @@ def growths(all_samples: Sequence[Sample], warm_up_s: float) -> list[Growth]:
 def process_counts(all_samples: Sequence[Sample], warm_up_s: float) -> dict[str, Change]:
     """Return, for each component, the change of the smallest number of processes that ran at the same time.
 
-    The smallest number includes each process that never ends, but not tasks: there are times without tasks. The largest
-    number would rise on a busy machine, because tasks overlap there.
+    A process that never ends is part of the smallest number. Tasks are not, because at some times no task runs. The
+    largest number would rise on a busy machine, because tasks overlap there.
     """
     kept = [sample for sample in all_samples if sample.seconds >= warm_up_s]
     rounds = sorted({sample.seconds for sample in kept})

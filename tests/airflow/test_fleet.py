@@ -1,4 +1,4 @@
-"""The ranking of many tables, and mapped tasks over the tables that gain the most."""
+"""The ranking of many tables, and mapped tasks that process the tables that benefit most."""
 
 import json
 import logging

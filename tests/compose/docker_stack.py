@@ -1,4 +1,7 @@
-"""A Docker daemon for one test, which leaves no container, network or firewall rule behind, and Compose on it."""
+"""A Docker daemon for one test, and Compose on this daemon.
+
+After the test, no container, network or firewall rule of the daemon remains.
+"""
 
 import os
 import re

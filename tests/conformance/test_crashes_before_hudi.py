@@ -115,7 +115,7 @@ def test_hudi_writes_after_a_dead_upsert_and_a_retry_completes_the_upsert(
 
     result = engine.write(base_path, rows, version=version, request_id="same")
     assert result.reused == point.is_committed
-    # The rows of Hudi stay, because their ordering values are greater than those of the engine.
+    # The rows of Hudi stay, because they have greater ordering values than the rows of the engine.
     model = merged(merged(model, OURS), THEIRS)
     assert_all_read(judge, base_path, model, oracle)
     assert_nothing_left(base_path)

@@ -128,7 +128,7 @@ class JobProcess:
             if (found := look()) is not None:
                 return found
             if self.process.poll() is not None:
-                if (found := look()) is not None:  # the process ended after the first look
+                if (found := look()) is not None:  # the process ended after the first call of `look`
                     return found
                 break
             time.sleep(0.003)

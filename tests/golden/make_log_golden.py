@@ -150,7 +150,7 @@ class Table:
 
 
 def plain(frame: DataFrame) -> list[dict[str, Any]]:
-    """The rows as JSON values: bytes in base64, other values without a JSON type as text."""
+    """Convert the rows to JSON values: bytes to base64, other values without a JSON type to strings."""
     return [
         {name: _plain(value) for name, value in row.asDict(recursive=True).items()} for row in frame.collect()
     ]

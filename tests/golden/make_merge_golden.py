@@ -134,7 +134,7 @@ PAYLOAD, MODE = "hoodie.datasource.write.payload.class", "hoodie.write.record.me
 PRECOMBINE = "hoodie.datasource.write.precombine.field"
 MARKER = {"hoodie.payload.delete.field": "op", "hoodie.payload.delete.marker": "D"}
 EVENT_TIME = {MODE: "EVENT_TIME_ORDERING"}
-# An option without value is left out.
+# An option with an empty value is left out.
 CONFIGURATIONS: dict[str, dict[str, str]] = {
     "default": {},
     "overwrite_latest": {PAYLOAD: f"{PAYLOADS}OverwriteWithLatestAvroPayload"},

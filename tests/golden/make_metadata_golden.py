@@ -42,7 +42,7 @@ INDEXES = {
     "hoodie.cleaner.commits.retained": "1",
     "hoodie.clean.commits.retained": "1",
 }
-# Without it, Hudi 1.2.0 fails to read its own metadata table while it writes statistics of partitions.
+# Without the timeline server, Hudi 1.2.0 fails to read its own metadata table while it writes statistics of partitions.
 TIMELINE_SERVER = {"hoodie.embed.timeline.server": "true"}
 CLEANING = {"hoodie.clean.automatic": "true"}
 LOG_FILES = {"files": 1, "column_stats": 1, "record_index": 2, "secondary_index_names": 2}
@@ -50,7 +50,7 @@ LOG_FILES = {"files": 1, "column_stats": 1, "record_index": 2, "secondary_index_
 SMALL_BYTES = 200
 KEYS_VERSION = 9
 ATTEMPTS = 3
-"""Hudi 1.2.0 can fail in the write that compacts the metadata table, and succeed when it is tried again."""
+"""A write of Hudi 1.2.0 that compacts the metadata table can fail, and can succeed when it is repeated."""
 
 
 class Recipe:
@@ -165,7 +165,7 @@ TEXTS = (
 )  # fmt: skip
 GROUP_COUNTS = (1, 2, 7, 10, 1000)
 OF_SMALLEST_INTEGER = "polygenelubricants"
-"""Java's hash of this text is the smallest integer, whose absolute value does not fit into an integer."""
+"""Java's hash of this string is the smallest integer, whose absolute value does not fit into an integer."""
 
 
 def keys(spark: SparkSession) -> bytes:
@@ -210,7 +210,11 @@ def add(kept: tarfile.TarFile, name: str, content: bytes) -> None:
 
 
 def kept_files(metadata: Path) -> list[Path]:
-    """For each partition, its largest newest base file, the largest later log files, and all small log files."""
+    """Return the files to keep from each partition of the metadata table, all of one file group.
+
+    These are the largest base file of the newest instant, the largest log files after this base file, and all log files
+    of less than `SMALL_BYTES`.
+    """
     kept = []
     for partition in sorted(metadata.glob("[!.]*")):
         bases = sorted(partition.glob("*.hfile"), key=lambda path: path.name.rsplit("_", 1)[1])

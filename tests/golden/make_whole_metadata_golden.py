@@ -1,4 +1,4 @@
-"""Make the golden tables with a whole metadata table with a real Hudi release: one run per release, with PySpark 3.5.
+"""Let a real Hudi release make golden tables with their whole metadata table: one run per release, with PySpark 3.5.
 
     python make_whole_metadata_golden.py --jar <bundle 0.15.0> --version 6 --base /data/hudi-0.15.0 --out hudi-0.15.0
     python make_whole_metadata_golden.py --jar <bundle 1.0.2> --version 8 --base /data/hudi-1.0.2 --out hudi-1.0.2

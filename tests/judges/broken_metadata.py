@@ -82,7 +82,7 @@ def change_blocks(path: Path, change: ChangeBlock) -> None:
 
 
 def with_header(key: HeaderKey, value: Callable[[str], str]) -> ChangeBlock:
-    """A change of one header of each block."""
+    """Return a change that replaces one header of each block."""
     return lambda block: LogBlock(
         block_type=block.block_type,
         headers={**block.headers, key: value(block.headers[key])},
@@ -106,7 +106,7 @@ def change_records(path: Path, version: int, change: ChangeRecords) -> None:
 
 
 def change_schema(path: Path, version: int, change: Callable[[str], str]) -> None:
-    """Write the records of a log file again with another text of their schema, in header and content."""
+    """Write the records of a log file again with another schema, in the header and in the content of each block."""
 
     def changed(block: LogBlock) -> LogBlock:
         headers = dict(block.headers)

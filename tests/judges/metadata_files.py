@@ -50,7 +50,7 @@ class MetadataFiles:
         self.most_blocks = 0
 
     def _version_of_schema(self) -> TableVersion:
-        """The table version whose schema the files have: Hudi 1.2 writes that of version 9 into every table."""
+        """Return the table version whose schema the files have. Hudi 1.2 uses the schema of version 9 in all tables."""
         path = next(self._folder.glob("files/*.hfile"))
         schema = open_hfile(path.read_bytes(), "base file").schema
         if "valueType" in schema:

@@ -128,7 +128,7 @@ def assert_partition_ranges(
 
 
 def _comparable(bound: StatValue, stats: ColumnStats) -> Any:
-    """The bound in the order of the column's type."""
+    """Convert the bound to a value that sorts in the order of the column's type."""
     value, value_type = bound.value, stats.value_type
     if isinstance(value, bytes) and value_type is not None and value_type.type_id == ValueTypeId.DECIMAL:
         return int.from_bytes(value, "big", signed=True)

@@ -69,7 +69,7 @@ class Walk:
         self.names: list[str] = []
 
     def begin(self) -> None:
-        """Let Hudi create the table, so that it has a metadata table by Hudi's own settings."""
+        """Let Hudi create the table, so that Hudi's own settings decide about the metadata table."""
         rows = some_rows(range(_MOST_ROWS), 0, self._schema, PARTITIONS)
         self._hudi_writes(rows)
         self.model = merged({}, rows)

@@ -1,8 +1,9 @@
 """A table with a partitioned record index, which real Hudi and the engine change in turns, and a model of its rows.
 
-The same record keys are in several partitions, so an index that mixes partitions loses rows or writes keys twice. A
-batch of Hudi has no key twice: Hudi 1.2.0 joins the places that it finds with the rows by key only, so with such a
-batch it writes rows into other partitions and loses rows, also on tables that only Hudi writes.
+The same record keys are in several partitions, so an index that mixes partitions loses rows or writes keys twice. With
+one exception, the tests give Hudi no batch that contains a key twice: Hudi 1.2.0 joins the locations from the index
+with the rows by key only. With such a batch it writes rows into wrong partitions and loses rows, even if no other
+writer changes the table.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -137,7 +137,7 @@ def _groups_of_keys(partition: MetadataPartition) -> Mapping[str, int]:
 
 
 def _is_text_of_other_java(key: str, column: str) -> bool:
-    """Whether an entry contains a text of Java 19 that differs from the text of Java 17, which runs Hudi here."""
+    """Whether an entry has a floating-point number as Java 19 formats it, if Java 17, which runs Hudi here, differs."""
     value, _ = parse_secondary_index_key(key)
     if column not in _FLOATING or value is None:
         return False
@@ -145,7 +145,7 @@ def _is_text_of_other_java(key: str, column: str) -> bool:
 
 
 def _text(value: Any, column: str) -> str | None:
-    """Text of a value in the keys of an index."""
+    """Return the string for a value in the keys of an index."""
     if value is None or isinstance(value, str):
         return value
     if column in _FLOATING:

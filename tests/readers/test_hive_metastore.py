@@ -1,4 +1,4 @@
-"""The sync with a real Hive Metastore, and beside the sync of real Hudi."""
+"""The sync with a real Hive Metastore, alone and on a table that real Hudi also syncs."""
 
 import json
 from collections.abc import Mapping
@@ -94,7 +94,9 @@ def test_many_partitions_are_sent_in_batches(metastore: Metastore, sync: Sync, t
     assert sync(tmp_path / "t", options, database="batches").outcome is Outcome.NOTHING_TO_DO
 
 
-def test_a_moved_partition_and_foreign_properties(metastore: Metastore, sync: Sync, tmp_path: Path) -> None:
+def test_a_moved_partition_is_moved_back_and_foreign_properties_stay(
+    metastore: Metastore, sync: Sync, tmp_path: Path
+) -> None:
     table = SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9)
     table.commit(*groups("oslo"), schema=SCHEMA)
     sync(tmp_path / "t", database="moved")

@@ -12,7 +12,7 @@ from s3_server import S3
 
 
 class Passage(Protocol):
-    """What a proxy does with the bytes that pass, in any pieces."""
+    """Changes or counts the bytes that pass through a proxy. The bytes arrive in pieces of any length."""
 
     def sent(self, data: bytes) -> bytes:
         """Return the bytes that the server gets instead of those that the engine sent."""

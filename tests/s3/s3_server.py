@@ -49,7 +49,7 @@ class S3:
         }
 
     def at(self, endpoint: str) -> "S3":
-        """Return the same server behind another address."""
+        """Return the same server at another address."""
         return replace(self, endpoint=endpoint)
 
     def new_table(self) -> str:

@@ -35,7 +35,7 @@ def anonymous(s3: S3) -> dict[str, str]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("is_anonymous", [False, True], ids=["wrong key", "no key"])
-def test_a_refused_request_is_an_error_of_access_with_its_cure(
+def test_a_refused_request_raises_a_permission_error_with_a_remedy(
     versitygw: S3, call: str, is_anonymous: bool
 ) -> None:
     wrong = anonymous(versitygw) if is_anonymous else replace(versitygw, secret=WRONG).options
@@ -46,7 +46,7 @@ def test_a_refused_request_is_an_error_of_access_with_its_cure(
 
 
 @pytest.mark.thorough
-def test_a_job_with_a_wrong_key_fails_with_an_error_of_access(versitygw: S3) -> None:
+def test_a_job_with_a_wrong_key_fails_with_a_permission_error(versitygw: S3) -> None:
     table = a_table(TableVersion.V9, storage=open_storage(versitygw.new_table(), versitygw.options))
     wrong = replace(versitygw, secret=WRONG).options
     with pytest.raises(StoragePermissionError) as refused:

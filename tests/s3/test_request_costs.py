@@ -1,6 +1,6 @@
 """Requests and bytes of the usual operations on a table on S3. docs/s3-costs.md contains the same numbers.
 
-A proxy counts them. To write the measured numbers into the page, set ``WRITE_COSTS=1``.
+A proxy counts the requests and the bytes. To write the measured numbers into the page, set ``WRITE_COSTS=1``.
 """
 
 import json
@@ -37,12 +37,12 @@ PARTITIONS, COMMITS, ROWS = 10, 12, 1_000
 METHODS = ("GET", "HEAD", "PUT", "POST", "DELETE")
 _REQUEST = re.compile(rb"^(GET|HEAD|PUT|POST|DELETE) (\S+) HTTP/1\.1\r\n", re.MULTILINE)
 TOLERANCE = 0.25
-"""Part by which a number of the page may differ from the measured number: retries and heartbeats vary."""
+"""Fraction by which a number of the page may differ from the measured number: retries and heartbeats vary."""
 
 
 @dataclass
 class Traffic:
-    """What passed the proxy since the last call of `take`."""
+    """Requests and bytes that passed through the proxy since the last call of `take`."""
 
     requests: Counter[str] = field(default_factory=Counter)
     read: int = 0
@@ -113,7 +113,7 @@ def measured(
     table = RegisteredTable.of("t", uri, None, "lake")
 
     def show(*views: str) -> None:
-        """Read the views as a browser does that opens a tab; the views of one tab share what they read."""
+        """Read the views like a browser that opens a tab. The views of one tab share the data that they read."""
         for name in views:
             VIEWS[name](table, Wanted())
 

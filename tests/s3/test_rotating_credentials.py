@@ -27,7 +27,7 @@ from support.stores.faults import Fault, disturbing
 from support.undone_tables import a_table
 
 LIFE_S = 5.0
-"""Life of the keys during an upsert, which takes longer."""
+"""Seconds for which the keys of the upsert test are valid. The upsert takes longer."""
 
 CLIENT_KEEPS_KEYS_S = 0.3
 """The client asks for new keys at most every 0.1 seconds, even if its keys expire soon."""

@@ -83,7 +83,7 @@ def table_names(version: TableVersion) -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    """A value of a row as the documents contain it: bytes in base64, other values without a JSON type as text."""
+    """Convert a value as the documents do: bytes to base64, other values without a JSON type to strings."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, datetime.datetime):

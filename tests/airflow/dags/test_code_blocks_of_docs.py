@@ -1,4 +1,4 @@
-"""The Python blocks of the pages run as they are: each block contains its imports."""
+"""The Python blocks of the pages run without a change: each block contains its imports."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ sys.path.append(str(Path(__file__).parents[2] / "unit" / "docs"))
 
 from doc_sources import blocks_in
 
-# tests/readers runs the blocks of readers.md; tests/spark/sources runs those of start.md that need Spark or a table.
+# tests/readers runs the blocks of readers.md; tests/spark/sources runs blocks of start.md.
 ELSEWHERE = "docs/readers.md"
 NEEDED = ("import UpsertRequest\n", "from hudi import HudiTable\n", "airflow.providers.slack")
 BLOCKS = {

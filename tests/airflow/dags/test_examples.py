@@ -147,7 +147,7 @@ def test_the_trigger_form_of_flights_daily_describes_its_parameters(bag: Any) ->
 
 
 def test_the_load_of_flights_starts_the_sync_of_the_catalog(bag: Any) -> None:
-    """The event of the load's asset triggers the DAG only if both DAGs have the same asset."""
+    """The load starts the DAG of the sync only if the outlet of the load and the schedule of the sync are one asset."""
     dag = bag.dags["sync_catalog"]
     (wanted,) = dag.schedule
     (sent,) = bag.dags["flights_daily"].get_task("load_day").outlets

@@ -22,7 +22,7 @@ A = FileGroupId("city=a", "a-0")
 
 @pytest.fixture
 def table(tmp_path: Path) -> SmallTable:
-    """A table with two commits, a dead write, and an orphan whose instant time is between those of the commits."""
+    """A table with two commits, a dead write, and an orphan, whose instant time is between the times of the commits."""
     clock = FixedClock(datetime.now(timezone.utc) - timedelta(days=2), step=timedelta(minutes=5))
     made = SmallTable(LocalStorage(str(tmp_path / "table")), TableVersion.V9, clock)
     made.commit(A)

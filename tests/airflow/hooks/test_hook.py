@@ -98,7 +98,9 @@ def test_the_error_describes_the_invalid_base_path_or_connection(
         _ = HudiHook(base_path, hudi_conn_id=conn_id).location
 
 
-def test_secrets_of_the_storage_are_not_in_the_text_of_the_location(connections: Callable[..., None]) -> None:
+def test_the_string_form_of_a_location_contains_no_secret_of_the_storage(
+    connections: Callable[..., None],
+) -> None:
     connections("minio", conn_type="aws", login="key", password="secret")
     location = HudiHook("s3://b/t", storage_conn_id="minio").location
     assert location.storage_options["aws_secret_access_key"] == "secret"

@@ -36,7 +36,7 @@ def remember(payload: dict[str, Any]) -> None:
 
 
 class FileNotifier(BaseNotifier):
-    """A notifier that appends a templated text to a file instead of sending the text to a channel."""
+    """A notifier that appends a templated message to a file instead of sending the message to a channel."""
 
     template_fields = ("text",)
 

@@ -1,4 +1,4 @@
-"""Operators declare their table as an asset: which operators as an outlet, when not, and which events follow."""
+"""Operators declare their table as an asset: as an outlet, as an inlet or not at all. Writes cause asset events."""
 
 from collections.abc import Callable
 from datetime import datetime, timezone

@@ -1,4 +1,4 @@
-"""A preview or a dry run leaves the folder of the table as it was, also if there is no table."""
+"""A preview or a dry run changes nothing in the folder of the table, and creates no folder if there is no table."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -58,7 +58,7 @@ PREVIEWS: dict[type[Any], dict[str, Any]] = {
 
 
 def tree(folder: Path) -> dict[str, tuple[int, int]]:
-    """Size and time of the last change of every file and folder."""
+    """Map each file and each folder to its size and the time of its last change."""
     found = {str(path): path.stat() for path in [folder, *folder.rglob("*")] if path.exists()}
     return {path: (stat.st_size, stat.st_mtime_ns) for path, stat in found.items()}
 
@@ -70,14 +70,13 @@ def preview(operator: type[Any], base_path: Path, arguments: dict[str, Any]) -> 
 
 @pytest.fixture(autouse=True)
 def _spark_connection(connections: Callable[..., None]) -> None:
-    connections(
-        "spark_default", conn_type="spark", host="local[2]"
-    )  # a preview that needs no Spark reads it too
+    # The operators read this connection even for a preview that needs no Spark.
+    connections("spark_default", conn_type="spark", host="local[2]")
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> SmallTable:
-    """A table with a savepoint, dead leftovers, a dead write and enough commits to clean and to archive."""
+    """A table with a marker of a dead job, a dead write and enough commits to clean and to archive."""
     clock = FixedClock(datetime.now(timezone.utc) - timedelta(days=2), step=timedelta(minutes=5))
     made = SmallTable(LocalStorage(str(tmp_path / "table")), TableVersion.V9, clock)
     for _ in range(5):

@@ -245,7 +245,7 @@ def test_a_failed_rollback_names_pending_rollbacks_without_a_claim_about_their_c
 
 
 def table_now(run: Run, operator: type[UpkeepOperator], **arguments: Any) -> str:
-    """What the block about a failed task says about the table."""
+    """Run a task that fails, and return the sentence about the table that the block about the failure contains."""
     ti = TaskInstance()
     with pytest.raises(HudiTaskError):
         run(operator, "sys.exit(3)", ti=ti, run_on="spark", **arguments)
@@ -271,12 +271,12 @@ def test_failed_tasks_name_the_timeline_or_the_indexes(table: SmallTable, run: R
 
 
 @pytest.mark.parametrize("operator", [SavepointOperator, ArchiveOperator, RepairOperator, CleanOperator])
-def test_a_failed_preview_changed_nothing(
+def test_the_failure_block_of_a_preview_says_that_nothing_was_changed(
     table: SmallTable, run: Run, operator: type[UpkeepOperator]
 ) -> None:
     table.commit(A)
     assert table_now(run, operator, preview=True) == "Nothing was changed: a preview writes nothing."
 
 
-def test_a_failed_task_without_a_table_says_so(run: Run) -> None:
+def test_the_failure_block_says_that_there_is_no_table(run: Run) -> None:
     assert table_now(run, ArchiveOperator) == "There is no table."

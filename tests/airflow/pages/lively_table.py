@@ -1,4 +1,4 @@
-"""Tables with a life of thirty days: daily loads into forty partitions, late rows, clusterings and cleans.
+"""Tables with a history of thirty days: daily loads into forty partitions, late rows, clusterings and cleans.
 
 All times and partitions are relative to now. The data files are empty files of a believable size, because the pages
 read no rows.
@@ -36,7 +36,7 @@ _NEW_COLUMN = ("channel", "string")
 
 @dataclass(frozen=True, kw_only=True)
 class Life:
-    """What a table contains, and how it is written.
+    """The content of a table, and how its rows are written.
 
     Attributes:
         name: name of the table, and the end of the names of its DAGs.
@@ -82,7 +82,7 @@ def _schema(*columns: tuple[str, str]) -> str:
 
 @dataclass
 class LivelyTable:
-    """The table, and the steps of its life."""
+    """A table, and methods that add loads, late rows and table services to its history."""
 
     folder: Path
     life: Life

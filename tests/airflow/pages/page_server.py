@@ -1,4 +1,4 @@
-"""An API server with the pages, requests to it as different users, and the small tables that it shows."""
+"""An API server with the pages, requests of different users to the server, and the small tables that the pages show."""
 
 import json
 import os
@@ -249,7 +249,10 @@ def aged_table(folder: Path) -> None:
 
 
 def indexed_table(folder: Path) -> None:
-    """A table with a metadata table of Hudi 1.2.0, which does not list a copy of a file, and an expression index."""
+    """A table with a metadata table of Hudi 1.2.0 that does not list one data file, a copy.
+
+    The properties of the table also list an expression index, which jobs cannot update.
+    """
     table = whole_table(TableVersion.V9, "copy_on_write", LocalStorage(str(folder)))
     table.put_data_files()
     properties = folder / ".hoodie" / "hoodie.properties"
@@ -262,7 +265,7 @@ def indexed_table(folder: Path) -> None:
 
 
 def secret_table(folder: Path) -> None:
-    """A table that only administrators may see; in the pictures, a healthy table."""
+    """A table that only administrators may see. It has a dead write, except in the pictures."""
     if PICTURES:
         lively_table(folder, CUSTOMERS)
     else:

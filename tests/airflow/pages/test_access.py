@@ -35,7 +35,7 @@ def test_every_route_requires_a_role(server: Server) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-def test_no_route_accepts_a_changing_method(server: Server, method: str) -> None:
+def test_no_route_accepts_an_http_method_that_changes_data(server: Server, method: str) -> None:
     for address in addresses(server):
         assert server.request(address, "admin", method)[0] == 405, address
 

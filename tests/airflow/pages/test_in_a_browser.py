@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 TITLES = {"overview": "About this table", "timeline": "Services that ran", "schema": "History"}
-"""Maps a tab to a title that it shows after it was read."""
+"""Maps a tab to a title that the tab shows when its data is loaded."""
 
 
 def keep(page: "Page", name: str) -> None:
@@ -22,7 +22,8 @@ def keep(page: "Page", name: str) -> None:
 
 
 def open_table(page: "Page", server: Server, name: str, tab: str = "overview") -> None:
-    page.goto("about:blank")  # so that the next address loads the page, even if only its tab differs
+    # Without this blank page, an address that differs only in the tab would not load the page again.
+    page.goto("about:blank")
     page.goto(f"{server.url}/hudi/?table={server.table_id(name)}#{tab}")
     page.wait_for_selector(f"text={TITLES[tab]}")
     page.wait_for_selector("text=/[Rr]eading /", state="detached")
@@ -55,7 +56,7 @@ def test_the_link_of_a_task_opens_the_page_of_its_table(page: "Page", server: Se
 
 
 @pytest.mark.skipif(PICTURES, reason="no picture shows this table")
-def test_the_page_shows_where_its_history_ends(page: "Page", server: Server) -> None:
+def test_the_page_of_a_table_shows_where_the_known_history_ends(page: "Page", server: Server) -> None:
     open_table(page, server, "aged", "timeline")
     assert page.locator("text=The chart includes 10 archived writes").is_visible()
     assert page.locator("text=No older writes are known").is_visible()

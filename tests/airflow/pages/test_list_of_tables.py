@@ -1,4 +1,4 @@
-"""The list of tables in a browser: the tests share one loaded page."""
+"""The list of tables in a browser. The tests share one loaded page."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any

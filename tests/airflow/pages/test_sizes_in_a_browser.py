@@ -31,7 +31,7 @@ TABS = {
     "timeline": "Services that ran",
     "settings": "Properties of the table",
 }
-"""Maps a tab to a text that it shows after it was read."""
+"""Maps a tab to a text that the tab shows when its data is loaded."""
 _MANY = (
     "import sys; from pathlib import Path; from metadata import make_table; make_table(Path(sys.argv[1]), 10)"
 )
@@ -52,7 +52,7 @@ def large_table(folder: Path) -> None:
 
 
 def measured(page: "Page", address: str, text: str) -> float:
-    """Open a page, and return the seconds until it shows the text and reads nothing more."""
+    """Open a page. Return the seconds until the page shows the text and no part of the page is still being loaded."""
     page.goto("about:blank")
     started = time.perf_counter()
     page.goto(address)
@@ -72,13 +72,16 @@ def measured(page: "Page", address: str, text: str) -> float:
 def test_all_tabs_fit_on_a_narrow_screen(
     browser_context: Any, page: "Page", server: Server, files: int, create: Callable[[Path], None]
 ) -> None:
-    """The fixture `page` fails this test if a script has an error. All sizes use one registered path in turn."""
+    """The fixture `page` fails this test if a script has an error.
+
+    The tables of all sizes have the same registered path, one after another.
+    """
     folder = server.folder / SIZED
     if folder.exists():
         folder.rename(server.folder / f"before-{files}")
     create(folder)
     table_id = server.table_id(SIZED)
-    for view in VIEWS:  # the server keeps the views of the table before for some seconds
+    for view in VIEWS:  # the server caches the views of the previous table for some seconds
         server.request(f"/hudi/api/tables/{table_id}/{view}?fresh=true", "admin")
     page.set_viewport_size({"width": WIDTH, "height": 800})
     for theme in ("light", "dark"):

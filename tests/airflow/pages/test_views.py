@@ -146,7 +146,7 @@ def test_a_table_with_a_dead_write_needs_attention(server: Server) -> None:
     assert (body["status"], body["measures"]["dead_instants"]) == ("warning", 1)
 
 
-def test_a_fresh_view_is_read_again_after_two_seconds(server: Server) -> None:
+def test_a_request_for_a_fresh_view_reads_the_table_again_after_two_seconds(server: Server) -> None:
     first = get_view(server, "aged", "settings")[1]["as_of_ms"]
     assert get_view(server, "aged", "settings")[1]["as_of_ms"] == first
     time.sleep(2.1)

@@ -1,4 +1,4 @@
-"""What the log of a failed task says at its end: a block with message, advice and state of the table, no traceback."""
+"""The log of a failed task ends with a block that contains message, advice and state of the table, but no traceback."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -244,7 +244,7 @@ def test_all_clustering_operators_can_run_on_spark(
 
 
 @pytest.mark.thorough
-def test_dry_runs_leave_the_folder_as_it_was(
+def test_dry_runs_change_nothing_in_the_folder(
     loaded: tuple[Any, Path], run_dag: Callable[..., Any], tmp_path: Path
 ) -> None:
     base_path, source = loaded[1], str(tmp_path / "rows.parquet")

@@ -9,7 +9,7 @@ import pytest
 from airflow_stack.api import AirflowApi, wait_until
 from airflow_stack.stack import AirflowStack
 
-# The second test checks the runs that the loads of the first test start, so both tests run, or none of them.
+# The second test checks the runs that the loads of the first test start, so either both tests run or neither.
 pytestmark = pytest.mark.thorough
 
 LONG = 900.0

@@ -1,6 +1,6 @@
 """Many sensors wait in one triggerer and need no worker. The test kills the triggerer once.
 
-``WAITING_waiting_tables`` is the number of sensors: an even number.
+The environment variable ``WAITING_TABLES`` sets the number of sensors, which must be even.
 """
 
 from pathlib import Path

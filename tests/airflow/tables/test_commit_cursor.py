@@ -1,4 +1,4 @@
-"""Following a timeline with a cursor: every completed write is reported once, in any order of events."""
+"""A cursor that follows a timeline reports every completed write once, whatever the order of events."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The table on which the tests of the rules work."""
+"""Fixtures with the table that the tests of the rules change."""
 
 from collections.abc import Callable
 from functools import cache

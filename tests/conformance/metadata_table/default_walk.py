@@ -1,4 +1,4 @@
-"""Real Hudi with its own defaults, and the engine, on one table that the engine created; and a model of its rows."""
+"""Actions of the engine and of Hudi with its defaults on a table that the engine created, and a model of its rows."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ def default_options(oracle: Oracle, operation: str = "upsert") -> dict[str, str]
 
 
 class DefaultWalk:
-    """Actions on one table with the default metadata table of the engine's first write."""
+    """Actions on one table. The first write of the engine creates the table with the default metadata table."""
 
     def __init__(self, engine: Engine, judge: HudiJudge, base_path: Path, oracle: Oracle) -> None:
         self._engine, self.judge = engine, judge

@@ -179,7 +179,9 @@ def test_indexes_equal_the_rows_after_random_actions(
 
 @pytest.mark.thorough
 @EACH
-def test_strange_values_and_rows_that_move(hudi, engine: Engine, tmp_path: Path, oracle: Oracle) -> None:
+def test_indexes_equal_the_rows_with_strange_values_and_after_moves(
+    hudi, engine: Engine, tmp_path: Path, oracle: Oracle
+) -> None:
     table = Table(hudi, engine, tmp_path / "t", oracle)
     table.options = {
         "hoodie.index.type": "RECORD_INDEX",
@@ -199,7 +201,7 @@ def test_strange_values_and_rows_that_move(hudi, engine: Engine, tmp_path: Path,
     table.model = merged(table.model, rows)
     table.assert_right(("text",))
 
-    # Rows move to the other partition: some with their values, and some with others.
+    # Rows move to the other partition. Some keep their value of the indexed column, and the others get null.
     rows = [{**row, "ts": 3, PARTITION: "b" if row[PARTITION] == "a" else "a"} for row in rows[::2]]
     rows = [{**row, "text": row["text"] if number % 2 else None} for number, row in enumerate(rows)]
     table.we_write(rows)

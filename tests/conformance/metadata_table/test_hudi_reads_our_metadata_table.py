@@ -54,7 +54,10 @@ FEWEST_ACTIONS = 30
 def test_hudi_with_its_defaults_changes_a_table_that_we_created(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
-    """Also rollback, savepoint, restore and operations of Hudi. The walk ends when Hudi has cleaned and archived."""
+    """The actions include a rollback, a savepoint, a restore and other write operations of Hudi.
+
+    The test ends when Hudi has cleaned and archived.
+    """
     walk = DefaultWalk(engine, hudi(oracle.release), tmp_path / "t", oracle)
     _change_and_undo(walk)
     for number in range(MOST_COMMITS):
@@ -74,11 +77,11 @@ def test_hudi_with_its_defaults_changes_a_table_that_we_created(
 def test_hudi_with_its_defaults_changes_a_table_of_a_later_version(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
-    """The same, with a fixed number of actions.
+    """Do the same actions as the test above, but stop after a fixed number of actions.
 
     In these versions, a default write of Hudi updates four file groups of three indexes and runs the services of the
     metadata table, so one action takes several times as long as in version 6. Hudi archives nothing before the first
-    30 commits and the first compaction of the metadata table. So the walk does not wait until Hudi has archived.
+    30 commits and the first compaction of the metadata table. So this test does not wait until Hudi has archived.
     """
     walk = DefaultWalk(engine, hudi(oracle.release), tmp_path / "t", oracle)
     _change_and_undo(walk)

@@ -1,4 +1,4 @@
-"""Real Hudi reads, extends and compacts metadata tables that this project built, and would have built the same ones."""
+"""Real Hudi reads, extends and compacts metadata tables that this project built, and builds the same records itself."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -172,9 +172,10 @@ def test_hudi_reads_extends_and_compacts_our_metadata_table(
 
 
 def comparable(payload: Payload) -> Payload:
-    """The payload without entries of deleted files, and without the time of a location.
+    """Return the payload without entries of deleted files and, for a location, without its time.
 
-    A build, by Hudi or by us, stores the time of the file. A write by Hudi stores the time at which it added the key.
+    A build of the index by Hudi or by us stores the time of the file that contains the key. A write of Hudi stores the
+    time at which the write added the key.
     """
     if isinstance(payload, RecordLocation):
         return replace(payload, instant_millis=0)

@@ -1,6 +1,6 @@
-"""Real Hudi reads, looks up, updates and compacts a metadata table whose files this project's codecs wrote.
+"""Real Hudi reads, searches, updates and compacts a metadata table whose files this project's codecs wrote.
 
-The files have many small data blocks, their own text of the Avro schema, CRC-32 checksums and no bloom filter.
+The files have many small data blocks, this project's text of the Avro schema, CRC-32 checksums and no bloom filter.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Real Hudi and hudi-rs read a metadata table that this project compacted, cleaned and archived; Hudi works on."""
+"""Real Hudi and hudi-rs read a metadata table that this project compacted, cleaned and archived. Hudi updates it."""
 
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def count_slices(base_path: Path) -> int:
 
 
 @ORACLES
-def test_hudi_works_on_after_our_services(hudi, tmp_path: Path, oracle: Oracle) -> None:
+def test_hudi_continues_to_write_after_our_services(hudi, tmp_path: Path, oracle: Oracle) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "t"
     model: Model = {}
     for version in range(1, 5):
@@ -92,7 +92,7 @@ def test_hudi_works_on_after_our_services(hudi, tmp_path: Path, oracle: Oracle) 
 
 @pytest.mark.thorough
 @ORACLES
-def test_we_finish_a_compaction_of_hudi_that_died(hudi, tmp_path: Path, oracle: Oracle) -> None:
+def test_we_finish_a_dead_compaction_of_hudi(hudi, tmp_path: Path, oracle: Oracle) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "t"
     model = merged({}, write(judge, base_path, oracle, range(80), 1, NO_COMPACTION))
     model = merged(model, write(judge, base_path, oracle, range(40, 120), 2, COMPACTION))
@@ -119,9 +119,7 @@ def undone_compaction(base_path: Path) -> Instant:
 @pytest.mark.thorough
 @ORACLES
 @pytest.mark.parametrize("changes", [1, 4])
-def test_hudi_finishes_a_compaction_of_ours_that_died(
-    hudi, tmp_path: Path, oracle: Oracle, changes: int
-) -> None:
+def test_hudi_finishes_a_dead_compaction_of_ours(hudi, tmp_path: Path, oracle: Oracle, changes: int) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "t"
     model = merged({}, write(judge, base_path, oracle, range(80), 1, NO_COMPACTION))
     model = merged(model, write(judge, base_path, oracle, range(20, 60), 2, NO_COMPACTION))

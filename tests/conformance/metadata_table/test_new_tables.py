@@ -70,7 +70,7 @@ def partitions(base_path: Path) -> str:
 
 
 def assert_not_built_again(base_path: Path, before: dict[str, bytes]) -> None:
-    """Hudi added files to the metadata table, and kept all that it had."""
+    """Check that Hudi added one delta commit to the metadata table, and that all earlier files are unchanged."""
     now = contents(base_path)
     assert before.items() <= now.items()
     added = {
@@ -134,10 +134,11 @@ def test_hudi_uses_an_empty_record_index_of_our_first_write(
 
 
 def points(log: list[str]) -> list[int]:
-    """Changes of a first write at which it dies: all changes of the creation, or some of them.
+    """Return the numbers of the storage changes at which the first write dies.
 
-    The sample contains the places before the first file of the metadata table, within the first partition, after each
-    change of the properties, and before the first instant of the table.
+    With ``TEST_DEPTH=all``, these are every second change from the creation of the table to the inflight file of its
+    first instant. Otherwise they are the last change in the partition `files`, the first change of the properties,
+    and the change after it.
     """
     created = next(n for n, change in enumerate(log, start=1) if change == "create .hoodie/hoodie.properties")
     inflight = next(

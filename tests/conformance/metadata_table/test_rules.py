@@ -213,7 +213,7 @@ def test_rule_17_our_commits_follow_the_indexes_that_hudi_drops_and_builds(
     }
     seen = []
     model = table.model
-    # Hudi 0.15.0 builds column statistics without those of the files that exist.
+    # Hudi 0.15.0 builds column statistics without records of the files that existed before the build.
     for version, options in enumerate((without, {}) if oracle is V9 else (without,), start=20):
         rows = some_rows(range(6), version, SCHEMA, ("a", "b", "c"))
         hudi_writes(judge, base_path, oracle, rows, options)

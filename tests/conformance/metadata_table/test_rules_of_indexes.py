@@ -80,7 +80,7 @@ def stats_of(record) -> ColumnStats:
 
 
 def with_bounds_of_new_files(table: RuleTable, *, is_tight: bool):
-    """A change that gives the range of each partition the bounds of its new file only."""
+    """Return a change of records: each partition gets a range that contains only the bounds of its new file."""
     names = {path.name: path.parent.name for path in table.base_path.glob(f"*/*_{table.ours}.parquet")}
     own = {
         (names[str(stats.file_name)], stats.column_name): stats
@@ -108,10 +108,10 @@ def with_bounds_of_new_files(table: RuleTable, *, is_tight: bool):
 @pytest.mark.parametrize(
     "is_tight", [True, pytest.param(False, marks=pytest.mark.thorough)], ids=["tight", "not tight"]
 )
-def test_rule_06_control_tight_ranges_of_the_new_files_only_hide_the_rows_of_other_files(
+def test_rule_06_control_tight_ranges_from_new_files_only_hide_rows_of_other_files(
     ruled, hudi, is_tight: bool
 ) -> None:
-    """A range that is not tight widens the earlier one. The tests of rule 1 check the ranges of the engine."""
+    """A range that is not tight widens the earlier range. The tests of rule 1 check the ranges of the engine."""
     table = ruled(V9)
     changed(table, PARTITION_STATS, with_bounds_of_new_files(table, is_tight=is_tight))
     found, wanted = found_by_hudi(hudi("1.2.0"), table), expected(table.model)
@@ -373,7 +373,7 @@ def test_rule_10_control_hudi_cannot_compact_after_a_commit_without_java_strings
 
 @sampled
 def test_rule_18_control_hudi_does_not_find_keys_of_unsorted_files(ruled, hudi, oracle: Oracle) -> None:
-    """The reader of this project refuses the file; the tests of rule 1 read the files of the engine with it."""
+    """This project's reader refuses such a file. The tests of rule 1 read the files of the engine with this reader."""
     table = ruled(oracle)
     for partition in (COLUMN_STATS, RECORD_INDEX):
         changed(table, partition, lambda records: list(reversed(records)))

@@ -123,7 +123,8 @@ def test_rule_02_our_rollback_removes_the_commit_from_the_metadata_table_first(
     assert in_metadata
     assert files
     assert max(in_metadata) < min(files)
-    # The last file of the instant in the table goes last: until then, readers ignore what the metadata table contains.
+    # The rollback removes the last file of the instant in the table last. Until then, readers ignore what the metadata
+    # table contains of this instant.
     assert max(in_metadata) < max(in_table)
     assert log_files(table.base_path, table.ours) == []
     assert_describes_the_table(table.base_path)
@@ -131,7 +132,7 @@ def test_rule_02_our_rollback_removes_the_commit_from_the_metadata_table_first(
 
 
 @thorough
-def test_rule_02_control_if_the_instant_goes_first_hudi_loses_rows(
+def test_rule_02_control_if_the_instant_is_removed_first_hudi_loses_rows(
     ruled, hudi, engine: Engine, oracle: Oracle
 ) -> None:
     """In version 6, Hudi ignores blocks of instants that are not on the timeline of the table."""

@@ -1,8 +1,8 @@
 """Real Hudi, a writer of the engine and its table services change one table with a metadata table at the same time.
 
-All take the same lock. Hudi finds stored keys with the record index only, so that a wrong entry becomes a duplicate. At
-the end, no row is lost or doubled, the metadata table equals the files, and filters of Hudi find the same rows with the
-metadata table and without. ``LOOP_SECONDS`` sets the duration of the loop.
+All three take the same lock. Hudi finds stored keys with the record index only, so that a wrong entry becomes a
+duplicate. At the end, no row is lost or doubled, the metadata table equals the files, and filters of Hudi find the same
+rows with the metadata table and without it. ``LOOP_SECONDS`` sets the duration of the loop.
 """
 
 import logging
@@ -83,7 +83,7 @@ def test_no_row_is_lost_or_doubled_and_the_metadata_table_equals_the_files(
     assert writer.upserts >= 2, figures
     assert services.has_done_all, figures
 
-    # The next writes of both find each stored key.
+    # The next write of Hudi and the next write of the engine find each stored key.
     for version, write in ((998, judge), (999, engine)):
         last = some_rows(range(UPDATED_KEYS), version, PLAIN, PARTITIONS)
         table = as_table(last, PLAIN)

@@ -65,7 +65,7 @@ def test_an_operator_changes_a_table_through_a_wasb_connection(
     assert [path for path in files if secret in path.read_bytes()] == []
 
 
-def test_a_wrong_key_of_a_connection_is_an_error_of_access(azure: Azurite, tmp_path: Path) -> None:
+def test_a_wrong_key_of_a_connection_raises_a_permission_error(azure: Azurite, tmp_path: Path) -> None:
     fields = {**connection(azure, "key"), "password": base64.b64encode(b"canary-secret").decode()}
     task = OperatorProcess(
         f"{RECOVERY}:SavepointOperator",

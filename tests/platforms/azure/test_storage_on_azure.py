@@ -1,4 +1,4 @@
-"""Storage on Azurite passes the tests that every storage must pass; wrong keys are errors of access."""
+"""Storage on Azurite passes the tests that every storage must pass; a wrong key raises a permission error."""
 
 import base64
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ def test_a_name_that_azure_would_change_is_refused(azure: Azurite) -> None:
 
 
 @pytest.mark.parametrize("call", ["list", "read", "create"])
-def test_a_wrong_key_is_an_error_of_access(azure: Azurite, call: str) -> None:
+def test_a_wrong_key_raises_a_permission_error(azure: Azurite, call: str) -> None:
     wrong = {**azure.options, "azure_storage_account_key": base64.b64encode(b"canary-secret").decode()}
     storage = open_storage(azure.new_table(), wrong)
     calls = {

@@ -13,7 +13,7 @@ from xml_api import BUCKET, XmlApiServer, running_server
 
 @dataclass(frozen=True)
 class Gcs:
-    """A running server and the document of a service account that has access to it."""
+    """A running server, and the document of a service account with access to the server."""
 
     server: XmlApiServer
     account: str
@@ -28,7 +28,7 @@ class Gcs:
         return {"google_service_account_key": self.account, "allow_http": "true"}
 
     def options_at(self, endpoint: str) -> dict[str, str]:
-        """Return the storage options for the same server behind another address."""
+        """Return the storage options for the same server at another address."""
         document = {**json.loads(self.account), "gcs_base_url": endpoint}
         return {**self.options, "google_service_account_key": json.dumps(document)}
 

@@ -1,4 +1,4 @@
-"""Requests to Google Cloud Storage are those of its XML API: a small server of this API accepts and executes them."""
+"""All requests to Google Cloud Storage are requests of its XML API: a small server of this API executes them."""
 
 import urllib.error
 import urllib.request
@@ -80,7 +80,7 @@ def test_a_large_file_is_uploaded_in_parts(gcs: Gcs, storage: Storage) -> None:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_wrong_key_is_an_error_of_access(gcs: Gcs, call: str) -> None:
+def test_a_wrong_key_raises_a_permission_error(gcs: Gcs, call: str) -> None:
     wrong = {**gcs.options, "google_service_account_key": service_account(new_key(), gcs.endpoint)}
     with pytest.raises(StoragePermissionError, match="permission denied"):
         CALLS[call](open_storage(gcs.new_table(), wrong))

@@ -1,4 +1,4 @@
-"""A write on HDFS that is killed at several moments of its commit is completed by the next run, without lost rows."""
+"""A write on HDFS is killed at several moments of its commit. The next run completes the write and loses no rows."""
 
 import sys
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from support.spark.table_elsewhere import rows_of_copy
 from support.stores.loads import MOMENTS, kill_when_written
 
 
-def test_a_write_that_was_killed_at_each_moment_is_completed(
+def test_the_next_run_completes_a_write_killed_at_each_moment_of_its_commit(
     new_table: Callable[[], str], tmp_path: Path
 ) -> None:
     uri = new_table()

@@ -1,7 +1,7 @@
 """Run every kind of job on one table, with the Spark that the environment variables describe.
 
 Usage: ``every_job_on_cluster.py URI VERSION STORAGE_OPTIONS_AS_JSON``. The test runs this program as a process, because
-a process has only one Spark session, and that of the tests is local.
+a process has only one Spark session, and the session of the tests is local.
 """
 
 import json

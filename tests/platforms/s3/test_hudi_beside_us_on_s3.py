@@ -45,7 +45,7 @@ OF_THE_ENGINE = "conformance"
 NEW = as_table(some_rows([700], 6, PLAIN, PARTITIONS), PLAIN)
 EXPIRES_AFTER_S = 20.0
 UNHINDERED_S = 5.0
-"""Time for which a writer must wait for a lock; longer than the critical section of a commit."""
+"""Seconds for which a test checks that a writer waits for a lock; longer than the critical section of a commit."""
 
 
 class Shared:
@@ -127,7 +127,7 @@ class Owners:
 
 
 def test_no_row_is_lost_or_doubled_if_hudi_and_we_write_at_the_same_time(table: Shared) -> None:
-    # The ordering values of these rows are below those of the loop, which begin at 1.
+    # These rows have smaller ordering values than the rows of the loop, which begin at 1.
     for number, by_hudi in ((-3, False), (-2, True), (-1, False), (0, True)):
         table.write(number, by_hudi=by_hudi)
     table.check()
@@ -160,7 +160,7 @@ def test_no_row_is_lost_or_doubled_if_hudi_and_we_write_at_the_same_time(table: 
     table.check()
     assert table.lock().is_released
 
-    # The next writes find each stored row, and roll back what refused writes left.
+    # The next writes find each stored row, and roll back the files of refused writes.
     for number, by_hudi in ((998, False), (999, True)):
         table.write(number, by_hudi=by_hudi)
         table.check()

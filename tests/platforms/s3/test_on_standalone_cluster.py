@@ -150,7 +150,7 @@ def test_a_speculative_copy_of_a_stopped_task_leaves_no_doubled_file(
 ) -> None:
     """A Python worker is stopped in the middle of a task, so Spark runs a copy of this task on the other executor.
 
-    The stopped process continues after the job, as a process does whose machine did not answer for a while.
+    The stopped process continues after the job, like a process on a machine that did not respond for a while.
     """
     rows = orders(range(48_000), regions=REGIONS)
     with Load(s3, version, tmp_path) as load:

@@ -24,7 +24,7 @@ class Yarn:
 
     Attributes:
         web_address: URL of the ResourceManager's REST API.
-        hdfs: the default file system. Its folder of settings also contains those of YARN.
+        hdfs: the default file system. Its folder of settings also contains the settings of YARN.
         logs: folder with the output of the containers.
     """
 

@@ -31,7 +31,7 @@ TABLE_FLAGS = ("--table-name=t", "--record-key=k", "--partition-by=p", "--orderi
 
 
 class OnYarn:
-    """Submits jobs for one table. The executors cannot import the engine of the checkout, only that of the archive."""
+    """Submits jobs for one table. The executors can import the engine from the archive only, not from the checkout."""
 
     def __init__(self, yarn: Yarn, archive: Path, folder: Path) -> None:
         self._yarn, self._archive, self._folder = yarn, archive, folder

@@ -1,4 +1,4 @@
-"""A clustering job stops at one of its changes to the storage. Readers see the same rows; the next run completes it.
+"""A clustering job stops at a change to the storage. Readers see the same rows; the next run completes the job.
 
 By default the tests stop the jobs at a sample of the changes, and with ``TEST_DEPTH=all`` at every change.
 """

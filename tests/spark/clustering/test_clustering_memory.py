@@ -88,7 +88,7 @@ def in_memory(job: RewriteJob, task: GroupTask) -> list[GroupOutcome]:
 def peak_mib(
     root: str, inputs: list[InputFile], rewrite: Callable[[RewriteJob, GroupTask], list[GroupOutcome]]
 ) -> float:
-    """Rewrite the files into the same number of files. Return the memory in MiB, without that of the program."""
+    """Rewrite the files into the same number of files. Return by how many MiB this raised the peak memory."""
     job = clustering_job(root)
     heartbeat = Heartbeat(job.storage, INSTANT_TIME, owner=job.attempt)
     heartbeat.start()

@@ -1,4 +1,4 @@
-"""A dry run of a write to file groups of a pending clustering reports what the write would do with the plan."""
+"""A dry run of a write to file groups of a pending clustering reports how the write would change the plan."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A record index that is built on Spark locates every row of the table, and statistics are the same in Spark tasks."""
+"""A record index that is built on Spark locates every row. Spark tasks and threads compute the same statistics."""
 
 from datetime import datetime
 from pathlib import Path

@@ -77,7 +77,7 @@ def test_files_with_different_units_are_refused(
     assert len(stored(tmp_path, "id")) == 2
 
 
-def test_a_file_in_nanoseconds_behind_other_files_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_file_in_nanoseconds_after_other_files_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for name, unit in (("a", "us"), ("b", "ns")):
         table = pa.table({"id": [name], "at": pa.array([1_000_000], pa.timestamp(unit))})
@@ -129,7 +129,7 @@ def test_names_of_csv_columns_are_those_that_spark_gives(
     found = read_source_columns(source, first_source_files(path, {})[0])
     names = spark.read.options(**options).csv(path).columns
     assert found is None or list(found.names) == names
-    assert (found is None) == (header.startswith('""'))  # repeated quotes are left to Spark
+    assert (found is None) == (header.startswith('""'))  # this package leaves repeated quotes to Spark
 
 
 def test_spark_refuses_an_unnamed_column_beside_a_column_of_its_name(
@@ -156,7 +156,7 @@ def test_spark_takes_the_columns_of_the_first_parquet_file(spark: SparkSession, 
         assert list(found.names) == reader.parquet(str(folder)).columns
 
 
-def test_a_first_write_names_text_that_keeps_a_column_from_being_a_number(
+def test_the_warning_of_a_first_write_names_the_value_that_makes_a_column_text(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     source = csv(tmp_path, "id,price,name\n1,1.5,a\n2,n/a,b\n3,2,7\n4,,d\n", inferSchema="true")
@@ -165,7 +165,9 @@ def test_a_first_write_names_text_that_keeps_a_column_from_being_a_number(
     assert warning.startswith("price was read as text: 1 of 3 values cannot be read as double: 'n/a'.")
 
 
-def test_a_type_conflict_names_the_text_that_causes_it(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_error_about_a_type_conflict_names_the_value_that_causes_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     write(spark, tmp_path, csv(tmp_path, "id,price\n1,1.5\n", inferSchema="true"))
     with pytest.raises(InvalidRequestError, match="1 of 2 values cannot be read as double: 'n/a'"):
         write(spark, tmp_path, csv(tmp_path, "id,price\n1,1.5\n2,n/a\n", inferSchema="true"))

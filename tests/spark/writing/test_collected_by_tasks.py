@@ -174,7 +174,7 @@ def write_one(job: WriteJob, partition: str, file_id: str, keys: list[str]) -> B
 def test_a_key_with_duplicates_in_other_partitions_has_the_place_of_the_row_that_stays(
     tmp_path: Path, loses: bool
 ) -> None:
-    """The batch has the key `twice` of both partitions, and `moves` of the other partition, for partition `b`."""
+    """The batch writes two keys into partition `b`: `twice`, which both partitions contain, and `moves` from `a`."""
     first = write_job(str(tmp_path), FIRST)
     targets = (
         write_one(first, "a", "f-a", ["twice", "moves", "stays"]),

@@ -1,4 +1,4 @@
-"""Column statistics of the metadata table rule files out of a lookup, and the result of the write stays the same."""
+"""Column statistics of the metadata table exclude files from a lookup of keys, and the write has the same result."""
 
 import random
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The write job creates the metadata table of a new table, and its result names whatever was not created."""
+"""The write job creates the metadata table of a new table. Its result names each index that the job did not create."""
 
 from pathlib import Path
 
@@ -88,7 +88,9 @@ def test_a_dry_run_and_an_invalid_list_of_columns_create_nothing(spark: SparkSes
 
 
 @pytest.mark.parametrize("action", ["write", "clustering"])
-def test_the_result_names_what_was_not_created(spark: SparkSession, tmp_path: Path, action: str) -> None:
+def test_the_result_names_the_index_that_the_job_did_not_create(
+    spark: SparkSession, tmp_path: Path, action: str
+) -> None:
     table = TableUnderTest(spark, tmp_path / "t", hoodie__write__table__version="9")
     for number in range(2):
         table.write(rows(9 * number, 9 * number + 9, 1), "bulk_insert")

@@ -1,4 +1,4 @@
-"""Writes to a table with a partitioned record index: the rows are those of SIMPLE, and the index has just these."""
+"""Writes with a partitioned record index give the rows that SIMPLE gives, and the index has exactly these rows."""
 
 import random
 from collections import defaultdict
@@ -88,7 +88,7 @@ def random_rows(seed: int) -> list[Row]:
     return [(key_of(n), rng.randrange(4), rng.choice(PARTITIONS), rng.random()) for n in numbers]
 
 
-def test_random_batches_lead_to_the_rows_of_simple(table: TableUnderTest, tmp_path: Path) -> None:
+def test_random_batches_give_the_same_rows_as_the_index_simple(table: TableUnderTest, tmp_path: Path) -> None:
     other = table.copied_to(tmp_path / "other")
     more = {**INDEX, "hoodie.metadata.record.level.index.min.filegroup.count": "3"}
     steps = ("upsert", "delete", "insert_overwrite", "upsert", "delete", "upsert")
@@ -101,7 +101,7 @@ def test_random_batches_lead_to_the_rows_of_simple(table: TableUnderTest, tmp_pa
         assert table.rows() == other.rows(), f"step {step}, {operation}"
         records, counts = indexed(table)
         assert records == stored(table), f"step {step}, {operation}"
-        # The write that adds the first row to a partition decides about its file groups.
+        # The write that adds the first row to a partition decides how many file groups the partition of the index gets.
         assert counts == {"x": 2, "y": 2, "z": 3}
         assert indexed(other)[0] == stored(other)
 

@@ -1,4 +1,4 @@
-"""A write that looks its keys up in the record index finds the same rows as one that reads all base files."""
+"""A write that looks up its keys in the record index finds the same rows as a write that reads all base files."""
 
 import random
 from pathlib import Path
@@ -84,7 +84,7 @@ def random_rows(seed: int) -> list[Row]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("moves", cases(["true", "false"], ["true"]))
-def test_random_batches_lead_to_the_rows_of_global_simple(
+def test_random_batches_give_the_same_rows_as_the_index_global_simple(
     table: TableUnderTest, tmp_path: Path, moves: str
 ) -> None:
     other = table.copied_to(tmp_path / "other")

@@ -1,4 +1,4 @@
-"""Two jobs write to one table at the same time: the table gets the rows of both, or one job reports a conflict."""
+"""Two jobs write to one table at the same time: the table gets the rows of both jobs, or one job reports a conflict."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""An operator in a process of its own, for tests outside of the groups of Airflow. The log is on standard output."""
+"""An operator in a separate process, for tests that do not import Airflow themselves. Its log is on standard output."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Tables whose data files are in folders and in a metadata table, which has been compacted and written since."""
+"""Tables whose data files are in folders and in a metadata table. Writes followed the last compaction of that table."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _METAFILE = ".hoodie_partition_metadata"
 
 @dataclass(frozen=True)
 class ListedTable:
-    """A table with `table` as its metadata table.
+    """A table, and in the attribute `table` the helper that changes its metadata table.
 
     Attributes:
         partitions: paths of the partitions.
@@ -39,7 +39,7 @@ class ListedTable:
         return self.table.storage
 
     def metadata_files(self, name_part: str) -> list[str]:
-        """Paths of the files of `files` whose names contain a text."""
+        """Return the paths of the files in the partition `files` whose names contain this string."""
         listed = self.storage.list_files(f"{METADATA_TABLE}/files")
         return [stored.path for stored in listed if name_part in stored.name]
 

@@ -25,12 +25,12 @@ GROUPS = 3
 """Number of file groups of the record index."""
 
 _NOT_CALLED: Any = object()
-"""In place of a Spark session. A build of a table without files starts no Spark job."""
+"""Stands for the Spark session, which a build of a table without files does not use."""
 
 
 @cache
 def with_all_indexes(version: TableVersion) -> Storage:
-    """The table of `maintained`, with `record_index` and `bloom_filters` as well. Copy it before a change."""
+    """The table of `maintained` with `record_index` and `bloom_filters` in addition. Copy it before a change."""
     table = empty_table(version)
     with FileSystemLock(table.storage, clock=table.clock) as lock:
         reader = DataFileReader(table.storage, _NOT_CALLED)
@@ -51,7 +51,10 @@ Contents = Mapping[str, Mapping[str, object]]
 
 
 def contents(storage: Storage) -> Contents:
-    """Record key → its partition and file group, and path of a live file → its bloom filter, by the metadata table."""
+    """Read two indexes of the metadata table.
+
+    The result maps each record key to its partition and file group, and the path of each live file to its bloom filter.
+    """
     table, live = opened(storage), _live(storage)
     blooms = MetadataPartition(table, BLOOM_FILTERS).find(live)
     return {
@@ -69,7 +72,7 @@ def contents(storage: Storage) -> Contents:
 
 
 def expected_contents(storage: Storage) -> Contents:
-    """The same from the live files."""
+    """Compute from the live files what `contents` reads from the metadata table."""
     slices = load_snapshot(storage, metadata_enable=False).all_slices
     files = list(_live(storage).values())
     blooms = DataFileReader(storage).blooms(files)

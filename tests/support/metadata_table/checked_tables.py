@@ -20,16 +20,16 @@ from support.metadata_table.maintained_tables import (
 
 
 def check_readers(storage: Storage, where: str) -> None:
-    """A listing from the metadata table is that of the folders, or is refused; the indexes belong to the live files."""
+    """Check that a listing from the metadata table is right or refused, and that the indexes match the live files."""
     if check_listing(storage, where):
         check_indexes(storage, where)
 
 
 def check_listing(storage: Storage, where: str) -> bool:
-    """A listing from the metadata table is that of the folders, or is refused.
+    """Check that a listing from the metadata table equals the listing of the folders, or is refused.
 
-    A clean deletes files before the metadata table lists them no longer. A file that a clean could not delete is not
-    listed any more, as in Hudi; no reader needs it.
+    Two differences are allowed. A clean deletes files before it removes them from the metadata table. And, as in Hudi,
+    a file that a clean could not delete is no longer in the metadata table; no reader needs the file.
     """
     outcome = listing(storage)
     if not isinstance(outcome, ListedTable):
@@ -42,7 +42,7 @@ def check_listing(storage: Storage, where: str) -> bool:
 
 
 def check_indexes(storage: Storage, where: str) -> None:
-    """The indexes locate exactly the keys in the live files, and have their bloom filters."""
+    """Check that the indexes locate exactly the keys in the live files, and have the bloom filters of these files."""
     if RECORD_INDEX in opened(storage).partitions:
         assert contents(storage) == expected_contents(storage), where
         assert_groups(storage)

@@ -1,4 +1,4 @@
-"""Damage of files of a metadata table, and what jobs and readers may do with it."""
+"""Damage files of a metadata table, and check how jobs and readers react to the damage."""
 
 import io
 import re
@@ -46,13 +46,16 @@ def cut_in_half(storage: Storage, path: str) -> None:
 
 
 def flip_a_bit(storage: Storage, path: str) -> None:
-    """Change the byte in the middle so that a text usually stays a text."""
+    """Change one bit of the byte in the middle. A text file usually stays valid text."""
     content = storage.read(path)
     _flip(storage, path, len(content) // 2, 1)
 
 
 def flip_a_byte(storage: Storage, path: str) -> None:
-    """Change the byte in the middle of the part before the padding of an HFile trailer. A text usually is no text."""
+    """Invert the byte in the middle of the file or, in an HFile, of the part before the padding of the trailer.
+
+    A text file usually becomes invalid text.
+    """
     content = storage.read(path)
     padding = content.find(_PADDING)
     _flip(storage, path, (padding if padding > 0 else len(content)) // 2, 0xFF)
@@ -88,15 +91,15 @@ def changed_files(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> li
 
 
 def live_rows(storage: Storage) -> list[tuple[str, bytes]]:
-    """Partition path and content of each live file. The same rows are in equal files."""
+    """Return partition path and content of each live file. Files with the same rows have the same content."""
     return sorted((path.rpartition("/")[0], storage.read(path)) for path in live_files(storage))
 
 
 def names_damage(error_path: str, message: str, damaged: str) -> bool:
     """Whether an error names the damaged file, its folder, its file group, or the instant that the file records.
 
-    No file contains the names of the instants that must exist. So a lost instant shows in a partition whose files it
-    wrote.
+    For a lost instant, any path in the metadata table is sufficient: no file lists the instants that must exist, so the
+    error names a partition whose files the instant wrote.
     """
     if _is_instant(damaged) and error_path.startswith(METADATA_TABLE):
         return True
@@ -108,7 +111,7 @@ def names_damage(error_path: str, message: str, damaged: str) -> bool:
 
 
 def is_reported(storage: Storage) -> bool:
-    """Whether the health report reports damage: the default report or, if it does not, that of the deep check."""
+    """Whether the health report contains damage: the default report, or else the report of the deep check."""
     return any(_reports(storage, deep=deep) for deep in (False, True))
 
 
@@ -124,7 +127,7 @@ def _reports(storage: Storage, *, deep: bool) -> bool:
 
 
 def check_answers(storage: Storage, where: str) -> None:
-    """Each answer from the metadata table is right, or is refused: the list of files, key ranges, places of keys."""
+    """Check that the list of files, key ranges and places of keys in the metadata table are right or refused."""
     check_listing(storage, where)
     table = access(storage, ticking())
     timeline, slices = table.load_timeline(), load_snapshot(storage, metadata_enable=False).all_slices
@@ -192,7 +195,7 @@ UNCHECKED: dict[str, Callable[[str, bytes, int], bool]] = {
     "the index of meta blocks, which is not read": _is_meta_index,
     "headers of log blocks": _is_log_header,
 }
-"""Places without a checksum, in which a changed byte may stay without notice. See docs/metadata-table.md."""
+"""Places without a checksum, where nothing detects a changed byte. See docs/metadata-table.md."""
 
 
 def unchecked_place(path: str, content: bytes, damaged: bytes) -> str:

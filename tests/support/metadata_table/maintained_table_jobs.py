@@ -62,7 +62,7 @@ def to_replace(storage: Storage, clock: Clock) -> RunJob:
 
 
 def to_clean(storage: Storage, clock: Clock) -> RunJob:
-    """A clean of two versions, and of a partition that becomes empty, after a dead write."""
+    """A clean that deletes two old versions of a file and empties a partition; a dead write precedes it."""
     Write((A,), "w3", 3, replaces={"b": (B.file_id,)})(storage, clock)
     Write((A,), "w4", 4)(storage, clock)
     add_dead_write(storage, clock)

@@ -1,4 +1,4 @@
-"""What the tasks of a write collect for the metadata table, for writes that a test carries out without Spark."""
+"""The keys that the tasks of a write collect for the metadata table, for writes that run without Spark."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,8 +1,8 @@
-"""Tests whose law concerns only rows, data files or the timeline of a table create the table without a metadata table.
+"""Options with which tests about rows, data files or the timeline create a table without a metadata table.
 
 By default, the first write of a table creates a metadata table, and every change then writes more small files. Only
-tests of these defaults, and tests in which Hudi or another reader uses the metadata table, need it. Without it, the
-other tests are faster, and their lists of files and counts of requests contain only the table itself.
+tests of these defaults, and tests in which Hudi or another reader uses the metadata table, need a metadata table. All
+other tests are faster without it, and their lists of files and counts of requests contain only the table itself.
 
 These options belong to the first write only. Later writes update a metadata table if the table has one.
 """
@@ -18,7 +18,7 @@ WITHOUT_METADATA_TABLE = {"hoodie.metadata.enable": "false"}
 """Options of a write that creates a table without a metadata table."""
 
 NO_METADATA_TABLE = replace(DEFAULT_METADATA_SETTINGS, enable=False)
-"""The same as settings of a job."""
+"""Settings of a job with the same effect."""
 
 
 def options_of_new_table(base_path: Path) -> Mapping[str, str]:

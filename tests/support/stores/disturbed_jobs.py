@@ -34,7 +34,7 @@ def check_job_with_faults(
         every: distance of the requests to disturb. The runs for each fault begin with another request.
         new_table: returns the URI of an empty folder.
         endpoint: URL of the server.
-        options_at: returns the storage options for the server behind another URL.
+        options_at: returns the storage options for the server at another URL.
     """
 
     def table_on_server() -> SmallTable:

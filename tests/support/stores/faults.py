@@ -15,7 +15,7 @@ SLOW_S = 1.5
 
 
 class Fault(Enum):
-    """What happens to the request."""
+    """The way in which the proxy disturbs a request."""
 
     SLOW = "slow"
     """The answer arrives late."""

@@ -1,4 +1,4 @@
-"""Words, flags, output in a pipe and exit codes of `hudi-services`."""
+"""Sub-commands, flags, output in a pipe and exit codes of `hudi-services`."""
 
 import json
 import logging
@@ -131,7 +131,7 @@ def test_the_help_lists_every_command_and_view(capsys: pytest.CaptureFixture[str
     ],
     ids=["first", "between", "last", "flag"],
 )
-def test_the_table_may_stand_anywhere(
+def test_the_table_may_be_at_any_place_among_the_arguments(
     words: list[str], table: SmallTable, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([word.format(table=path_of(table)) for word in words]) == 0
@@ -201,7 +201,7 @@ def test_a_view_in_a_pipe_is_json(
 @pytest.mark.parametrize(
     "words", [["{table}", "{instant}"], ["{instant}", "{table}"], ["--base-path", "{table}", "{instant}"]]
 )
-def test_the_instant_and_the_table_may_change_places(
+def test_the_instant_and_the_table_may_be_in_either_order(
     words: list[str], table: SmallTable, capsys: pytest.CaptureFixture[str]
 ) -> None:
     instant = table.timeline_store.load().instants[0].requested_time

@@ -1,4 +1,4 @@
-"""Summaries of results: what comes first, what is left out, and how a terminal shows it."""
+"""Summaries of results: which rows they list first, which rows they leave out, and how a terminal shows them."""
 
 import inspect
 import io
@@ -260,7 +260,9 @@ def test_findings_of_a_health_report_are_not_repeated_as_warnings() -> None:
         ("s3://lake/rollback.py", "s3://lake/rollback.py"),
     ],
 )
-def test_texts_of_the_table_are_printed_literally_and_name_commands(text: str, printed: str) -> None:
+def test_strings_of_the_table_are_printed_literally_and_names_of_scripts_as_commands(
+    text: str, printed: str
+) -> None:
     assert printed in shown(Summary(title="t", facts=(("name", text),)))
 
 

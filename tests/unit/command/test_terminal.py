@@ -1,4 +1,4 @@
-"""What a person at a terminal sees, checked with a pseudo-terminal."""
+"""The output of the command on a terminal, checked with a pseudo-terminal."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Views of tables, which read the storage and need no Spark."""
+"""Views of tables. A view reads the storage and needs no Spark."""
 
 import io
 import json
@@ -42,7 +42,7 @@ VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9]
 
 
 def shown(view: object) -> str:
-    """Return the text of a terminal; the JSON of the view must also be possible."""
+    """Return the view as a terminal shows it. Also check that the view can be converted to JSON."""
     assert json.loads(json.dumps(asdict(view)))  # type: ignore[call-overload]
     stream = io.StringIO()
     console = Console(file=stream, width=150, highlight=False, markup=False)

@@ -1,4 +1,4 @@
-"""Whatever services run between delta commits, and wherever they crash, the records are those without services."""
+"""Services between delta commits change no record, whichever services run and wherever they crash."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -65,7 +65,7 @@ CHANGES = st.fixed_dictionaries(
 
 @dataclass
 class Walk:
-    """A table with services and a table without; the same writes change both.
+    """A table with services and a table without services. The same writes change both tables.
 
     Attributes:
         died: instant times of the write that is pending in both tables.

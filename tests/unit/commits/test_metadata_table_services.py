@@ -1,4 +1,4 @@
-"""Services of the metadata table keep every record, finish what an earlier run left, and do no more than is due."""
+"""Services of the metadata table keep every record, finish services of an earlier run, and do only what is due."""
 
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -104,7 +104,8 @@ def test_a_pending_compaction_of_hudi_is_finished_at_its_own_instant(version: Ta
     metadata.storage.delete(metadata.timeline_store.path_of(last))
     for path in written[1:]:  # the first file is one that the dead compaction has written
         metadata.storage.delete(path)
-    # Not the records after the compaction: Hudi 0.15 changes the types of dates and decimals when it compacts.
+    # The test expects the records that exist without the compaction, not those that Hudi's compaction wrote: Hudi 0.15
+    # changes the types of dates and decimals when it compacts.
     before = read_records(table.metadata_table())
     access = TableAccess(storage=storage, clock=ticking(LATER), config=table.config)
     report = finish_services(access, None)

@@ -94,7 +94,7 @@ def written(new: Mapping[str, Sequence[str]], prev_commit: str) -> CommitMetadat
 
 
 def records(table: SmallMetadataTable) -> dict[str, set[str]]:
-    """Partition in the place of each record → keys."""
+    """Map each partition of the table to the keys whose records name this partition."""
     found: dict[str, set[str]] = {}
     for record in table.reader(RECORD_INDEX).records():
         assert isinstance(record.payload, RecordLocation)

@@ -64,7 +64,7 @@ def assert_equal_to_the_folders(storage: Storage) -> None:
 
 @VERSIONS
 @pytest.mark.parametrize("metadata", [compacting(every=100), compacting()], ids=["plain", "compacting"])
-def test_the_metadata_table_has_the_commits_of_both(
+def test_the_metadata_table_has_the_commits_of_both_writers(
     version: TableVersion, metadata: MetadataTableSettings
 ) -> None:
     storage = copied(maintained(version))

@@ -17,7 +17,7 @@ def test_each_measure_and_each_rule_has_its_own_title() -> None:
         assert not title.endswith(".")
 
 
-def test_a_finding_states_its_title_and_the_name_that_limits_use() -> None:
+def test_a_finding_states_its_title_and_the_name_under_which_limits_are_set() -> None:
     finding = HealthFinding(level="warn", measure="dead_instants", value=2, limit=0, advice="Run it.")
     assert finding.statement == "Dead instants (dead_instants): 2, above 0"
     assert ConfigFinding(rule="runs-overlap", severity="warning").title == "Overlapping runs of the DAG"

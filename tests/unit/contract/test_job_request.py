@@ -128,12 +128,12 @@ def test_a_value_that_may_be_secret_is_not_repeated_in_the_message() -> None:
     assert "hunter2" not in str(refused.value)
 
 
-def test_a_text_instead_of_a_tuple_of_columns_is_refused() -> None:
+def test_a_string_instead_of_a_tuple_of_columns_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match="record_key is the string 'id'; it must be a tuple"):
         UpsertRequest(base_path="/t", record_key="id")  # type: ignore[arg-type]
 
 
-def test_an_option_that_is_not_a_text_is_refused() -> None:
+def test_an_option_that_is_not_a_string_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match=r"Option hoodie.index.type is a bool"):
         UpsertRequest(base_path="/t", options={"hoodie.index.type": True})  # type: ignore[dict-item]
 

@@ -1,4 +1,4 @@
-"""Numbers as text."""
+"""The formatting of numbers with their nouns."""
 
 import pytest
 

@@ -17,7 +17,7 @@ from hudi_table_services.execution.driver_tasks import (
 
 
 class Frame:
-    """A frame with a plan that contains this estimate of its size. Its limit exchanges the order of the rows."""
+    """A frame whose plan contains this estimate of its size. Its method `limit` reverses the order of the rows."""
 
     def __init__(self, estimate: str, rows: int = 3, text: str = "") -> None:
         self._estimate, self._rows, self._text = estimate, rows, text

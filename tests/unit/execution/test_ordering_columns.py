@@ -33,7 +33,7 @@ SORTED: dict[str, tuple[pa.DataType, list[Any]]] = {
 
 
 def chunked(values: list[Any], kind: pa.DataType) -> pa.ChunkedArray:
-    """The values in two chunks, as columns of several batches are."""
+    """Return the values in two chunks, like a column of several batches."""
     return pa.chunked_array([pa.array(values[:1], kind), pa.array(values[1:], kind)])
 
 
@@ -70,5 +70,5 @@ def test_several_fields_are_compared_as_a_tuple() -> None:
     assert ranks(table([4, 0, 3, 1, 2, 3])).tolist() == [5, 1, 4, 2, 3, 4]
 
 
-def test_no_rows_have_no_ranks() -> None:
+def test_a_table_without_rows_has_no_ranks() -> None:
     assert ranks(pa.table({"o": pa.array([], pa.int64())})).tolist() == []

@@ -30,7 +30,7 @@ BELOW = (f"{ENGINE}/model/", f"{ENGINE}/contract/", f"{ENGINE}/hudi_format/")
 
 
 def texts(tree: ast.Module) -> Iterator[str]:
-    """Text constants of a module, except its docstrings."""
+    """Return the string constants of a module, except its docstrings."""
     prose = {
         id(statement.value)
         for node in ast.walk(tree)

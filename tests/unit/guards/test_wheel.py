@@ -92,7 +92,7 @@ def test_without_the_extra_the_command_names_it_in_one_sentence(fresh: Path) -> 
 
 
 def packages_of_the_extra(folder: Path) -> str:
-    """Link the packages that views need, and those that these need; return the Python path."""
+    """Link the packages that views need, including indirect requirements; return the Python path."""
     folder.mkdir()
     for name in ("argcomplete", "fastavro", "markdown_it", "mdurl", "obstore", "pygments", "rich"):
         source = importlib.util.find_spec(name)
@@ -117,7 +117,7 @@ def test_the_command_works_in_a_new_environment_with_the_packages_of_the_extra(
 
 
 def test_operators_find_the_job_scripts_of_an_installed_wheel(fresh: Path, tmp_path: Path) -> None:
-    """The provider comes from the wheel, and Airflow from this environment, whose link to the checkout is not used."""
+    """The process imports the provider from the wheel, and Airflow from this environment (not the linked checkout)."""
     code = "from airflow_hudi_provider.spark.engine_files import script_path; print(script_path('clean.py'))"
     packages = {"PYTHONPATH": sysconfig.get_path("purelib"), "AIRFLOW_HOME": str(tmp_path)}
     command = [fresh, "-c", code]

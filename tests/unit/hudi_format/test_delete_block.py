@@ -1,4 +1,4 @@
-"""DELETE blocks: records are read as written, those of real Hudi as its documents say, and damage is an error."""
+"""DELETE blocks: records are read as they were written, by this project or by real Hudi, and damage is an error."""
 
 import struct
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Reports are the same from the metadata table and from folders; searches for damage read the folders."""
+"""Reports are the same whether a job lists the metadata table or the folders. Searches for damage read the folders."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def health(storage: Storage, **options: str) -> HealthReport:
 
 
 @EACH_VERSION
-def test_health_is_the_same_from_both(version: TableVersion, tmp_path: Path) -> None:
+def test_health_is_the_same_from_metadata_table_and_folders(version: TableVersion, tmp_path: Path) -> None:
     storage = golden(version, tmp_path)
     counting = CountingStorage(storage)
     assert health(counting) == health(storage, **OFF)
@@ -64,7 +64,9 @@ def test_health_finds_a_lost_file_that_the_metadata_table_lists(
 
 
 @EACH_VERSION
-def test_the_history_of_writes_is_the_same_from_both(version: TableVersion, tmp_path: Path) -> None:
+def test_the_history_of_writes_is_the_same_from_metadata_table_and_folders(
+    version: TableVersion, tmp_path: Path
+) -> None:
     storage = golden(version, tmp_path)
 
     def history() -> object:
@@ -79,7 +81,9 @@ def test_the_history_of_writes_is_the_same_from_both(version: TableVersion, tmp_
 
 
 @pytest.mark.parametrize(("options", "reads_it"), [({}, True), (OFF, False)])
-def test_partitions_of_a_check_of_settings(options: dict[str, str], reads_it: bool) -> None:
+def test_a_check_of_settings_lists_partitions_from_the_metadata_table_unless_it_is_off(
+    options: dict[str, str], reads_it: bool
+) -> None:
     made = listed_table(TableVersion.V9, partitions=12, files_each=1)
     storage = CountingStorage(made.storage)
     chosen = {"hoodie.clustering.plan.strategy.partition.selected": "year=1999/n=0000", **options}

@@ -56,7 +56,7 @@ def test_a_savepoint_is_created_and_deleted_beside_an_expression_index(version: 
 
 @VERSIONS
 @pytest.mark.parametrize("options", [{}, OFF], ids=["default", "switched off"])
-def test_a_clean_that_deletes_nothing_leaves_the_metadata_table_as_it_was(
+def test_a_clean_that_deletes_nothing_does_not_change_the_metadata_table(
     version: TableVersion, options: dict[str, str]
 ) -> None:
     storage = copied(maintained(version))

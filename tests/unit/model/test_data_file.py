@@ -136,5 +136,5 @@ def test_the_size_of_a_slice_includes_its_log_files() -> None:
     assert file_slice("a", base=False).size_bytes == 7
 
 
-def test_the_text_of_a_file_group_contains_its_partition() -> None:
+def test_the_string_form_of_a_file_group_contains_its_partition() -> None:
     assert [str(FileGroupId("a", "f1-0")), str(FileGroupId("", "f1-0"))] == ["a/f1-0", "./f1-0"]

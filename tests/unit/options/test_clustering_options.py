@@ -78,7 +78,7 @@ def resolve(options: dict[str, str] | None = None, **request: object) -> Cluster
         ),
     ],
 )
-def test_a_key_reaches_its_field(key: str, value: str, field: str, expected: object) -> None:
+def test_a_key_sets_its_field(key: str, value: str, field: str, expected: object) -> None:
     resolved = resolve({key: value})
     assert attrgetter(field)(resolved) == expected
     assert [warning for warning in resolved.warnings if "no effect here" in warning] == []

@@ -1,4 +1,4 @@
-"""Options of compaction set the fields of the plan's options, and invalid values are refused."""
+"""Each option of compaction sets one field of the settings for a plan, and invalid values are refused."""
 
 from dataclasses import fields, replace
 from typing import Any

@@ -76,5 +76,5 @@ def test_without_options_the_settings_of_a_service_equal_the_stored_settings(ser
 
 
 @pytest.mark.parametrize("option", [o for o in OPTIONS if o.effect is Effect.HONOURED], ids=str)
-def test_the_default_of_an_option_is_a_valid_text_of_the_option(option: AnyOption) -> None:
+def test_the_default_of_an_option_is_accepted_as_a_string(option: AnyOption) -> None:
     assert option.parse(option.default) == option.default_value

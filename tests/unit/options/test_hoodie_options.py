@@ -88,7 +88,7 @@ def refusal(options: dict[str, str], **request: object) -> str:
         ("_source", "landing", "extra_metadata", {**LIMITS, "_source": "landing"}),
     ],
 )  # fmt: skip
-def test_a_key_reaches_its_field(key: str, value: str, field: str, expected: object) -> None:
+def test_a_key_sets_its_field(key: str, value: str, field: str, expected: object) -> None:
     resolved = resolve({key: value})
     assert attrgetter(field)(resolved) == expected
     assert resolved.warnings == ()
@@ -106,7 +106,7 @@ def test_a_key_reaches_its_field(key: str, value: str, field: str, expected: obj
         ("hoodie.airflow.sizing.parity", "true", "parity", True),
     ],
 )
-def test_a_sizing_key_reaches_its_field(key: str, value: str, field: str, expected: object) -> None:
+def test_a_sizing_key_sets_its_field(key: str, value: str, field: str, expected: object) -> None:
     assert getattr(resolve({key: value}).file_sizing, field) == expected
 
 
@@ -396,7 +396,7 @@ def test_the_stated_default_of_every_key_applies_if_the_key_is_missing() -> None
 
 
 @given(st.sampled_from([o.key for o in ALL_OPTIONS if o.effect is not Effect.REFUSED]), st.text(max_size=8))
-def test_any_text_for_any_key_gives_options_or_an_error_of_this_project(key: str, value: str) -> None:
+def test_any_string_for_any_key_gives_options_or_an_error_of_this_project(key: str, value: str) -> None:
     with contextlib.suppress(HudiTableServiceError):
         resolve({key.replace("*", "x"): value})
 

@@ -33,7 +33,10 @@ from support.metadata_table.maintained_table_jobs import JOBS, RunJob
 from support.metadata_table.maintained_tables import access, copied, ticking
 
 UNDOING = ("rollback of a dead write", "rollback of a commit", "restore", "cancel clustering")
-"""Jobs that do not add to the metadata table. They must work on a stale one: a build refuses pending writes."""
+"""Jobs that undo pending or completed instants, and add nothing to the metadata table.
+
+They must also run on an outdated metadata table, because a rebuild refuses a table with pending writes.
+"""
 CURE = "rebuild_metadata_table.py"
 EVERY = int(number_from("FAIL_EVERY", 24, 1))
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)

@@ -1,4 +1,4 @@
-"""A damaged file with definitions of indexes: jobs that need it refuse the table untouched, and checks report it."""
+"""The file with the definitions of indexes is damaged: jobs that need it change nothing and fail; checks report it."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
@@ -106,7 +106,7 @@ ALLOWED: dict[str, RunJob] = {
 
 
 def content(storage: Storage) -> dict[str, bytes]:
-    """All files but the lock and heartbeats, which a job leaves for a while."""
+    """Return the content of all files except the lock and heartbeats, which stay for a while after a job."""
     found = {f.path: storage.read(f.path) for f in storage.list_files()}
     return {p: data for p, data in found.items() if not p.startswith((".hoodie/lock", ".hoodie/.heartbeat"))}
 

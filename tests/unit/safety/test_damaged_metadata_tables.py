@@ -240,7 +240,7 @@ def with_changed_statistics(
             for r in MetadataPartition(metadata, partition, slices=(found,)).records()
         ]
         assert found.base_file is not None
-        # Without compression, the file is not shorter than the commit says.
+        # Without compression, the file is not shorter than its size in the commit, which would show the damage.
         options = HFileOptions(
             schema=form.schema, flavour=form.flavour, is_base_file=True, compression=Compression.NONE
         )

@@ -41,7 +41,9 @@ def undo_dead_writes(storage: Storage) -> None:
 
 @VERSIONS
 @pytest.mark.parametrize("damage", [damage_properties, lose_the_list_of_files])
-def test_the_hints_lead_out_of_the_damage(version: TableVersion, damage: Callable[[Storage], None]) -> None:
+def test_a_user_who_follows_the_hints_repairs_the_table(
+    version: TableVersion, damage: Callable[[Storage], None]
+) -> None:
     storage = copied(maintained(version))
     dead = add_dead_write(storage, ticking(1))
     damage(storage)

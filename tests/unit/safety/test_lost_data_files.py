@@ -1,4 +1,4 @@
-"""Data files that the metadata table lists and that do not exist: errors say so, and no job makes the loss worse."""
+"""The metadata table lists data files that do not exist: errors report this, and no job makes the loss worse."""
 
 import pytest
 from hudi import HudiTable

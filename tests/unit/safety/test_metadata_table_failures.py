@@ -1,4 +1,4 @@
-"""A job on a table with a metadata table fails or dies at any call of storage: no listing is wrong, the next run ends.
+"""A job on a table with a metadata table fails or dies at a call of storage: listings are right, the next run succeeds.
 
 Some tables have only statistics, others have all indexes. ``TEST_DEPTH=all`` lets each call fail, and every fifth call
 for tables with all indexes. By default each test lets every 150th call fail (``FAIL_EVERY``).

@@ -1,4 +1,4 @@
-"""Meaningless texts and numbers in otherwise valid files of the timeline."""
+"""Meaningless strings and numbers in otherwise valid files of the timeline."""
 
 import math
 

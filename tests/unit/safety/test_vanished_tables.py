@@ -42,7 +42,7 @@ FEW_CALLS = 20
 
 Only the first calls of a job find out that the table is gone, and larger steps could miss all of these calls.
 """
-# A job that changes the properties replaces the file without a look at the old one, so the file may reappear alone.
+# A job that changes the properties writes the file without reading the old file, so only this file may exist again.
 JOBS_THAT_NEED_A_TABLE = [job for job in JOBS if job not in ("check config", "drop metadata table")]
 
 

@@ -37,12 +37,12 @@ def test_the_hint_names_the_table_that_the_user_probably_meant(lake: Path, path:
 
 
 @pytest.mark.parametrize("base_path", ["memory://lake", "flights"])
-def test_a_path_without_a_folder_above_it_keeps_its_error(
+def test_the_error_about_a_path_without_a_parent_folder_stays_unchanged(
     base_path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert with_nearby_tables(MISSING, base_path, None) is MISSING
 
 
-def test_a_storage_that_cannot_be_opened_keeps_the_error() -> None:
+def test_the_error_stays_unchanged_if_the_storage_cannot_be_opened() -> None:
     assert with_nearby_tables(MISSING, "s3://bucket/lake/flights", {"unknown": "x"}) is MISSING

@@ -264,7 +264,7 @@ def test_log_files_belong_to_the_latest_slice(table: SmallTable) -> None:
 
 @pytest.mark.parametrize("version", [TableVersion.V8, TableVersion.V9])
 def test_the_requested_times_order_the_log_files_of_a_slice(version: TableVersion) -> None:
-    """The completion times decide only the slice: `between` completes last, but Hudi merges it in the middle."""
+    """The completion times determine only the slice: `between` completes last, but Hudi merges it in the middle."""
     table = SmallTable(MemoryStorage(uuid4().hex), version)
     table.commit(A1)
     first, between, last = (table.begin(Action.DELTA_COMMIT) for _ in range(3))

@@ -1,4 +1,4 @@
-"""A table is listed from its metadata table or from its folders, with the same result."""
+"""A listing of a table has the same result, whether it comes from the metadata table or from the folders."""
 
 import logging
 from collections.abc import Callable, Collection, Mapping
@@ -43,7 +43,7 @@ def table(request: pytest.FixtureRequest) -> ListedTable:
 
 @pytest.fixture(autouse=True)
 def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A completed file that cannot be read is read again; here that changes nothing."""
+    """Let jobs read damaged files again without a pause."""
     monkeypatch.setattr(timeline_store, "_PAUSES", (0.0,))
 
 
@@ -79,7 +79,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 @EACH_VERSION
 @pytest.mark.parametrize("name", NAMES)
-def test_tables_of_hudi_have_the_same_snapshot_from_both(
+def test_tables_of_hudi_have_the_same_snapshot_from_metadata_table_and_folders(
     version: TableVersion, name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     golden = whole_table(version, name, LocalStorage(str(tmp_path)))
@@ -93,7 +93,9 @@ def test_tables_of_hudi_have_the_same_snapshot_from_both(
 
 @EACH_VERSION
 @given(data=st.data())
-def test_any_partitions_have_the_same_slices_from_both(version: TableVersion, data: st.DataObject) -> None:
+def test_any_partitions_have_the_same_slices_from_metadata_table_and_folders(
+    version: TableVersion, data: st.DataObject
+) -> None:
     made = _TABLES[version]
     names = st.sampled_from([*made.partitions, "absent", "year=2000"])
     wanted = data.draw(st.none() | st.sets(names, max_size=len(made.partitions)))
@@ -114,7 +116,7 @@ def test_files_of_the_newest_writes_are_in_the_snapshot(table: ListedTable) -> N
     assert snapshot.slices_of(table.partitions[0])[0].size_bytes == 5
 
 
-# ------------------------------------------------------------------ the choice, and its requests
+# ------------------------------------------------------------------ the chosen source, and the requests to it
 
 
 @EACH_VERSION
@@ -134,21 +136,21 @@ def test_few_partitions_are_listed_in_their_folders(table: ListedTable) -> None:
     assert listing_of(storage, table.partitions[:FEW_PARTITIONS]).source is Source.METADATA_TABLE
 
 
-def test_false_lists_folders(table: ListedTable) -> None:
+def test_folders_are_listed_if_the_metadata_table_is_switched_off(table: ListedTable) -> None:
     storage = CountingStorage(table.storage)
     load_snapshot(storage, metadata_enable=False)
     assert storage.below(METADATA_TABLE) == 0
     assert storage.below(table.partitions[0]) == 1
 
 
-def test_a_listing_never_reads_folders_and_metadata_table(table: ListedTable) -> None:
+def test_a_listing_from_the_metadata_table_reads_no_folders(table: ListedTable) -> None:
     storage = CountingStorage(table.storage)
     load_snapshot(storage)
     assert {path for path in storage.requests if not path.startswith(".hoodie/")} == set()
 
 
 @pytest.mark.parametrize("listed", [{}, {"hoodie.table.metadata.partitions.inflight": "files"}])
-def test_a_metadata_table_that_is_not_offered_is_not_read_and_not_reported(
+def test_a_metadata_table_that_the_properties_do_not_list_is_not_read_and_not_reported(
     table: ListedTable, caplog: pytest.LogCaptureFixture, listed: Mapping[str, str]
 ) -> None:
     properties = {**read_table_config(table.storage).properties, "hoodie.table.metadata.partitions": ""}
@@ -195,7 +197,7 @@ def forget_a_write(table: ListedTable) -> str:
 @pytest.mark.parametrize(
     "harm", [lose_a_log, cut_the_base_file, lose_the_base_file, lose_everything, forget_a_write]
 )
-def test_a_metadata_table_that_cannot_be_used_gives_way_to_folders_with_one_warning(
+def test_folders_are_listed_with_one_warning_if_the_metadata_table_cannot_be_used(
     table: ListedTable, caplog: pytest.LogCaptureFixture, harm: Callable[[ListedTable], str]
 ) -> None:
     expected = harm(table)
@@ -206,7 +208,7 @@ def test_a_metadata_table_that_cannot_be_used_gives_way_to_folders_with_one_warn
     assert "rebuild_metadata_table.py" in message
 
 
-def test_a_file_that_vanishes_during_the_first_reading_only(
+def test_the_metadata_table_is_read_again_if_a_file_vanishes_during_the_first_reading(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Changing(MemoryStorage):
@@ -225,7 +227,7 @@ def test_a_file_that_vanishes_during_the_first_reading_only(
     assert warnings(caplog) == []
 
 
-def test_a_file_that_vanishes_at_every_reading(
+def test_folders_are_listed_if_a_file_vanishes_at_every_reading(
     table: ListedTable, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     original = MemoryStorage.read

@@ -1,4 +1,4 @@
-"""What people ask first about a table: rows, partitions, limits of file sizes, schemas, and the table lock."""
+"""An overview of a table: rows, partitions, limits of file sizes, schemas, and the table lock."""
 
 import json
 from datetime import datetime, timedelta, timezone

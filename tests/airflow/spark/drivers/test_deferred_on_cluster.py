@@ -86,9 +86,9 @@ def test_clearing_the_deferred_task_kills_its_driver(
 def test_a_late_trigger_keeps_the_files_of_the_next_try(
     on_yarn: Operator, manager: ResourceManager, tmp_path: Path
 ) -> None:
-    """If hundreds of tasks are cleared at once, their triggers wait for a thread.
+    """When a trigger starts its cleanup, the next try of its task may already have written its request.
 
-    Before the trigger of a task gets a thread, the next try of this task may have written its request.
+    This happens if hundreds of tasks are cleared at once, because their triggers then wait for a thread.
     """
     trigger = deferred(on_yarn(SUBMIT, take_turns=True))
     request = tmp_path / "results" / "d" / "run%201" / "load" / "request.json"

@@ -1,4 +1,4 @@
-"""Lists of files that are built from folders equal those that real Hudi maintained."""
+"""The lists of files that this project builds from folders equal the lists that real Hudi maintained."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +30,7 @@ def with_files(version: TableVersion, name: str, folder: Path | None = None) -> 
 
 
 def live(records: Mapping[str, MetadataRecord]) -> dict[str, dict[str, int]]:
-    """Key → name → size, without empty lists and without names of partitions that have none."""
+    """Map each key to the sizes of its files by name, without empty lists and without partitions that have no files."""
     found: dict[str, dict[str, int]] = {}
     for key, record in records.items():
         assert isinstance(record.payload, Listing)

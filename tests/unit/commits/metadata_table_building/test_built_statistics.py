@@ -1,4 +1,4 @@
-"""Statistics that are built from data files equal those that real Hudi wrote for the same files."""
+"""The statistics that this project builds from data files equal the statistics that real Hudi wrote for these files."""
 
 import math
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ def stats_of(record: MetadataRecord) -> ColumnStats:
 
 
 def without_nan(records: Mapping[str, MetadataRecord]) -> dict[str, MetadataRecord]:
-    """Without the column with NaN in the partition with NaN, for which Hudi stores wrong bounds."""
+    """Leave out the records of the column with NaN in the partition with NaN: Hudi stores wrong bounds for them."""
     return {
         key: record
         for key, record in records.items()
@@ -128,7 +128,9 @@ def test_bloom_filters_are_those_in_the_footers(version: TableVersion) -> None:
 
 
 @WITH_PARTITION_STATS
-def test_an_index_is_added_to_a_metadata_table_without_a_change_of_the_others(version: TableVersion) -> None:
+def test_a_new_index_leaves_the_other_partitions_of_the_metadata_table_unchanged(
+    version: TableVersion,
+) -> None:
     storage = table_with_statistics(version)
     build(storage, FILES)
     before = {f.path for f in storage.list_files(f"{METADATA_TABLE}/{FILES}")}
@@ -144,7 +146,7 @@ def test_an_index_is_added_to_a_metadata_table_without_a_change_of_the_others(ve
 
 
 @WITH_PARTITION_STATS
-def test_other_columns_replace_the_index(version: TableVersion) -> None:
+def test_a_build_with_other_columns_replaces_the_index(version: TableVersion) -> None:
     storage = table_with_statistics(version)
     build(storage)
     settings = BuildSettings(columns=("ts", "inner.depth", "tags"))

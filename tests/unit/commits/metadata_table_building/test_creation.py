@@ -1,4 +1,4 @@
-"""The first write of a table creates its metadata table; later writes need ``hoodie.metadata.enable=true`` for this."""
+"""The first write of a table creates its metadata table. Later writes do so only with hoodie.metadata.enable=true."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -55,13 +55,13 @@ EVERY_VERSION = (TableVersion.V6, TableVersion.V8, TableVersion.V9)
 
 
 def create(table: SmallTable, keys: Mapping[str, str]) -> None:
-    """What a first write does under the lock before it requests its instant."""
+    """Do what a first write does under the lock before it requests its instant."""
     with FileSystemLock(table.storage, clock=table.clock) as lock:
         assert create_before_first_write(access(table.storage, table.clock, settings(keys)), lock) == ()
 
 
 def first_instants(storage: Storage) -> list[str]:
-    """Times of the instants of the metadata table that no instant of the table has."""
+    """Return the times of those instants of the metadata table that belong to no instant of the table."""
     config = read_table_config(storage)
     own = open_metadata_table(storage, config, ticking()).timeline.completed
     times = {i.requested_time for i in access(storage, ticking()).load_timeline()}

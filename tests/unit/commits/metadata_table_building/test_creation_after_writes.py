@@ -41,7 +41,7 @@ def test_a_table_with_commits_gets_no_metadata_table(version: TableVersion, keys
 
 
 @VERSIONS
-def test_with_true_a_table_with_commits_gets_one_after_the_commit(version: TableVersion) -> None:
+def test_with_true_a_table_with_commits_gets_a_metadata_table_after_the_commit(version: TableVersion) -> None:
     table = table_with_a_commit(version)
     storage = FaultyStorage(table.storage)
     second = Write((A, C), "w2", 2, metadata=ON)(storage, table.clock)
@@ -80,7 +80,9 @@ def test_another_pending_write_postpones_the_creation_and_the_result_says_so(ver
 
 
 @VERSIONS
-def test_a_creation_that_dies_leaves_the_write_and_no_wrong_list(version: TableVersion) -> None:
+def test_a_creation_that_dies_keeps_the_write_and_leaves_no_wrong_list_of_files(
+    version: TableVersion,
+) -> None:
     start = table_with_a_commit(version)
     created = 0
     for fail_at in range(1, 1000, 3):

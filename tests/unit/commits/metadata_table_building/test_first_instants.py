@@ -29,7 +29,7 @@ def timeline(*times: str) -> Timeline:
         (TimelineLayout.V2, (), (), "00000000000000000"),
         (TimelineLayout.V2, (NEWEST,), (), "00000000000000000"),
         (TimelineLayout.V2, (NEWEST,), ("00000000000000000", NEWEST), "00000000000000001"),
-        # The instants 0 and 1 are archived. A file of instant 1 stays visible only if instant 2 stays the first one.
+        # The instants 0 and 1 are archived. A file of instant 1 is visible only while 2 is the oldest active instant.
         (TimelineLayout.V2, (NEWEST,), ("00000000000000002", NEWEST), "00000000000000003"),
         (TimelineLayout.V1, (), (), "00000000000000010"),
         (TimelineLayout.V1, (), ("00000000000000010",), "00000000000000011"),
@@ -38,18 +38,18 @@ def timeline(*times: str) -> Timeline:
         (TimelineLayout.V1, (NEWEST,), ("20260101000000000010", f"{NEWEST}013001"), f"{NEWEST}010"),
     ],
 )
-def test_the_time_follows_the_used_times(
+def test_the_time_is_the_first_one_after_the_times_already_used(
     layout: TimelineLayout, data: tuple[str, ...], own: tuple[str, ...], expected: str
 ) -> None:
     assert first_instant_time(layout, timeline(*data), timeline(*own)) == expected
 
 
-def test_a_pending_write_of_the_table_does_not_count() -> None:
+def test_a_pending_write_of_the_table_is_ignored() -> None:
     data = Timeline.of([instant(NEWEST), instant("20270101000000000", pending=True)])
     assert first_instant_time(TimelineLayout.V1, data, Timeline()) == f"{NEWEST}010"
 
 
-def test_the_times_are_limited() -> None:
+def test_a_metadata_table_that_used_all_times_is_refused() -> None:
     with pytest.raises(UnsupportedTableError, match="all instant times"):
         first_instant_time(TimelineLayout.V2, Timeline(), timeline("00000000000000999"))
 

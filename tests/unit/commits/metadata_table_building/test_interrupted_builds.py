@@ -53,7 +53,7 @@ def copy_of(storage: Storage) -> MemoryStorage:
 
 
 def state(storage: Storage) -> dict[str, object]:
-    """What readers find, and all files of the metadata table."""
+    """Return what readers find: the partitions of the metadata table, their records, and pending instants."""
     names = read_table_config(storage).metadata_partitions
     records = {name: records_in(storage, name) for name in names}
     pending = opened(storage).timeline.pending
@@ -61,14 +61,14 @@ def state(storage: Storage) -> dict[str, object]:
 
 
 EVERY = by_depth(13, 1)
-"""Of how many calls one fails. Consecutive calls differ little, and the test has to be quick."""
+"""Distance between two calls that fail, each in a separate run. Consecutive calls differ little."""
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("start", list(START))
 @EACH
 def test_the_next_build_completes_a_failed_build(version: TableVersion, start: str, after: bool) -> None:
-    """Each call fails once. Whatever the properties list at that moment is complete."""
+    """One call fails in each run. Then every partition that the properties list is complete."""
     original = table_with_statistics(version)
     first, wanted = START[start], WHOLE[version] if start == "whole" else ADDED[version]
     if first is None:
@@ -131,7 +131,7 @@ def test_a_pending_write_is_refused(version: TableVersion, action: Action) -> No
 
 
 @EACH
-def test_a_requested_clean_does_not_matter(version: TableVersion) -> None:
+def test_a_requested_clean_does_not_prevent_a_build(version: TableVersion) -> None:
     storage = table_with_statistics(version)
     access(storage).timeline_store.request(Action.CLEAN, b"plan")
     assert build(storage).partitions

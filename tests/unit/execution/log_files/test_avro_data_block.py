@@ -328,7 +328,7 @@ RECORD = '{"type":"record","name":"r","fields":[%s]}'
         '{"type":"array","items":' * 90,
     ],
 )
-def test_a_text_that_is_no_schema_of_rows_is_malformed(text: str) -> None:
+def test_a_string_that_is_no_schema_of_rows_is_malformed(text: str) -> None:
     with pytest.raises(MalformedMetadataError, match="Avro schema of a log block"):
         parse_block_schema(text)
 

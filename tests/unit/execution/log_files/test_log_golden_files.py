@@ -1,4 +1,4 @@
-"""The rows in the log files of real Hudi are those that were written."""
+"""From log files of real Hudi, this project reads exactly the rows that Hudi wrote."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

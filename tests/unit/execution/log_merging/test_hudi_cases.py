@@ -1,4 +1,4 @@
-"""Merges of every case that real Hudi 0.15.0 and 1.2.0 answered: see ``tests/golden/PROVENANCE.md``."""
+"""Merges of every case for which the results of real Hudi 0.15.0 and 1.2.0 are stored (tests/golden/PROVENANCE.md)."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ COLUMNS = ("ts", "ts2", "v", "s", COMMIT_COLUMN)
 # With a delete marker, Hudi 0.15.0 ignores `_hoodie_is_deleted` in compactions, but not in snapshots. A merge answers
 # as the snapshot, so that a compaction does not change what readers see.
 SMALL = 1500
-"""Budget for which a slice is divided into buckets, but most buckets are not divided again."""
+"""Memory budget in bytes with which a merge divides the slice into buckets, but does not divide most buckets again."""
 CONTRADICTION = "0.15.0/v6/default_payload_marker"
 
 
@@ -22,7 +22,7 @@ def name_of(each: HudiTable) -> str:
 
 
 def answers(each: HudiTable, merged: Merged) -> dict[str, list[object]]:
-    """For each key, the values that Hudi's answer has, too."""
+    """Map each key to those values of its row that the results of Hudi also contain."""
     size = max(len(answer) for answer in each.snapshot.values() if answer)
     rows = merged.rows
     found = {row[KEY_COLUMN]: [row[name] for name in COLUMNS[:size]] for row in rows}
@@ -59,7 +59,7 @@ def test_a_merge_answers_as_the_snapshot_of_hudi(each: HudiTable, budget: int, t
 
 @pytest.mark.parametrize("each", TABLES, ids=name_of)
 def test_the_snapshot_of_hudi_is_the_same_before_and_after_a_compaction(each: HudiTable) -> None:
-    """So a merge also answers as a compaction of Hudi, except where Hudi contradicts itself."""
+    """Therefore a merge has the same result as a compaction of Hudi, except where Hudi contradicts itself."""
     differing = {key for key in each.cases if each.snapshot[key] != each.compacted[key]}
     if each.name != CONTRADICTION:
         assert differing == set()
@@ -75,6 +75,9 @@ def test_the_snapshot_of_hudi_is_the_same_before_and_after_a_compaction(each: Hu
     ids=name_of,
 )
 def test_a_marked_row_in_a_data_block_deletes_as_a_record_of_a_delete_block_does(each: HudiTable) -> None:
-    """Except after an unconditional delete, see `_deletes_after_delete`: the cases of long logs have such deletes."""
+    """Keys whose delete follows an unconditional delete are an exception (`_deletes_after_delete`).
+
+    Only the cases of long logs have such keys.
+    """
     merged = merge(each.rule, as_slice(each, deletes_in_data_blocks=True))
     assert answers(each, merged) == expected(each)

@@ -1,4 +1,4 @@
-"""Merges of single slices: what is read and passed on, counts, spill files, defaults, duplicates in a batch."""
+"""Merges of single slices: the batches and rows that are read, counts, spill files, defaults, duplicates in a batch."""
 
 from dataclasses import replace
 from pathlib import Path

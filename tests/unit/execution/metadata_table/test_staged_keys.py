@@ -41,7 +41,10 @@ def group_id(name: str) -> FileGroupId:
 def stage(
     storage: Storage, name: str, new: list[list[str]], deleted: list[list[str]], group_count: int = 3
 ) -> list[StagedKeys]:
-    """What a task returns that adds and deletes these keys, in calls with several chunks; no item without keys."""
+    """Stage new and deleted keys as a task does, and return what the task returns; without keys, the list is empty.
+
+    Each inner list of keys becomes a chunk of one column.
+    """
     with KeyStager(storage, KeyStaging(FOLDER, group_count), group_id(name)) as stager:
         stager.add_new(column(*new))
         stager.add_deleted(column(*deleted))
@@ -50,7 +53,10 @@ def stage(
 
 
 def joined(reader: StagedKeysReader, group_count: int) -> tuple[dict[str, str], set[str]]:
-    """Places of the new keys, and deleted keys, of all file groups. Each is checked to be in order and in its group."""
+    """Return the place of each new key, and the deleted keys, of all file groups.
+
+    The function also checks that the keys of each file group are sorted and belong to this file group.
+    """
     places: dict[str, str] = {}
     deleted: set[str] = set()
     for group in range(group_count):
@@ -93,7 +99,7 @@ def test_a_row_that_moves_has_a_new_place_and_is_not_deleted(storage: Storage) -
     assert joined(StagedKeysReader(storage, [*new, *old]), 3) == expected
 
 
-def test_the_counts_are_those_of_the_keys(storage: Storage) -> None:
+def test_staged_keys_are_described_by_counts_path_and_size(storage: Storage) -> None:
     (found,) = stage(storage, "f", [["a", "b"], ["c"]], [["d"]])
     assert (found.new_count, found.deleted_count, found.group_count) == (3, 1, 3)
     assert found.file_group_id == group_id("f")
@@ -140,7 +146,7 @@ def test_only_files_within_the_limit_are_kept_in_memory(storage: Storage) -> Non
         not_kept.changes(0, 1)
 
 
-def test_many_keys_are_written_in_batches_of_bounded_size_and_travel_as_a_few_bytes(
+def test_many_keys_are_written_in_batches_of_bounded_size_and_their_pickled_description_is_small(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(staged_keys, "_BUFFERED_BYTES", 1 << 20)

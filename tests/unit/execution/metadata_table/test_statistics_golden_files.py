@@ -1,4 +1,4 @@
-"""From data files and commits of real tables, the same records are computed that Hudi put into its metadata table."""
+"""From data files and commits of real tables, this project computes the records in the metadata tables of Hudi."""
 
 import json
 import math
@@ -42,7 +42,7 @@ def statistics_of(table: StatisticsTable, instant_time: str) -> list[FileStatist
 
 
 def without_nan(records: dict[str, MetadataRecord]) -> dict[str, MetadataRecord]:
-    """The records, without those of the column with NaN, for which Hudi stores wrong bounds."""
+    """Leave out the records of the column with NaN, because Hudi stores wrong bounds in them."""
     return {
         key: record
         for key, record in records.items()

@@ -1,4 +1,4 @@
-"""The statistics that a writer collects are those of the rows of the file that it wrote."""
+"""The statistics that a writer collects agree with the rows of the file that it wrote."""
 
 import datetime
 import decimal
@@ -121,14 +121,14 @@ def collected(tables: list[pa.Table], columns: tuple[str, ...], schema: pa.Schem
 
 
 def only_range(tables: list[pa.Table]) -> FileColumnRange:
-    """Statistics of the only user's column of the tables."""
+    """Write the tables, and return the statistics of their last column."""
     field = tables[0].schema[-1]
     (found,) = collected(tables, (field.name,), pa.schema([field])).ranges
     return found
 
 
 def stored(value: Any) -> Any:
-    """The value in the form of the metadata table."""
+    """Convert the value to the form that the metadata table stores."""
     if isinstance(value, datetime.datetime):
         plain = value.replace(tzinfo=None) - datetime.datetime.combine(EPOCH, datetime.time())
         return plain // datetime.timedelta(microseconds=1)
@@ -199,7 +199,7 @@ def test_only_the_wanted_columns_that_the_file_has_are_collected() -> None:
 
 
 @pytest.mark.parametrize("length", [4096, 4097])
-def test_bounds_around_the_longest_of_the_footer_are_known(length: int) -> None:
+def test_bounds_of_strings_are_known_up_to_and_beyond_the_limit_of_the_footer(length: int) -> None:
     column = pa.array(["b", None, "c" * length])
     found = only_range([numbered(3, name=column), numbered(2, name=pa.array(["a", "d"]))])
     assert (found.min_value, found.max_value, found.null_count) == ("a", "d", 1)
@@ -207,12 +207,12 @@ def test_bounds_around_the_longest_of_the_footer_are_known(length: int) -> None:
     assert (found.min_value, found.max_value) == ("a", "c" * length)
 
 
-def test_bounds_of_other_row_groups_count_if_one_has_only_nan() -> None:
+def test_bounds_come_from_the_other_row_groups_if_one_has_only_nan() -> None:
     found = only_range([numbered(2, fare=pa.array([NAN, None])), numbered(2, fare=pa.array([-1.5, 2.5]))])
     assert (found.min_value, found.max_value, found.has_nan, found.null_count) == (-1.5, 2.5, True, 1)
 
 
-def test_bounds_of_rows_do_not_count_for_the_row_groups_of_a_divided_table() -> None:
+def test_bounds_of_a_table_are_not_used_if_it_is_divided_into_several_row_groups() -> None:
     tables = [pa.table({"name": ["m", "z" * LONG]}), pa.table({"name": ["b", "c" * LONG, "d"]})]
     collector = StatisticsCollector(["name"])
     with ParquetFormat().open_writer(io.BytesIO(), tables[0].schema, [], collector.footers) as writer:
@@ -224,7 +224,7 @@ def test_bounds_of_rows_do_not_count_for_the_row_groups_of_a_divided_table() -> 
     assert (found.min_value, found.max_value, found.value_count, found.null_count) == (None, None, 5, 0)
 
 
-def test_statistics_travel_as_a_few_bytes_per_column() -> None:
+def test_pickled_statistics_have_few_bytes_per_column() -> None:
     count = 40
     columns = {f"column_{number}": pa.array([1.5, 2.5, None]) for number in range(count)}
     schema = pa.schema([pa.field(name, pa.float64()) for name in columns])

@@ -64,7 +64,7 @@ def refused_or_equal(read: Callable[[bytes], object], data: bytes, expected: obj
 def test_no_flipped_byte_is_read_as_another_value(compression: Compression, flavour: Flavour) -> None:
     data = file_of(compression, flavour)
     expected, some = read_all(data), read_some(data)
-    # The trailer has no checksum, so every bit of it is flipped; zeros follow it up to the last four bytes.
+    # The trailer has no checksum, so the test flips each of its bits, except in the zeros before its last four bytes.
     trailer = range(len(data) - TRAILER_BYTES, len(data) - TRAILER_BYTES + 130)
     for place in (*range(trailer.stop), *range(len(data) - 4, len(data))):
         one_bit = range(8) if place in trailer else (place % 8,)

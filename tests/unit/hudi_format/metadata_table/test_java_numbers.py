@@ -1,4 +1,4 @@
-"""Texts of floating-point numbers equal those of Java. The expected texts are the output of Java 17."""
+"""Strings for floating-point numbers equal those of Java. The expected strings are the output of Java 17."""
 
 import math
 import struct
@@ -35,22 +35,22 @@ from hudi_table_services.hudi_format.metadata_table.java_numbers import java_tex
         (2.0**60, ("1.152921504606847E18", "1.15292150460684698E18")),
     ],
 )
-def test_double(value: float, texts: tuple[str, ...]) -> None:
+def test_doubles_have_the_texts_of_java(value: float, texts: tuple[str, ...]) -> None:
     assert java_texts(value) == texts
 
 
 @pytest.mark.parametrize(("value", "text"), [(0.1, "0.1"), (1.1, "1.1"), (16777216.0, "1.6777216E7")])
-def test_float(value: float, text: str) -> None:
+def test_floats_have_the_text_of_java(value: float, text: str) -> None:
     (single,) = struct.unpack(">f", struct.pack(">f", value))
     assert java_texts(single, is_single=True)[0] == text
 
 
 @given(st.floats(allow_nan=False))
-def test_every_text_of_a_double_leads_back_to_it(value: float) -> None:
+def test_every_text_of_a_double_is_parsed_to_the_same_double(value: float) -> None:
     assert {float(text) for text in java_texts(value)} == {value}
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))
-def test_every_text_of_a_float_leads_back_to_it(value: float) -> None:
+def test_every_text_of_a_float_is_parsed_to_the_same_float(value: float) -> None:
     for text in java_texts(value, is_single=True):
         assert struct.unpack(">f", struct.pack(">f", float(text)))[0] == value

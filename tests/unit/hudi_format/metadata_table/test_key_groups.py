@@ -1,4 +1,4 @@
-"""The file groups of a column of keys are those of its keys one by one."""
+"""The file groups that are computed for a whole column of keys equal those that are computed for each key."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from hudi_table_services.hudi_format.metadata_table.keys import file_group_of
 
 GOLDEN = json.loads((Path(__file__).parents[3] / "golden" / "metadata_keys.json").read_text())["groups"]
 SMALLEST_HASH = "polygenelubricants"
-"""A text whose hash code in Java is the smallest integer, whose absolute value in Java is negative."""
+"""A string whose hash code in Java is the smallest integer, whose absolute value in Java is negative."""
 
 
 def groups_of(keys: list[str], group_count: int, before: bytes = b"") -> list[int]:

@@ -129,7 +129,7 @@ def test_our_file_of_the_same_entries_has_the_same_index_and_file_info(table: Go
         left_out = {"hfile.CREATE_TIME_TS", "bloomFilterTypeCode"}
         theirs = {key: value for key, value in reader.file_info.items() if key not in left_out}
         assert ours.file_info == theirs
-        if flavour is Flavour.HBASE:  # the native writer puts another number there
+        if flavour is Flavour.HBASE:  # Hudi's native writer stores another number in this field
             assert ours.trailer.data_index_bytes == reader.trailer.data_index_bytes
         assert list(ours.entries()) == list(reader.entries())
 

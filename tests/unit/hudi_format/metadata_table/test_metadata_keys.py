@@ -1,4 +1,4 @@
-"""Keys, file groups and ids of file groups are those that Hudi computes."""
+"""Keys, file groups and ids of file groups equal those that Hudi computes."""
 
 import json
 import uuid
@@ -95,7 +95,7 @@ def test_each_partition_has_its_ids(partition: str, number: int, expected: str) 
 
 
 @pytest.mark.parametrize("text", ["files", "files-0000", "files-00-0", "files-0000-1", "0000-0", ""])
-def test_other_texts_are_not_ids(text: str) -> None:
+def test_other_strings_are_not_ids(text: str) -> None:
     assert file_groups.file_group_number(text) is None
 
 

@@ -63,7 +63,7 @@ def test_deleted_keys_are_read_as_written(keys: list[str], partition: str) -> No
 
 @given(place=st.integers(0, len(WHOLE) - 1), bits=st.integers(1, 255))
 def test_a_flipped_byte_is_an_error_or_visible_in_one_value(place: int, bits: int) -> None:
-    """Headers and deleted keys have no checksum, so a flipped byte may change a letter of a text, but nothing else."""
+    """Headers and deleted keys have no checksum, so a flipped byte may change one character there, but nothing else."""
     damaged = bytearray(WHOLE)
     damaged[place] ^= bits
     try:

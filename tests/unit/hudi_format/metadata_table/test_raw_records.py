@@ -1,4 +1,4 @@
-"""A record that is copied with another name of its file has the bytes that encoding it anew gives."""
+"""An encoded record that is copied with another file name has the same bytes as a record that is encoded again."""
 
 import json
 from dataclasses import replace

@@ -74,7 +74,7 @@ def test_the_first_sync_creates_the_table_and_the_second_changes_nothing(
     assert tuple(catalog.changes) == ALL
 
 
-def test_a_commit_with_a_new_column_and_partition_changes_both(
+def test_the_sync_adds_new_columns_and_partitions_of_a_commit(
     table: SmallTable, catalog: MemoryCatalog
 ) -> None:
     commit(table, "oslo")

@@ -28,12 +28,12 @@ from support.metadata_table.whole_metadata_golden import NAMES, VERSIONS, WholeT
 EACH = pytest.mark.parametrize(("version", "name"), [(v, n) for v in VERSIONS for n in NAMES], ids=str)
 EACH_VERSION = pytest.mark.parametrize("version", VERSIONS, ids=str)
 MEASURED = {name for name in MEASURES if name.startswith("metadata_")} - {"metadata_wrong_statistics"}
-"""What the default check measures."""
+"""Measures of the metadata table that the default check takes."""
 
 
 @pytest.fixture(autouse=True)
 def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A completed file that cannot be read is read again; here that changes nothing."""
+    """Let jobs read damaged files again without a pause."""
     monkeypatch.setattr(timeline_store, "_PAUSES", (0.0,))
 
 
@@ -246,7 +246,7 @@ def test_an_index_that_a_writer_is_building_is_no_finding(version: TableVersion)
 
 @EACH_VERSION
 def test_the_newest_delta_commit_is_reported_if_its_instant_was_deleted(version: TableVersion) -> None:
-    """Readers take such a delta commit for that of a running writer, so only the report finds it."""
+    """Readers treat such a delta commit as that of a running writer, so only the health report finds it."""
     storage = copied(maintained(version))
     newest = Write((A, C), "w3", 3)(storage, ticking(1))
     request = HealthRequest(base_path=storage.uri)

@@ -1,4 +1,4 @@
-"""A rebuild remembers the partitions that it drops, so after its death the next rebuild builds them again."""
+"""A rebuild records the partitions that it drops. After its death, the next rebuild builds these partitions again."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -20,7 +20,7 @@ from support.metadata_table.built_tables import records_in, table_with_statistic
 from support.metadata_table.maintained_tables import copied, ticking
 
 EVERY_INDEX = {FILES, COLUMN_STATS, BLOOM_FILTERS}
-"""In version 6, only `files` is a default partition, so a rebuild must remember the others."""
+"""In version 6, only `files` is a default partition, so a rebuild must record the other partitions that it drops."""
 
 REQUESTS: dict[str, tuple[str, ...]] = {"the whole metadata table": (), "one index": (COLUMN_STATS,)}
 
@@ -82,7 +82,7 @@ def without_files(start: Storage) -> Storage:
     return next(storage for storage in dead_rebuilds(start, ()) if not partitions(storage))
 
 
-def test_a_rebuild_of_one_partition_keeps_the_others_in_mind(start: Storage) -> None:
+def test_a_rebuild_of_one_partition_still_remembers_the_others(start: Storage) -> None:
     storage = without_files(start)
     report(storage, (FILES,))
     assert set(lost_partitions(storage)) == {COLUMN_STATS, BLOOM_FILTERS}

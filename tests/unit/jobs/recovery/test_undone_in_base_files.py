@@ -1,4 +1,4 @@
-"""Writes that base files of the metadata table contain: a rollback refuses them, a restore builds it again."""
+"""Base files of the metadata table contain a write: its rollback is refused, a restore rebuilds the metadata table."""
 
 from functools import cache
 

@@ -335,7 +335,7 @@ def test_timestamps_as_partition_column_get_an_early_warning(tmp_path: Path, uni
         ("c.json", '{"id": 1, "at": "2026-01-02T03:04:05Z"}\n', {}, "CAST(at AS TIMESTAMP)"),
     ],
 )
-def test_texts_with_a_time_of_day_get_the_warning_with_what_else_is_needed(
+def test_the_warning_about_strings_with_a_time_of_day_names_the_missing_options(
     tmp_path: Path, name: str, text: str, options: dict[str, str], advice: str
 ) -> None:
     (tmp_path / name).write_text(text)

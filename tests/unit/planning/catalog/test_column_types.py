@@ -119,6 +119,6 @@ def test_a_column_may_not_become_narrower(old: str, new: str) -> None:
     assert not can_replace(old, new)
 
 
-def test_a_text_that_is_no_type_is_refused() -> None:
+def test_a_string_that_is_no_type_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match="is not a Hive type"):
         can_replace("array<int", "array<bigint>")

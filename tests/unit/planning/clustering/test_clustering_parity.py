@@ -100,7 +100,7 @@ def test_a_slice_without_a_base_file_is_eligible_and_counts_as_120_mib() -> None
     ]
 
 
-def test_log_files_do_not_count() -> None:
+def test_the_size_of_log_files_is_ignored() -> None:
     table = a_table(a_slice("a", 10 * MB, log=900 * MB), a_slice("b", 10 * MB))
     assert groups(plan(table)) == [([10, 10], 1)]
 

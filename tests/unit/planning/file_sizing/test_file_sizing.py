@@ -1,4 +1,4 @@
-"""File sizing by example: the founding example, with which this project began, and each decision separately."""
+"""File sizing by example: each decision separately, and the founding example, with which this project began."""
 
 import pytest
 

@@ -140,7 +140,11 @@ def plain(value: StatValue | None, column: str):
 
 
 def hides(stats: ColumnStats, value) -> bool:
-    """Whether a reader skips the file although it has the value. A filter on NaN itself is the known exception."""
+    """Whether a reader skips the file although it has the value.
+
+    For NaN, only the upper bound is checked: a filter that compares with NaN itself may skip the file, which is a known
+    exception.
+    """
     low, high = (plain(v, str(stats.column_name)) for v in (stats.min_value, stats.max_value))
     if value is None:
         return not stats.null_count
@@ -247,7 +251,7 @@ def partitions(draw: st.DrawFn) -> list[Values]:
 
 
 def partition_of(files: Sequence[Values], new: Sequence[bool], columns=V2) -> PartitionFiles:
-    """A partition with the files f0, f1, …: new files have statistics, and the others have stored statistics."""
+    """A partition with the files f0, f1, …: new files have collected statistics, other files have stored statistics."""
     named = [statistics(values, f"f{number}") for number, values in enumerate(files)]
     stored = {
         file.file_name: tuple(
@@ -300,7 +304,9 @@ def test_the_record_does_not_depend_on_which_files_are_new_nor_on_their_order(
 
 
 @given(partitions(), files_of_values())
-def test_replaced_files_do_not_count(files: list[Values], replaced: Values) -> None:
+def test_replaced_files_do_not_affect_the_record_of_a_partition(
+    files: list[Values], replaced: Values
+) -> None:
     partition = partition_of(files, [True] * len(files))
     old = statistics(replaced, "old")
     stored = tuple(stats_of(list(column_stat_records([old], V2, has_partition_stats=True))).values())
@@ -318,7 +324,7 @@ def test_without_statistics_of_every_live_file_there_is_no_tight_record(files: l
         list(partition_stat_records(lacking, V2))
 
 
-def test_deleted_statistics_do_not_count() -> None:
+def test_a_file_whose_statistics_are_deleted_has_no_statistics() -> None:
     partition = partition_of([{name: [None] for name in DATA}], [False])
     assert partition.without_statistics(V2) == frozenset()
     stored = {

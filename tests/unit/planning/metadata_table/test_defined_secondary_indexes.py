@@ -1,4 +1,4 @@
-"""Which secondary indexes this project updates, and which it refuses by name."""
+"""Which secondary indexes this project updates. It refuses all others, and its error names the index."""
 
 from dataclasses import replace
 from typing import Any
@@ -60,7 +60,7 @@ def test_a_secondary_index_beside_a_partitioned_record_index_is_refused() -> Non
         secondary_indexes(PARTITIONS, {NAME: DEFINITION, "record_index": records}, TableVersion.V9)
 
 
-def test_definitions_without_a_partition_do_not_count() -> None:
+def test_definitions_without_a_partition_are_ignored() -> None:
     assert secondary_indexes(("files",), {NAME: DEFINITION}, TableVersion.V9) == ()
 
 
@@ -115,7 +115,7 @@ def test_members_of_structs_are_indexable() -> None:
     require_indexable([index], StructType((Field("place", StructType((Field("city", STRING),))),)))
 
 
-def test_a_change_of_the_type_is_refused_if_the_texts_change() -> None:
+def test_a_change_of_the_type_is_refused_if_the_strings_in_the_index_change() -> None:
     def schema(name: str) -> StructType:
         return StructType((Field("city", PrimitiveType(name)), Field("other", INT)))
 

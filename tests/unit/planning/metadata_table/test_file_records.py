@@ -42,7 +42,7 @@ versions = st.sampled_from(WRITABLE)
 
 
 def applied(lists: Lists, changes: Iterable[MetadataChange]) -> Lists:
-    """The lists that readers see after a commit. Readers apply the records first, and then the deleted keys."""
+    """Return the lists that readers see after a commit. Readers apply the records first, and then the deleted keys."""
     after = {path: dict(files) for path, files in lists.items()}
     partitions = set(lists)
     ordered = sorted(changes, key=lambda change: isinstance(change, DeletedKey))
@@ -149,7 +149,7 @@ def test_the_greater_of_two_sizes_of_one_file_counts_and_stats_without_a_file_ar
 
 
 @given(listings, st.data(), versions)
-def test_a_clean_takes_exactly_its_files_off_the_lists(
+def test_a_clean_removes_exactly_its_files_from_the_lists(
     before: Lists, data: st.DataObject, version: TableVersion
 ) -> None:
     chosen: Lists = {

@@ -41,7 +41,7 @@ def at(
     done: bool = True,
     completed: int | None = None,
 ) -> Instant:
-    """An instant of the table's or the metadata table's timeline; completed right after its request."""
+    """An instant of the table or of the metadata table. It completes immediately after its request."""
     requested = number if isinstance(number, str) else time(number)
     end = requested[:17] + "5" if completed is None else time(completed)
     return Instant(

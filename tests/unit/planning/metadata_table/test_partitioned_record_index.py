@@ -1,4 +1,4 @@
-"""File groups of a partitioned record index: their names, their kinds, and those that a commit creates."""
+"""Names and kinds of the file groups of a partitioned record index, and the file groups that a commit creates."""
 
 import pytest
 from hypothesis import given
@@ -78,7 +78,7 @@ def test_an_index_without_file_groups_for_a_partition_with_files_is_an_error() -
     assert "--partitions record_index" in caught.value.hint
 
 
-def test_the_usual_number_of_file_groups_is_the_most_frequent() -> None:
+def test_the_usual_number_of_file_groups_is_the_most_frequent_one() -> None:
     assert usual_count([1, 3, 3], 7) == 3
     assert usual_count([], 7) == 7
 

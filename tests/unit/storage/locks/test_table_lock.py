@@ -126,7 +126,7 @@ def test_a_holder_loses_a_damaged_lock(storage: Storage) -> None:
 
 
 def set_back_by_a_day() -> FixedClock:
-    """Return a clock in whose time all modification times on the storage lie in the future."""
+    """Return a clock that is a day behind, so that all modification times on the storage seem to be in the future."""
     return in_the_future(-60 * 24)
 
 

@@ -1,4 +1,4 @@
-"""Which blocks of a slice are merged, and in which order: rollbacks and log compactions."""
+"""Rollbacks and log compactions determine which blocks of a slice are merged, and in which order."""
 
 from collections.abc import Iterable
 
@@ -46,14 +46,14 @@ def test_blocks_are_merged_in_their_order() -> None:
     assert order(("1", "rows"), ("2", "rows"), ("3", "rows")) == [("1", 0), ("2", 1), ("3", 2)]
 
 
-def test_the_blocks_of_an_instant_stand_where_its_first_block_stands() -> None:
+def test_all_blocks_of_an_instant_are_merged_at_the_position_of_its_first_block() -> None:
     assert order(("1", "rows"), ("2", "rows"), ("1", "rows")) == [("1", 0), ("1", 2), ("2", 1)]
 
 
 def test_a_rollback_removes_the_earlier_blocks_of_its_target() -> None:
     steps = [("1", "rows"), ("2", "rows"), ("1", "rows"), ("9", "!1"), ("3", "rows")]
     assert order(*steps) == [("2", 1), ("3", 4)]
-    # Blocks behind the rollback are new, as if the instant had never written before.
+    # Blocks after the rollback are new, as if the instant had never written before.
     assert order(*steps, ("1", "rows")) == [("2", 1), ("3", 4), ("1", 5)]
 
 
@@ -61,7 +61,7 @@ def test_a_rollback_without_blocks_of_its_target_changes_nothing() -> None:
     assert order(("9", "!7"), ("1", "rows")) == [("1", 1)]
 
 
-def test_a_log_compaction_stands_where_its_newest_input_stood() -> None:
+def test_a_log_compaction_is_merged_at_the_position_of_its_newest_input() -> None:
     steps = [("1", "rows"), ("2", "rows"), ("3", "rows"), ("4", "1,2"), ("4", "1,2"), ("5", "rows")]
     assert order(*steps) == [("4", 3), ("4", 4), ("3", 2), ("5", 5)]
 
@@ -69,7 +69,7 @@ def test_a_log_compaction_stands_where_its_newest_input_stood() -> None:
 @pytest.mark.parametrize("listed", ["4,5", "5,4", " 4 , 5 "])
 def test_a_log_compaction_can_replace_another_one(listed: str) -> None:
     steps = [("1", "rows"), ("2", "rows"), ("3", "rows"), ("4", "2,1"), ("5", "rows"), ("6", listed)]
-    # The newest replaced block is that of instant 5, behind the block of instant 3.
+    # The newest replaced block is that of instant 5, which comes after the block of instant 3.
     assert order(*steps, ("7", "rows")) == [("3", 2), ("6", 5), ("7", 6)]
 
 

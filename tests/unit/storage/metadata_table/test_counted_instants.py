@@ -1,4 +1,4 @@
-"""Which instants' blocks count in a metadata table, as a function of the two timelines."""
+"""The timelines of a table and of its metadata table determine whose log blocks in the metadata table are valid."""
 
 import pytest
 
@@ -30,19 +30,19 @@ def delta(time: str) -> Instant:
 
 @pytest.mark.parametrize("is_new", [False, True])
 @pytest.mark.parametrize("action", [Action.COMMIT, Action.CLEAN, Action.ROLLBACK, Action.REPLACE_COMMIT])
-def test_completed_instants_of_the_table_count(is_new: bool, action: Action) -> None:
+def test_blocks_of_completed_instants_of_the_table_are_valid(is_new: bool, action: Action) -> None:
     data = Timeline.of([done(T1, action)])
     assert counted_instants(data, NONE, has_own_log_instants=is_new) == {T1}
 
 
 @pytest.mark.parametrize("is_new", [False, True])
-def test_an_instant_that_is_pending_in_one_of_the_timelines_does_not_count(is_new: bool) -> None:
+def test_blocks_of_an_instant_that_is_pending_in_one_of_the_timelines_are_not_valid(is_new: bool) -> None:
     own = Timeline.of([delta(T1), pending(T2, Action.DELTA_COMMIT)])
     data = Timeline.of([pending(T1), done(T2)])
     assert counted_instants(data, own, has_own_log_instants=is_new) == frozenset()
 
 
-def test_a_delta_commit_without_an_instant_of_the_table_counts_from_version_8_on_only() -> None:
+def test_a_delta_commit_without_an_instant_of_the_table_is_valid_from_version_8_on_only() -> None:
     own = Timeline.of([delta(T1)])
     assert counted_instants(NONE, own, has_own_log_instants=True) == {T1}
     assert counted_instants(NONE, own, has_own_log_instants=False) == frozenset()
@@ -50,17 +50,19 @@ def test_a_delta_commit_without_an_instant_of_the_table_counts_from_version_8_on
 
 @pytest.mark.parametrize("is_new", [False, True])
 @pytest.mark.parametrize("time", [FIRST, f"{T1}003", "0" * 17])
-def test_delta_commits_of_the_metadata_table_itself_count(is_new: bool, time: str) -> None:
+def test_blocks_of_delta_commits_of_the_metadata_table_itself_are_valid(is_new: bool, time: str) -> None:
     assert counted_instants(NONE, Timeline.of([delta(time)]), has_own_log_instants=is_new) == {time}
 
 
 @pytest.mark.parametrize("is_new", [False, True])
-def test_rollbacks_and_restores_of_the_metadata_table_count_but_no_other_service(is_new: bool) -> None:
+def test_blocks_of_rollbacks_and_restores_of_the_metadata_table_are_valid_and_of_no_other_service(
+    is_new: bool,
+) -> None:
     own = Timeline.of([done(T1, Action.ROLLBACK), done(T2, Action.RESTORE), done(T3, Action.CLEAN)])
     assert counted_instants(NONE, own, has_own_log_instants=is_new) == {T1, T2}
 
 
-def test_times_tell_which_instants_the_table_has() -> None:
+def test_the_time_of_a_delta_commit_shows_whether_an_instant_of_the_table_caused_it() -> None:
     assert is_first_instant(FIRST)
     assert is_own_instant(FIRST)
     assert is_own_instant(f"{T1}001")

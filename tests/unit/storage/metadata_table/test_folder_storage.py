@@ -1,4 +1,4 @@
-"""A folder of a storage behaves like a storage of its own."""
+"""A folder of a storage behaves like a separate storage."""
 
 import pickle
 from pathlib import Path
@@ -27,7 +27,7 @@ def folder(inner: Storage) -> FolderStorage:
     return FolderStorage(inner, FOLDER)
 
 
-def test_files_are_those_of_the_folder(inner: Storage, folder: FolderStorage) -> None:
+def test_all_paths_are_relative_to_the_folder(inner: Storage, folder: FolderStorage) -> None:
     folder.create("files/one", b"1")
     folder.write("two", b"22")
     assert inner.read(f"{FOLDER}/files/one") == folder.read("files/one") == b"1"
@@ -45,7 +45,7 @@ def test_files_are_those_of_the_folder(inner: Storage, folder: FolderStorage) ->
     assert not folder.exists("outside")
 
 
-def test_streams(folder: FolderStorage) -> None:
+def test_streams_write_and_read_files_of_the_folder(folder: FolderStorage) -> None:
     with folder.open_writer("stream") as stream:
         stream.write(b"abcdef")
     with folder.open_reader("stream") as stream:
@@ -84,7 +84,7 @@ def test_errors_are_those_of_the_storage(folder: FolderStorage) -> None:
 
 
 @pytest.mark.parametrize("path", ["..", "../hoodie.properties", "a/../b", "/a"])
-def test_no_path_leads_out_of_the_folder(folder: FolderStorage, path: str) -> None:
+def test_paths_outside_of_the_folder_are_refused(folder: FolderStorage, path: str) -> None:
     for operation in (folder.read, folder.exists, folder.list_folder, folder.delete):
         with pytest.raises(InvalidRequestError):
             operation(path)
@@ -96,7 +96,9 @@ def test_the_folder_must_be_below_the_base_path(name: str) -> None:
         FolderStorage(MemoryStorage("x"), name)
 
 
-def test_names_and_copies(inner: Storage, folder: FolderStorage) -> None:
+def test_uri_and_base_path_include_the_folder_and_survive_pickling(
+    inner: Storage, folder: FolderStorage
+) -> None:
     assert folder.uri == f"{inner.uri}/{FOLDER}"
     assert folder.base_path == f"{inner.base_path}/{FOLDER}"
     assert pickle.loads(pickle.dumps(folder)) == folder

@@ -1,4 +1,4 @@
-"""Whole metadata tables of real Hudi are read into what the folders and the rows of their tables say."""
+"""Records that are read from whole metadata tables of real Hudi agree with the folders and rows of the tables."""
 
 import datetime
 from collections import defaultdict
@@ -131,7 +131,7 @@ def test_bloom_filters_are_those_of_the_files(version: TableVersion) -> None:
 
 @EACH_VERSION
 def test_statistics_of_files_are_those_of_their_rows(version: TableVersion) -> None:
-    """For the newest file of each file group, whose rows are known, and looked up by key and by the column."""
+    """The test reads the statistics of the newest file of each file group, by key and by column. Its rows are known."""
     table = whole_table(version, "copy_on_write")
     reader = MetadataPartition(table.metadata_table(), file_groups.COLUMN_STATS)
     checked, columns = 0, indexed(version)
@@ -147,20 +147,22 @@ def test_statistics_of_files_are_those_of_their_rows(version: TableVersion) -> N
 
 
 @EACH_VERSION
-def test_each_listed_file_has_statistics_and_no_other_file_counts(version: TableVersion) -> None:
+def test_each_listed_file_has_statistics_and_from_version_8_on_no_other_file_has(
+    version: TableVersion,
+) -> None:
     table = whole_table(version, "copy_on_write")
     names = set()
     for record in read(table, file_groups.COLUMN_STATS).values():
         assert isinstance(record.payload, ColumnStats)
         names.add(record.payload.file_name)
     listed = {name for sizes in table.files.values() for name in sizes}
-    # The clean of 0.15.0 deletes statistics under another key than that of the file, so they stay.
+    # When Hudi 0.15.0 cleans a file, it deletes another key than the key of the file's statistics. So these stay.
     assert names == listed if version is not TableVersion.V6 else names > listed
 
 
 @pytest.mark.parametrize("version", [TableVersion.V8, TableVersion.V9], ids=str)
 def test_statistics_of_partitions_are_those_of_their_rows(version: TableVersion) -> None:
-    """Their range may be wider than the rows, because they once covered rows that were replaced."""
+    """The range of a partition may be wider than its rows, because it once covered rows that were replaced later."""
     table = whole_table(version, "copy_on_write")
     records = read(table, file_groups.PARTITION_STATS)
     for partition, rows in rows_by(table, "_hoodie_partition_path").items():
@@ -174,7 +176,7 @@ def test_statistics_of_partitions_are_those_of_their_rows(version: TableVersion)
 
 
 @pytest.mark.parametrize("version", [TableVersion.V8, TableVersion.V9], ids=str)
-def test_the_secondary_index_leads_from_values_to_rows(version: TableVersion) -> None:
+def test_the_secondary_index_maps_values_to_rows(version: TableVersion) -> None:
     table = whole_table(version, "copy_on_write")
     reader = MetadataPartition(table.metadata_table(), "secondary_index_names")
     rows = [row for row in table.expected["rows"] if row["name"] is not None]

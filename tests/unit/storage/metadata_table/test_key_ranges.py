@@ -51,7 +51,7 @@ def utf16(text: str) -> bytes:
 
 @given(GROUPS.map(lambda groups: [[key for key in group if key.isprintable()] or ["k"] for group in groups]))
 def test_a_usable_range_contains_every_key_in_both_orders(row_groups: list[list[str]]) -> None:
-    """A footer has ranges in the order of UTF-8 bytes, which Hudi then compares by UTF-16 units."""
+    """Footers contain ranges in the order of UTF-8 bytes, but Hudi merges these ranges in the order of UTF-16 units."""
     lows = [min(group, key=str.encode) for group in row_groups]
     highs = [max(group, key=str.encode) for group in row_groups]
     found = usable_range(statistics(min(lows, key=utf16), max(highs, key=utf16)))

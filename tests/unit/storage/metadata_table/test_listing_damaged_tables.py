@@ -31,7 +31,7 @@ FLIPS = 40
 
 @pytest.fixture(autouse=True)
 def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A completed file that cannot be read is read again; here that changes nothing."""
+    """Let jobs read damaged files again without a pause."""
     monkeypatch.setattr(timeline_store, "_PAUSES", (0.0,))
 
 
@@ -48,7 +48,7 @@ def listed(outcome: ListingOutcome) -> Mapping[str, Mapping[str, int]] | None:
 
 @contextmanager
 def changed(storage: Storage, path: str, content: bytes | None) -> Iterator[None]:
-    """The storage with another content of a file, or without the file."""
+    """Change the content of a file, or delete the file if `content` is None, until the end of the ``with`` block."""
     original = storage.read(path)
     storage.delete(path) if content is None else storage.write(path, content)
     try:
@@ -105,8 +105,10 @@ def test_a_damaged_byte_never_leads_to_a_wrong_listing(version: TableVersion, na
 
 
 @EACH
-def test_an_instant_that_only_the_metadata_table_has(version: TableVersion, name: str) -> None:
-    """An instant of the table was deleted by hand. The listing shows the table without it, or is refused."""
+def test_an_instant_that_only_the_metadata_table_has_leads_to_no_wrong_listing(
+    version: TableVersion, name: str
+) -> None:
+    """An instant of the table was deleted by hand. The listing shows the table without this instant, or is refused."""
     table = whole_table(version, name)
     for instant in table.timeline.completed_writes:
         timeline = table.timeline.without([instant])
@@ -115,8 +117,10 @@ def test_an_instant_that_only_the_metadata_table_has(version: TableVersion, name
 
 
 @EACH
-def test_a_write_that_is_completed_in_the_metadata_table_only(version: TableVersion, name: str) -> None:
-    """As after the death of a writer between its two commits."""
+def test_files_of_a_write_that_is_completed_in_the_metadata_table_only_are_not_listed(
+    version: TableVersion, name: str
+) -> None:
+    """The table is as after the death of a writer between its two commits."""
     table = whole_table(version, name)
     for instant in table.timeline.completed_writes:
         pending = replace(instant, state=InstantState.INFLIGHT, completion_time=None)
@@ -151,7 +155,7 @@ def read_files(table: WholeTable) -> list[str]:
 
 
 def expected_at(table: WholeTable, timeline: Timeline) -> dict[str, dict[str, int]]:
-    """Data files of the instants that a timeline shows as completed."""
+    """Return the data files of the instants that are completed on a timeline."""
     visibility = Visibility.of(timeline, has_own_log_instants=version_has_own_log_instants(table))
     found = {
         path: {

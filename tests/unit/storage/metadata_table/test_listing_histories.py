@@ -1,4 +1,4 @@
-"""After any history of writes, cleans, crashes, rollbacks and compactions the listing is that of the table."""
+"""After any history of writes, cleans, crashes, rollbacks and compactions, the listing has the files of the table."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

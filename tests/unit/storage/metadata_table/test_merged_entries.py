@@ -31,7 +31,7 @@ NAME = "record-index-0000-0_0-1-0_20260101000000999.hfile"
 
 
 def a_table(version: TableVersion) -> SmallMetadataTable:
-    """A record index with a base file; one log file adds, replaces and deletes keys before, between and behind."""
+    """A record index with a base file, and a log file that adds, replaces and deletes keys at many positions."""
     table = SmallMetadataTable(version, f"{FILES},{RECORD_INDEX}")
     old = [location(key, "old") for key in ("b", "d", "f", "h")]
     table.own(FIRST, files=[table.base(FIRST, [all_partitions()])])

@@ -1,4 +1,4 @@
-"""Records of a partition of a metadata table: which blocks count, in which order, and how records merge."""
+"""Records of a partition of a metadata table: which blocks readers use, in which order, and how records are merged."""
 
 import itertools
 from typing import BinaryIO
@@ -44,7 +44,7 @@ def older() -> SmallMetadataTable:
 
 
 def log(table: SmallMetadataTable, time: str, *blocks: bytes, version: int = 1) -> str:
-    """Write a log file of the write at a time, behind the first base file."""
+    """Write a log file of the write at this time, after the first base file."""
     is_old = table.version is V6
     return table.log(FIRST if is_old else time, *blocks, version=version if is_old else 1)
 
@@ -65,27 +65,27 @@ def test_log_files_add_files_to_the_base_file_and_delete_files(table: SmallMetad
     assert sizes(table, "b") == {"three": 3}
 
 
-def test_blocks_of_a_write_that_is_pending_in_the_table_do_not_count(table: SmallMetadataTable) -> None:
+def test_blocks_of_a_write_that_is_pending_in_the_table_are_ignored(table: SmallMetadataTable) -> None:
     table.own(T1, files=[log(table, T1, table.records(T1, files("a", {"two": 2})))])
     table.data(T1, pending=True)
     assert sizes(table) == {"one": 1}
 
 
-def test_blocks_of_a_pending_delta_commit_do_not_count(table: SmallMetadataTable) -> None:
+def test_blocks_of_a_pending_delta_commit_are_ignored(table: SmallMetadataTable) -> None:
     log(table, T1, table.records(T1, files("a", {"two": 2})))
     table.own(T1, pending=True)
     table.data(T1)
     assert sizes(table) == {"one": 1}
 
 
-def test_a_delta_commit_without_an_instant_of_the_table_counts_from_version_8_on(
+def test_a_delta_commit_without_an_instant_of_the_table_is_read_from_version_8_on(
     table: SmallMetadataTable,
 ) -> None:
     table.own(T1, files=[log(table, T1, table.records(T1, files("a", {"two": 2})))])
     assert sizes(table) == ({"one": 1} if table.version is V6 else {"one": 1, "two": 2})
 
 
-def test_in_version_6_a_delta_commit_of_the_metadata_table_itself_counts(older: SmallMetadataTable) -> None:
+def test_in_version_6_a_delta_commit_of_the_metadata_table_itself_is_read(older: SmallMetadataTable) -> None:
     time = f"{T1}003"
     older.own(time, files=[log(older, time, older.records(time, files("a", {"two": 2})))])
     assert sizes(older) == {"one": 1, "two": 2}
@@ -120,7 +120,7 @@ def test_from_version_8_on_log_files_are_merged_in_the_order_of_their_requested_
     assert sizes(newer) == {"one": 1}
 
 
-def test_from_version_8_on_a_compaction_takes_the_writes_that_completed_before_it(
+def test_from_version_8_on_a_compaction_contains_the_writes_that_completed_before_it(
     newer: SmallMetadataTable,
 ) -> None:
     newer.own(T1, files=[log(newer, T1, newer.records(T1, files("a", {"two": 2})))], completed_at=T2)
@@ -145,7 +145,7 @@ def test_a_base_file_of_a_pending_compaction_is_not_read(table: SmallMetadataTab
     assert sizes(table) == {"one": 1}
 
 
-def test_deleted_keys_vanish_and_may_come_back(table: SmallMetadataTable) -> None:
+def test_deleted_keys_are_not_read_until_a_later_block_adds_them_again(table: SmallMetadataTable) -> None:
     table.write(T1, log(table, T1, table.records(T1, files("b", {"x": 1})), table.deletes(T1, "a")))
     assert sizes(table) is None
     table.write(T2, log(table, T2, table.records(T2, files("a", {"new": 5})), version=2))
@@ -159,7 +159,7 @@ def test_a_file_that_is_deleted_before_it_is_added_is_listed(table: SmallMetadat
     assert sizes(table) == {"one": 1, "two": 2}
 
 
-def test_the_larger_size_of_a_file_counts(table: SmallMetadataTable) -> None:
+def test_the_larger_of_two_sizes_of_a_file_is_used(table: SmallMetadataTable) -> None:
     table.write(T1, log(table, T1, table.records(T1, files("a", {"one": 9}))))
     table.write(T2, log(table, T2, table.records(T2, files("a", {"one": 5})), version=2))
     assert sizes(table) == {"one": 9}
@@ -181,7 +181,7 @@ def test_a_partition_that_does_not_exist_has_no_records(table: SmallMetadataTabl
     assert table.reader().find_prefixes([]) == []
 
 
-def test_a_record_of_the_base_file_names_its_file_and_a_merged_one_does_not(
+def test_a_record_of_the_base_file_names_its_file_and_a_merged_record_does_not(
     table: SmallMetadataTable,
 ) -> None:
     table.write(T1, log(table, T1, table.records(T1, files("b", {"two": 2}))))

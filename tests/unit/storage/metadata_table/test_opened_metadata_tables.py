@@ -39,7 +39,7 @@ def test_partitions_come_from_the_properties_of_the_table(version: TableVersion)
 
 
 @VERSIONS
-def test_it_has_both_timelines(version: TableVersion) -> None:
+def test_an_opened_metadata_table_has_both_timelines(version: TableVersion) -> None:
     table = SmallMetadataTable(version)
     table.own(FIRST)
     table.own(moment(1))
@@ -52,7 +52,7 @@ def test_it_has_both_timelines(version: TableVersion) -> None:
     assert given.data_timeline == Timeline()
 
 
-def test_a_table_without_a_metadata_table() -> None:
+def test_opening_a_missing_metadata_table_is_an_error() -> None:
     table = SmallMetadataTable(TableVersion.V9)
     table.storage.delete_folder(METADATA_TABLE)
     with pytest.raises(TableNotFoundError):

@@ -1,4 +1,4 @@
-"""The record index locates the rows of tables of real Hudi, and is refused if it is not that of the timeline."""
+"""The record index locates the rows of tables of real Hudi. It is refused if it does not agree with the timeline."""
 
 import pickle
 from collections import defaultdict

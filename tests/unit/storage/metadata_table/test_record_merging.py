@@ -62,7 +62,7 @@ def test_the_deletion_of_an_unknown_file_is_kept_for_older_records() -> None:
     assert merged.payload == Listing({"one": ListedFile(1), "two": ListedFile(0, is_deleted=True)})
 
 
-def test_partitions_can_be_deleted_and_come_back() -> None:
+def test_partitions_can_be_deleted_and_added_again() -> None:
     merged = merge_records(all_partitions("a", "b"), all_partitions("c", deleted=["a"]))
     assert merged.payload == Listing({"b": ListedFile(0), "c": ListedFile(0)})
     again = merge_records(merged, all_partitions("a"))

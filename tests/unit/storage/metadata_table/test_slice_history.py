@@ -16,7 +16,7 @@ GROUP = FileGroupId(FILES, file_group_id(FILES, 0))
 
 
 def history(table: SmallMetadataTable) -> list[tuple[str, bool, list[str]]]:
-    """Instant, whether there is a base file, and the instants in the names of log files, of each slice."""
+    """Describe each slice: its instant, whether it has a base file, and the instants in the names of its log files."""
     slices = slice_history(table.open(), FILES)[GROUP]
     return [
         (each.base_instant_time, each.base_file is not None, [log.instant_time for log in each.log_files])

@@ -37,7 +37,7 @@ ONE, TWO, THREE = (base_file_name(f"f{number}", time) for number, time in enumer
 
 @pytest.fixture(params=[V6, V8, V9], ids=lambda version: f"v{version.value}")
 def table(request: pytest.FixtureRequest) -> SmallMetadataTable:
-    """Two writes behind an empty base file, as in a table that was created with a metadata table."""
+    """Two writes after an empty base file, as in a table that was created with a metadata table."""
     return written(SmallMetadataTable(request.param))
 
 
@@ -107,7 +107,7 @@ def test_only_wanted_partitions_are_listed(table: SmallMetadataTable) -> None:
     assert listed(table, []) == {}
 
 
-def test_the_root_of_a_table_without_partitions(table: SmallMetadataTable) -> None:
+def test_the_files_of_a_table_without_partitions_are_listed(table: SmallMetadataTable) -> None:
     write(table, T3, all_partitions(""), files("", {THREE: 3}))
     assert listed(table, [""]) == {"": [THREE]}
     outcome = outcome_of(table)
@@ -166,8 +166,8 @@ def test_a_write_that_began_after_the_timeline_was_loaded_does_not_belong_to_it(
     }
 
 
-def test_archived_instants_of_the_table_need_none_in_the_metadata_table(newer: SmallMetadataTable) -> None:
-    """The table's first write was archived. From version 8 on its delta commit counts nevertheless."""
+def test_archived_instants_of_the_table_need_no_delta_commit(newer: SmallMetadataTable) -> None:
+    """The table's first write was archived. From version 8 on, its delta commit is nevertheless valid."""
     folder = newer.version.layout.timeline_folder
     for stored in list(newer.storage.list_files(folder)):
         if stored.name.startswith(T1):
@@ -175,7 +175,7 @@ def test_archived_instants_of_the_table_need_none_in_the_metadata_table(newer: S
     assert listed(newer) == {"a": [ONE], "b": [TWO]}
 
 
-def test_a_delta_commit_that_repairs_after_a_restore_is_no_leftover(newer: SmallMetadataTable) -> None:
+def test_a_delta_commit_that_repairs_after_a_restore_is_accepted(newer: SmallMetadataTable) -> None:
     newer.storage.write(f"{newer.version.layout.timeline_folder}/{T3}_{T4}.restore", b"{}")
     repair = moment(35)
     newer.own(repair, files=[log(newer, repair, newer.records(repair, files("b", {TWO: None})))])
@@ -196,7 +196,7 @@ def test_writes_before_the_metadata_table_was_built_need_no_delta_commit(newer: 
     assert listed(newer) == {"a": [ONE], "b": [TWO]}
 
 
-def test_in_version_6_a_metadata_table_may_be_built_from_a_table_with_writes() -> None:
+def test_in_version_6_writes_before_the_metadata_table_was_built_need_no_delta_commit() -> None:
     made = SmallMetadataTable(V6)
     initial = f"{T1}010"
     made.data(T1)
@@ -209,13 +209,13 @@ def test_in_version_6_a_metadata_table_may_be_built_from_a_table_with_writes() -
 # ------------------------------------------------------------------ refusals
 
 
-def test_without_files_in_the_properties() -> None:
+def test_a_listing_is_refused_if_the_properties_do_not_list_files() -> None:
     made = SmallMetadataTable(V9, "column_stats")
     made.data(T1)
     refused(made, Reason.NOT_LISTED)
 
 
-def test_while_files_is_being_built(table: SmallMetadataTable) -> None:
+def test_a_listing_is_refused_while_files_is_being_built(table: SmallMetadataTable) -> None:
     config = table.config
     properties = {**config.properties, "hoodie.table.metadata.partitions.inflight": "files"}
     outcome = list_from_metadata_table(table.storage, type(config)(properties), table.timeline, FixedClock())
@@ -223,30 +223,32 @@ def test_while_files_is_being_built(table: SmallMetadataTable) -> None:
     assert outcome.reason is Reason.BEING_BUILT
 
 
-def test_without_a_metadata_table(table: SmallMetadataTable) -> None:
+def test_a_listing_without_a_metadata_table_is_refused(table: SmallMetadataTable) -> None:
     table.storage.delete_folder(METADATA_TABLE)
     refused(table, Reason.ABSENT)
 
 
-def test_without_the_folder_of_files(table: SmallMetadataTable) -> None:
+def test_a_listing_without_the_folder_of_files_is_refused(table: SmallMetadataTable) -> None:
     table.storage.delete_folder(f"{METADATA_TABLE}/files")
     refused(table, Reason.DAMAGED)
 
 
 @pytest.mark.parametrize("action", [Action.COMMIT, Action.REPLACE_COMMIT, Action.CLEAN])
-def test_a_write_or_clean_that_the_metadata_table_lacks(table: SmallMetadataTable, action: Action) -> None:
+def test_a_write_or_clean_that_the_metadata_table_lacks_is_noticed(
+    table: SmallMetadataTable, action: Action
+) -> None:
     table.data(T3, action)
     assert T3 in refused(table, Reason.BEHIND).message
 
 
-def test_a_write_whose_delta_commit_is_pending(table: SmallMetadataTable) -> None:
+def test_a_write_whose_delta_commit_is_pending_is_noticed(table: SmallMetadataTable) -> None:
     log(table, T3, table.records(T3, files("a", {THREE: 3})))
     table.own(T3, pending=True)
     table.data(T3)
     refused(table, Reason.BEHIND)
 
 
-def test_a_delta_commit_whose_instant_the_table_does_not_have(table: SmallMetadataTable) -> None:
+def test_a_delta_commit_whose_instant_the_table_does_not_have_is_noticed(table: SmallMetadataTable) -> None:
     write(table, T4, files("a", {THREE: 3}))
     table.own(T3, files=[log(table, T3, table.records(T3, files("a", {ONE: None})))])
     assert T3 in refused(table, Reason.AHEAD).message
@@ -259,18 +261,18 @@ def test_in_version_6_a_compacted_write_may_be_archived(older: SmallMetadataTabl
     assert listed(older) == {"a": [ONE], "b": [TWO]}
 
 
-def test_in_version_6_an_archived_write_that_was_not_compacted(older: SmallMetadataTable) -> None:
+def test_in_version_6_an_archived_write_that_was_not_compacted_is_noticed(older: SmallMetadataTable) -> None:
     older.storage.delete(f".hoodie/{T1}.commit")
     refused(older, Reason.AHEAD)
 
 
-def test_a_lost_log_file(table: SmallMetadataTable) -> None:
+def test_a_lost_log_file_is_noticed(table: SmallMetadataTable) -> None:
     name = write(table, T3, files("a", {THREE: 3}))
     table.storage.delete(f"{METADATA_TABLE}/files/{name}")
     assert name in refused(table, Reason.DAMAGED).message
 
 
-def test_a_lost_base_file(table: SmallMetadataTable) -> None:
+def test_a_lost_base_file_is_noticed(table: SmallMetadataTable) -> None:
     time = f"{T2}001" if table.version is V6 else T3
     name = table.base(time, [all_partitions()])
     table.own(time, Action.COMMIT, files=[name])
@@ -303,7 +305,7 @@ def test_with_several_file_groups_every_base_file_of_a_compaction_is_expected(
     assert completeness.lost_files(found, present) == [names[0]]
 
 
-def test_a_log_file_that_is_cut_between_two_blocks(table: SmallMetadataTable) -> None:
+def test_a_log_file_that_is_cut_between_two_blocks_is_noticed(table: SmallMetadataTable) -> None:
     kept = table.records(T3, files("a", {}))
     name = log(table, T3, kept, table.deletes(T3, "b"))
     table.write(T3, name)
@@ -311,12 +313,12 @@ def test_a_log_file_that_is_cut_between_two_blocks(table: SmallMetadataTable) ->
     assert name in refused(table, Reason.DAMAGED).message
 
 
-def test_a_log_file_that_has_no_block_of_its_write(older: SmallMetadataTable) -> None:
+def test_a_log_file_that_has_no_block_of_its_write_is_noticed(older: SmallMetadataTable) -> None:
     older.write(T3, log(older, T3, older.records(T4, files("a", {THREE: 3}))))
     assert T3 in refused(older, Reason.DAMAGED).message
 
 
-def test_a_damaged_log_file(table: SmallMetadataTable) -> None:
+def test_a_damaged_log_file_is_noticed(table: SmallMetadataTable) -> None:
     name = write(table, T3, files("a", {THREE: 3}))
     path = f"{METADATA_TABLE}/files/{name}"
     content = bytearray(table.storage.read(path))
@@ -325,13 +327,13 @@ def test_a_damaged_log_file(table: SmallMetadataTable) -> None:
     assert refused(table, Reason.DAMAGED).path == path
 
 
-def test_an_unknown_kind_of_block(table: SmallMetadataTable) -> None:
+def test_an_unknown_kind_of_block_is_refused(table: SmallMetadataTable) -> None:
     block = LogBlock(block_type=BlockType.PARQUET_DATA, headers={0: T3}, content=b"PAR1")
     table.write(T3, log(table, T3, encode_block(block)))
     refused(table, Reason.UNSUPPORTED)
 
 
-def test_a_codec_that_is_not_supported(table: SmallMetadataTable) -> None:
+def test_a_codec_that_is_not_supported_is_refused(table: SmallMetadataTable) -> None:
     path = next(
         f.path for f in table.storage.list_files(f"{METADATA_TABLE}/files") if f.name.endswith(".hfile")
     )
@@ -343,34 +345,34 @@ def test_a_codec_that_is_not_supported(table: SmallMetadataTable) -> None:
     refused(table, Reason.UNSUPPORTED)
 
 
-def test_commit_metadata_that_cannot_be_read(table: SmallMetadataTable) -> None:
+def test_commit_metadata_that_cannot_be_read_is_noticed(table: SmallMetadataTable) -> None:
     path = next(f.path for f in table.storage.list_files(own_timeline(table)) if f.name.startswith(T2))
     table.storage.write(path, b"not commit metadata")
     assert refused(table, Reason.DAMAGED).path == path
 
 
-def test_an_empty_completed_instant(table: SmallMetadataTable) -> None:
+def test_an_empty_completed_instant_is_noticed(table: SmallMetadataTable) -> None:
     path = next(f.path for f in table.storage.list_files(own_timeline(table)) if f.name.startswith(T2))
     table.storage.write(path, b"")
     assert refused(table, Reason.DAMAGED).path == path
 
 
-def test_a_partition_without_a_list_of_files(table: SmallMetadataTable) -> None:
+def test_a_partition_without_a_list_of_files_is_noticed(table: SmallMetadataTable) -> None:
     write(table, T3, all_partitions("c"))
     assert "partitions c but does not list" in refused(table, Reason.DAMAGED).message
 
 
-def test_files_of_a_partition_that_is_not_among_all_partitions(table: SmallMetadataTable) -> None:
+def test_a_list_of_files_of_an_unknown_partition_is_noticed(table: SmallMetadataTable) -> None:
     write(table, T3, files("c", {THREE: 3}))
     assert "lists files of c" in refused(table, Reason.DAMAGED).message
 
 
-def test_no_record_of_all_partitions(table: SmallMetadataTable) -> None:
+def test_a_missing_record_of_all_partitions_is_noticed(table: SmallMetadataTable) -> None:
     table.write(T3, log(table, T3, table.deletes(T3, "__all_partitions__")))
     assert "no record of all partitions" in refused(table, Reason.DAMAGED).message
 
 
-def test_a_record_of_another_type(table: SmallMetadataTable) -> None:
+def test_a_record_of_another_type_is_noticed(table: SmallMetadataTable) -> None:
     write(table, T3, location("c", "f"))
     assert "RECORD_INDEX" in refused(table, Reason.DAMAGED).message
 
@@ -378,17 +380,17 @@ def test_a_record_of_another_type(table: SmallMetadataTable) -> None:
 @pytest.mark.parametrize(
     ("path", "name"), [("a", "../x"), ("a", ".."), ("../a", ONE), (".hoodie/x", ONE), ("/a", ONE)]
 )
-def test_a_path_outside_of_the_table(table: SmallMetadataTable, path: str, name: str) -> None:
+def test_a_path_outside_of_the_table_is_refused(table: SmallMetadataTable, path: str, name: str) -> None:
     write(table, T3, all_partitions(path), files(path, {name: 1}))
     assert "invalid path" in refused(table, Reason.DAMAGED).message
 
 
-def test_two_file_groups(table: SmallMetadataTable) -> None:
+def test_a_second_file_group_of_files_is_noticed(table: SmallMetadataTable) -> None:
     table.base(FIRST, [], number=1)
     assert "2 file groups" in refused(table, Reason.DAMAGED).message
 
 
-def test_a_file_that_vanishes_during_the_reading(
+def test_a_file_that_vanishes_during_the_reading_is_reported_as_a_change(
     table: SmallMetadataTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original = MemoryStorage.read

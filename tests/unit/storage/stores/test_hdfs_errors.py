@@ -1,4 +1,4 @@
-"""Errors of hdfs-native 0.14.7 on an HDFS that requires Kerberos get their class, their reason and advice."""
+"""Errors of hdfs-native 0.14.7 on an HDFS with Kerberos become errors with the right class, a reason and advice."""
 
 import pytest
 
