@@ -28,7 +28,7 @@ _DENIED = frozenset(
         "UnrecognizedClientException",
     }
 )
-# Fields of a table that Glue also accepts in a changed definition.
+# Glue returns more fields of a table than its request to change a table accepts. It accepts the following fields.
 _KEPT = frozenset(
     {
         "Description",

@@ -134,7 +134,7 @@ class StorageBasedLock:
             try:
                 self._require_conditional_puts(lock)
             except Exception:
-                with suppress(StorageError):  # otherwise the lock is free after its expiry
+                with suppress(StorageError):  # if this write fails, other writers wait until the lock expires
                     self._storage.write(LOCK_PATH, encode_lock_file(_released(lock)))
                 raise
         self._held = lock
@@ -143,8 +143,8 @@ class StorageBasedLock:
     def _require_conditional_puts(self, lock: StorageLockFile) -> None:
         """Refuse a store that ignores the conditions of puts, as some servers with the S3 protocol do.
 
-        This happens once for each table, when its lock is created. A store that ignores the conditions would give the
-        lock to every writer.
+        The job checks the store once for each table, when it creates the table's lock object. A store that ignores the
+        conditions would give the lock to every writer.
         """
         data = encode_lock_file(lock)
         for header, version in (("If-None-Match", None), ("If-Match", _NO_VERSION)):

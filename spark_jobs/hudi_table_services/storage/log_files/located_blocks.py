@@ -22,7 +22,7 @@ class LocatedBlock:
     Attributes:
         path: the log file, relative to the base path.
         position: position of the block in the file.
-        headers: texts by the ordinals of their keys.
+        headers: maps the ordinal of each header key to the value of the header.
         instant_time: requested time of the instant that wrote the block.
         content_position: position of the content in the file.
         content: the content if it has been read with the headers.
@@ -65,7 +65,7 @@ class LocatedBlock:
 
 @dataclass(frozen=True, slots=True)
 class LocatedLog:
-    """The blocks of one log file in their order.
+    """The blocks of one log file, in the sequence in which the file contains them.
 
     Attributes:
         incomplete_at: as in `ScannedLog`.
@@ -82,7 +82,7 @@ def locate_blocks(
     """Find the blocks of a log file.
 
     Args:
-        size_bytes: length of the file; -1 asks the storage. Bytes that a writer appends later are not read.
+        size_bytes: length of the file; if -1, a request finds it out. Bytes that a writer appends later are not read.
         keeps_contents: whether the blocks of a small file keep their contents in memory.
 
     Raises:
