@@ -137,7 +137,7 @@ def _with(files: PartitionFiles, read: Iterable[FileStatistics]) -> PartitionFil
 def _stored_statistics(
     table: IndexedTable, files: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, tuple[ColumnStats, ...]]]:
-    """Partition → file → the statistics that the metadata table has; none if they are damaged."""
+    """Map each partition and file to its statistics in the metadata table; empty if the statistics are damaged."""
     keys = {
         column_stats_key(column, path, name): (path, name)
         for path, names in files.items()

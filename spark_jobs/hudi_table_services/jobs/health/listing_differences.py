@@ -16,7 +16,7 @@ class Differences:
     Attributes:
         missing: number of files that the metadata table lists and that do not exist or have another size.
         unlisted: number of data files of completed writes that the metadata table does not list.
-        examples: every difference as text, missing files first, sorted by path.
+        examples: one line for each difference, missing files first, sorted by path.
     """
 
     missing: int

@@ -1,4 +1,4 @@
-"""Report the health of a table: its files, leftovers, delays, and pending instants. Nothing is written."""
+"""Report the health of a table: live, outdated and leftover files, delays, and pending instants. Write nothing."""
 
 import logging
 from collections.abc import Mapping

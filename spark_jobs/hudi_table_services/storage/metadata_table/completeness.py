@@ -65,10 +65,9 @@ def abandoned_instants(table: MetadataTable, data: Timeline, own: Timeline) -> l
 
 
 def merged_later_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> list[str]:
-    """Delta commits that a compaction merged into a base file, but whose instants the table's timeline shows as pending or
-    does not contain.
+    """Delta commits that a compaction merged into a base file, but whose instants the table has not completed.
     
-    Readers that use this timeline cannot ignore the records of these delta commits. See also `later_instants`.
+    Readers that use the table's loaded timeline cannot ignore the records of these delta commits. See `later_instants`.
     """
     # A slice without a base file can be younger than the delta commit: a later write created its file group.
     bases = {s.base_instant_time for s in slices if s.base_file is not None}
@@ -295,7 +294,7 @@ def _newest_time(timeline: Timeline) -> str:
 
 
 def _repairs_after_restore(instant: Instant, data: Timeline) -> bool:
-    """Whether a restore of the table wrote this delta commit, whose requested time is its own from table version 8 on."""
+    """Whether a restore wrote this delta commit. Its requested time is not the restore's from table version 8 on."""
     return any(
         i.action is Action.RESTORE and i.requested_time < instant.requested_time < i.visible_from
         for i in data.completed
