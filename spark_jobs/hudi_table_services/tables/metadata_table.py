@@ -201,7 +201,7 @@ def refusing_unusable(problem: str = "The metadata table is damaged") -> Iterato
         raise CorruptTableError(
             f"{problem}: {error}",
             path=error.path or METADATA_TABLE,
-            hint=f"{REBUILD_HINT} Or switch it off with {METADATA_ENABLE}=false.",
+            hint=f"{REBUILD_HINT} Or switch the metadata table off with {METADATA_ENABLE}=false.",
         ) from error
 
 
