@@ -93,10 +93,10 @@ _LOCKS = "hudi_table_services.storage.locks"
 
 class NewWarnings(logging.Filter):
     """Log filter that lets each warning message pass once, except warnings about locks and heartbeats.
-    
+
     The checks before Spark and the job find the same problems of a request. A warning about a lock or a heartbeat
     describes a new failure each time.
-    
+
     Attributes:
         shown: messages of the warnings that passed.
     """

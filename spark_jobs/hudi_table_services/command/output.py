@@ -22,7 +22,7 @@ def console_of(stream: TextIO) -> Console:
 
 def print_text(text: str) -> None:
     """Print a string to standard output.
-    
+
     If the program that reads the pipe has ended, as in ``… | head``, discard this string and all further output.
     """
     try:

@@ -29,7 +29,7 @@ def is_startup_line(line: str) -> bool:
 
 def log_errors_only() -> None:
     """Configure the JVM that this process starts, so that the JVM logs only errors.
-    
+
     If the user sets a log4j configuration, that configuration applies instead.
     """
     options = os.environ.get(_OPTIONS, "")

@@ -24,7 +24,7 @@ class StagingArea:
         owner: id of the request, or empty if the folder belongs to no request. Folders of earlier attempts of the
             same request are removed immediately.
         leaves_no_folder: whether to remove the folders that the job creates above the staging folder, too. A dry run
-        does so, and a first write, because the table may refuse it.
+            does so, and a first write, because the table may refuse it.
     """
 
     def __init__(

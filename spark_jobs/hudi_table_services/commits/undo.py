@@ -1,5 +1,4 @@
-"""Undo a write: plan, delete the completed file of the write, its data files and its other instant files, then complete
-the rollback.
+"""Undo a write: plan, delete its completed file, its data files and its other instant files, complete the rollback.
 
 Without its completed file, the write is pending again, so that no reader sees only a part of its files. The data files
 are deleted before the other instant files: a data file without an instant would count as committed as soon as its time

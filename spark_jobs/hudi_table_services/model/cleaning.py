@@ -28,7 +28,7 @@ class CleanOptions:
         is_incremental: ``hoodie.clean.incremental.enabled``: whether a clean checks only the partitions that changed
             since the previous clean.
         trigger_commits: ``hoodie.clean.trigger.max.commits``: a new clean requires at least this many commits since the
-        last clean.
+            last clean.
         max_commits_per_run: ``hoodie.clean.max.commits.to.clean``; None means no limit.
         partition_regex: ``hoodie.clean.partition.filter.regex``; None means all partitions.
         partitions_selected: ``hoodie.clean.partition.filter.selected``; empty means all partitions.
@@ -87,7 +87,7 @@ class PartitionFiles:
     Attributes:
         groups: file groups with visible versions.
         has_other_files: whether the partition also contains files of pending writes, orphans, or files that Hudi did
-        not write.
+            not write.
     """
 
     partition_path: str
@@ -136,7 +136,7 @@ class FilesToDelete:
         sizes: maps the name of each file to its size in bytes.
         is_emptied: whether no file of the table stays in the partition.
         waits: whether the clean keeps some files that the policy permits to delete, because readers, savepoints or
-        pending plans still need them.
+            pending plans still need them.
     """
 
     partition_path: str

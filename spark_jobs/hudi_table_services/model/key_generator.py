@@ -128,7 +128,7 @@ class TimestampKeyGenOptions:
         input_formats: Joda patterns for strings. The patterns are tried in this order.
         input_time_zone: time zone of strings without an offset. None means `KeyGeneratorConfig.default_time_zone`.
         output_time_zone: time zone of the path segment. None means the zone in the string, or the default zone if the
-        string contains no zone.
+            string contains no zone.
     """
 
     timestamp_type: TimestampType

@@ -1,16 +1,16 @@
-"""List the data files of a table: from its metadata table if this takes fewer requests and the metadata table is
-complete, otherwise from the folders.
+"""List the data files of a table from its metadata table, if this takes fewer requests, or else from its folders.
 
+If the metadata table cannot be used, for example because it lacks completed instants, the folders are listed, too.
 Planners, sensors, pages and the checks of writes use this module. A listing from the metadata table contains only data
 files of completed instants, so the following searches list folders instead (`storage.file_listing`):
 
 - files that belong to no completed instant: orphans, copies of data files in the wrong folder, files that Hudi did not
-write, and files that a rollback deletes. The metadata table does not list these files;
-- lost files, and the older files that become the latest files when a rollback deletes newer ones: an entry in the
-metadata table does not prove that the file exists;
+  write, and files that a rollback deletes. The metadata table does not list these files;
+- lost files, and the older files that become the latest files when a rollback deletes newer files: an entry in the
+  metadata table does not prove that the file exists;
 - files that a clean deletes or protects, and files of a savepoint: an error in the metadata table would delete rows
-permanently, while a wrong plan or page can be computed again. The preview of a clean lists folders too, so that it
-names all files that the clean deletes, for example files of retried tasks.
+  permanently, while a wrong plan or page can be computed again. The preview of a clean lists folders too, so that it
+  names all files that the clean deletes, for example files of retried tasks.
 """
 
 import logging

@@ -49,7 +49,7 @@ class Orphans:
         heartbeats: requested times of heartbeats whose writes have ended.
         folders_listed: number of folders that were listed.
         foreign_files: number of files that `file_listing.foreign_files` finds. Hudi did not write these files, and
-        readers do not ignore them.
+            readers do not ignore them.
     """
 
     files: Mapping[StoredObject, str]

@@ -55,7 +55,7 @@ def check_writable(config: TableConfig, table_name: str, *, updates_metadata: bo
     Args:
         table_name: name in the request; an empty name matches any table.
         updates_metadata: whether the job is going to write its change into an active metadata table. False for a job
-        that only undoes writes, because it can remove writes from every metadata table.
+            that only undoes writes, because it can remove writes from every metadata table.
 
     Raises:
         InvalidRequestError: the table has another name.

@@ -30,7 +30,7 @@ def drop_partitions(table: TableAccess, names: Collection[str], lock: TableLock)
 
     Args:
         names: partitions to drop. Dropping `column_stats` also drops `partition_stats`; dropping `files` drops all
-        partitions.
+            partitions.
 
     Returns:
         The dropped partitions that the properties listed, sorted by name.

@@ -111,7 +111,8 @@ def _group_counts(content: TableContent, reader: DataFileReader, size: RecordInd
     for file in live_base_files(content):
         files[file.partition_path].append(file)
     if size.group_count(reader.row_count(live_base_files(content))) == size.min_groups:
-        return dict.fromkeys(files, size.min_groups)  # no partition needs more file groups than the whole table
+        # No partition needs more file groups than the whole table.
+        return dict.fromkeys(files, size.min_groups)
     return {path: size.group_count(reader.row_count(found)) for path, found in files.items()}
 
 

@@ -73,7 +73,7 @@ def _not_live(
     written: WrittenFiles,
 ) -> tuple[list[StoredObject], list[StoredObject]]:
     """Return the files that are not part of the latest state: a list of leftover files, and a list of outdated files.
-    
+
     Leftover files belong to writes that never completed, or are copies of data files in the wrong folder.
     """
     live = {

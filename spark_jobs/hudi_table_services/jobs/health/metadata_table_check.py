@@ -159,7 +159,7 @@ def _with_timeline(
 
 def _check_index_files(table: TableAccess, metadata: MetadataTable) -> None:
     """Raise CorruptTableError if a file of an index is lost or truncated.
-    
+
     A writer may have caused a failure of the first check, so after a failure, the files are checked once more.
     """
     try:

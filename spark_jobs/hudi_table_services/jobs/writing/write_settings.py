@@ -52,7 +52,7 @@ class WriteSettings:
         zoned: columns of the batch, after timestamps without time zone became timestamps.
         widened: a sentence for each column of the table that gets another type.
         uses_session_zone: whether timestamps without time zone are times in Spark's session time zone; otherwise they
-        are times in UTC.
+            are times in UTC.
     """
 
     operation: WriteOperation
@@ -248,7 +248,7 @@ def _refuse_keys_without_zone(
     batch: StructType, table: StructType, key_generator: KeyGeneratorConfig
 ) -> None:
     """Refuse a delete whose key columns have no time zone although the table's key columns have one.
-    
+
     No other check refuses such a delete.
     """
     for name in sorted(_key_columns(key_generator)):

@@ -14,7 +14,7 @@ class SliceLogs:
         base_bytes: size of the base file in bytes; 0 if the slice has no base file.
         log_bytes: total size of the log files in bytes.
         oldest_log: requested time of the delta commit that wrote the oldest log file. In table version 6, the names of
-        log files do not contain this time, so this attribute is the earliest possible time.
+            log files do not contain this time, so this attribute is the earliest possible time.
     """
 
     file_slice: FileSlice

@@ -14,7 +14,7 @@ class MergeOrder(str, Enum):
     """Which of two versions of a record wins.
 
     BY_ORDERING: the version with the larger ordering value, row or delete. A delete without ordering value always
-    deletes all earlier versions, and every later row wins.
+        deletes all earlier versions, and every later row wins.
     BY_ARRIVAL: the later version.
     VERSION_6: the log row with the larger ordering value. A delete in a log deletes an earlier log row, unless the
         ordering value of the row is larger. A log row after a delete wins, whatever its ordering value. A delete always

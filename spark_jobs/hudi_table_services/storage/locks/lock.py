@@ -63,7 +63,7 @@ class FileSystemLock:
 
     Args:
         request_id: id of the request whose job takes the lock. The lock file contains the id, so that people and the
-        pages in Airflow can see which job holds the lock.
+            pages in Airflow can see which job holds the lock.
 
     Raises on entry:
         LockNotAcquiredError: another writer held the lock for the whole waiting time.

@@ -81,6 +81,7 @@ def _visible(
     blocks: Iterable[LocatedBlock], visibility: Visibility | None, as_of: str | None
 ) -> Iterator[LocatedBlock]:
     """Yield all commands, and the other blocks of visible instants.
+
     As in Hudi, the command of a rollback is valid before the rollback completes.
     """
     for block in blocks:

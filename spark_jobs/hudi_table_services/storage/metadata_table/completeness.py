@@ -66,7 +66,7 @@ def abandoned_instants(table: MetadataTable, data: Timeline, own: Timeline) -> l
 
 def merged_later_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> list[str]:
     """Delta commits that a compaction merged into a base file, but whose instants the table has not completed.
-    
+
     Readers that use the table's loaded timeline cannot ignore the records of these delta commits. See `later_instants`.
     """
     # A slice without a base file can be younger than the delta commit: a later write created its file group.
@@ -182,10 +182,9 @@ def lost_files(expected: Iterable[ExpectedFile], present: Iterable[StoredObject]
 
 def names_show_completeness(table: MetadataTable, present: Iterable[StoredObject]) -> bool:
     """Whether the file names of the partition `files` show that no file since the newest compaction is lost.
-    This function reads no file.
 
-    False means that the names are not sufficient, so the caller must call `expected_files`. Each delta commit writes
-    one log file of `files`, because this partition has one file group.
+    This function reads no file. False means that the names are not sufficient, so the caller must call
+    `expected_files`. Each delta commit writes one log file of `files`, because this partition has one file group.
 
     Args:
         present: files of the folder of `files`.

@@ -69,9 +69,9 @@ def open_metadata_table(
     Raises:
         TableNotFoundError: there is no metadata table.
         UnsupportedTableError: the version of the table or of the metadata table is not supported, or the base files of
-        the metadata table are not HFiles.
+            the metadata table are not HFiles.
         CorruptTableError: the properties or the timeline of the metadata table cannot be read, or its timeline layout
-        differs from the timeline layout of the table.
+            differs from the timeline layout of the table.
     """
     if data_timeline is None:
         data_timeline = TimelineStore(storage, config, clock).load()

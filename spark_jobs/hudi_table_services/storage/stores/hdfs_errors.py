@@ -97,7 +97,7 @@ def translate_errors(operation: str, path: str) -> Iterator[None]:
 
 def failure_of(error: Exception) -> Failure:
     """Find the cause of an error, in its message or in its type.
-    
+
     hdfs-native raises most errors as RuntimeErrors whose message has the format of Rust's ``Debug``.
     """
     text = str(error)

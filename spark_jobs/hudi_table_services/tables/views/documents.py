@@ -123,7 +123,7 @@ class PartitionRow:
 
     Attributes:
         small_file_count: number of files below the small-file limit of the table's writers; 0 if there is only one such
-        file.
+            file.
         row_count: number of rows; None if the number of rows of a file is not known.
         last_write: requested time of the newest write among the live files.
     """
