@@ -126,7 +126,7 @@ class ClusteringAttempt:
             if not pending:
                 raise InstantVanishedError(
                     f"Clustering {self.instant_time} is no longer pending.",
-                    hint="Another job completed or cancelled it.",
+                    hint="Another job completed or cancelled the clustering.",
                 )
             if self._is_held(pending[0]):
                 return False

@@ -42,8 +42,8 @@ def require_dead(table: TableAccess, instants: Iterable[Instant]) -> None:
         if reason := why_alive(table, instant):
             raise InstantHeldError(
                 reason,
-                hint="End that job first, then wait two minutes, until its heartbeat has expired. If no job is running "
-                "and a clock was wrong, delete the heartbeat below .hoodie/.heartbeat.",
+                hint="End the writer's job first, then wait two minutes, until its heartbeat has expired. If no job is "
+                "running and a clock was wrong, delete the heartbeat below .hoodie/.heartbeat.",
             )
 
 

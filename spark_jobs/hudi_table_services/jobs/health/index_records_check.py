@@ -97,7 +97,7 @@ def check_index_records(table: TableAccess, metadata: MetadataTable, files: Visi
 
 
 def _read(partition: CheckedPartition) -> StoredStats:
-    """Decode all records of a partition. Return those of them that are statistics."""
+    """Decode all records of a partition. Return the statistics among the records."""
     stats = {}
     is_hashed = partition.name in (COLUMN_STATS, BLOOM_FILTERS) or (
         partition.name == RECORD_INDEX and _is_global(partition)

@@ -31,9 +31,8 @@ def compare_listings(
 ) -> Differences:
     """Compare the listing from the metadata table with the folders.
 
-    Files of instants that are not completed are left out, because readers ignore them. In table version 6, the name of
-    a log file does not contain the instant that wrote it, and writers append to log files, so there log files are not
-    compared.
+    Files of instants that are not completed are left out, because readers ignore them. Log files of table version 6 are
+    not compared, because their names do not contain the instant that wrote them, and writers append to log files.
 
     Args:
         in_metadata_table: partition path → data files of completed instants.

@@ -69,7 +69,7 @@ def restore(
     A request restores the table only once, even if commits were written after the restore.
 
     Raises:
-        CorruptTableError: the metadata table is damaged, and the undone writes cannot be removed from it.
+        CorruptTableError: the metadata table is damaged, so the undone writes cannot be removed from this table.
         InvalidRequestError: the savepoint does not exist, a later savepoint protects a commit that would be undone, or
             files of the savepoint are missing.
         InstantHeldError: a pending write has a fresh heartbeat; nothing was done.

@@ -178,7 +178,7 @@ def _replace_plan(
     action = plan.instant.action
     instant = request_instant(table, action, content, lock=lock)
     _LOG.warning(
-        "This write released file groups of clustering %s; clustering %s replaces it with %d of its %s.",
+        "This write released file groups of clustering %s. Clustering %s replaces that plan, with %d of its %s.",
         _time(plan),
         instant.requested_time,
         len(kept),

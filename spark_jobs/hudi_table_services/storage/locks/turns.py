@@ -32,7 +32,7 @@ class Place:
 
     Attributes:
         is_turn: whether it is the request's turn: no other request is writing or is ahead in the queue.
-        ahead: the request that is writing, followed by the requests that are ahead in the queue, in order.
+        ahead: the request that is writing, followed by the requests that are ahead in the queue, first to last.
     """
 
     is_turn: bool

@@ -11,8 +11,8 @@ from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.stores.storage import Storage
 
 _AT_ONCE_BYTES = 1 << 20
-"""Largest log file that is read with one request and kept. A larger file costs one request for each block, and another
-one for each content."""
+"""Largest log file that is read with one request and kept. A larger file takes one request for each block, and another
+request for the content of each block."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,8 @@ def locate_blocks(
     """Find the blocks of a log file.
 
     Args:
-        size_bytes: length of the file; if -1, a request finds it out. Bytes that a writer appends later are not read.
+        size_bytes: length of the file; -1 if unknown, which takes one more request. Bytes that a writer appends later
+            are not read.
         keeps_contents: whether the blocks of a small file keep their contents in memory.
 
     Raises:

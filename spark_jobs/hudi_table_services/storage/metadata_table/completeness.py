@@ -137,7 +137,7 @@ def expected_files(
     present: Collection[StoredObject],
     read: Callable[[Instant], CommitMetadata] | None = None,
 ) -> list[ExpectedFile]:
-    """Files of a partition that readers of its newest slices need, according to its timeline.
+    """Files of a partition that readers of its newest slices need, according to the timeline of the metadata table.
 
     These are the base files of the newest compaction, the files of the delta commits after it, and the base files of
     file groups that this compaction left out because they had no log file.
@@ -293,7 +293,7 @@ def _newest_time(timeline: Timeline) -> str:
 
 
 def _repairs_after_restore(instant: Instant, data: Timeline) -> bool:
-    """Whether a restore wrote this delta commit. Its requested time is not the restore's from table version 8 on."""
+    """Whether this delta commit was requested while a restore was running, as restores do from table version 8 on."""
     return any(
         i.action is Action.RESTORE and i.requested_time < instant.requested_time < i.visible_from
         for i in data.completed

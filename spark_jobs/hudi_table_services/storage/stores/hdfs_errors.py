@@ -1,4 +1,4 @@
-"""Translate errors of hdfs-native, which contain answers of servers and failures of the Kerberos library as text."""
+"""Translate errors of hdfs-native, whose messages contain answers of servers and failures of the Kerberos library."""
 
 import re
 from collections.abc import Iterator
