@@ -108,7 +108,7 @@ def _add_plan_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         metavar="N",
         help="schedule only if there are at least N commits since the last completed or pending clustering",
     )
-    add_preview(group, "plan, report and write nothing")
+    add_preview(group, "only plan and report; write nothing")
     return group
 
 

@@ -107,7 +107,7 @@ def _add_row_flags(group: argparse._ArgumentGroup) -> None:
         action="store_false",
         help="do not check the source before Spark starts, for example because only Spark can read the source",
     )
-    add("--dry-run", action="store_true", help="plan, report and write nothing")
+    add("--dry-run", action="store_true", help="only plan and report; write nothing")
 
 
 def _request(flags: dict[str, Any]) -> UpsertRequest:

@@ -200,7 +200,7 @@ class StorageBasedLock:
         """Replace the last known version of the object. Return whether the object contains our lock now.
 
         Raises:
-            StorageError: the put may have succeeded or failed.
+            StorageError: it is unknown whether the put succeeded.
         """
         data = encode_lock_file(lock)
         for may_try_again in (True, False):
