@@ -107,7 +107,7 @@ def _partition_stats(
 def _known_statistics(
     table: IndexedTable, live: Mapping[str, frozenset[str]], new: Mapping[str, FileStatistics]
 ) -> dict[str, PartitionFiles]:
-    """Statistics of all live files: `new` for new files; for others, those in the metadata table or else the footers."""
+    """Statistics of all live files: `new` for new files; otherwise from the metadata table, else from the footers."""
     other = {path: [n for n in names if join_path(path, n) not in new] for path, names in live.items()}
     stored = _stored_statistics(table, other)
     found = {
