@@ -92,13 +92,13 @@ _LOCKS = "hudi_table_services.storage.locks"
 
 
 class NewWarnings(logging.Filter):
-    """Log filter that lets each text of a warning pass once, except warnings about locks and heartbeats.
+    """Log filter that lets each warning message pass once, except warnings about locks and heartbeats.
 
     The checks before Spark and the job find the same problems of a request. A warning about a lock or a heartbeat
     describes a new failure each time.
 
     Attributes:
-        shown: texts of the warnings that passed.
+        shown: messages of the warnings that passed.
     """
 
     def __init__(self) -> None:
@@ -237,7 +237,7 @@ def _run_on_spark(
 def _ended_by_sigterm() -> Iterator[None]:
     """Make SIGTERM raise SystemExit, so that the job ends its tasks on the Spark Connect server.
 
-    A local Spark and the Spark of spark-submit need no such end, because their tasks end with this process.
+    Tasks of a local Spark, or of the Spark of spark-submit, end with this process.
     """
 
     def end(number: int, frame: FrameType | None) -> NoReturn:

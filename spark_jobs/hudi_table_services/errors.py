@@ -18,7 +18,7 @@
     │  ├─ PendingPlanError                                   the write could not release file groups from a plan
     │  ├─ LockNotAcquiredError
     │  ├─ InstantVanishedError                               another writer rolled back the pending instant
-    │  └─ InstantHeldError                                   another attempt executes the same plan
+    │  └─ InstantHeldError                                   another attempt or writer is still running
     ├─ CommitStateUnknownError                   75    yes   the commit may exist: delete nothing, run again
     ├─ StorageError                              74    yes
     │  ├─ ObjectNotFoundError
@@ -150,7 +150,7 @@ class InstantVanishedError(CommitConflictError):
 
 
 class InstantHeldError(CommitConflictError):
-    """Another attempt is executing the same plan, and its heartbeat is fresh."""
+    """Another attempt is executing the same plan, or the writer of an instant that this job would undo is alive."""
 
 
 class CommitStateUnknownError(HudiTableServiceError):

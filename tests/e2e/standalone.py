@@ -9,6 +9,8 @@ from e2e.job_processes import SPARK_CLASS, JobProcess
 
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
+_HOSTS = {"worker-1": "127.0.0.1", "worker-2": "127.0.0.2"}
+"""Addresses of the workers. Spark runs a speculative copy of a task only on another host than the task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +29,15 @@ class Standalone:
 @contextmanager
 def standalone_cluster(variables: Mapping[str, str], folder: Path) -> Iterator[Standalone]:
     """Start the cluster on free ports; end its processes at the end."""
-    own = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
-    master = JobProcess([SPARK_CLASS, _MASTER, *own], variables, folder / "master")
+    ports = ["--port", "0", "--webui-port", "0"]
+    master = JobProcess([SPARK_CLASS, _MASTER, "--host", "127.0.0.1", *ports], variables, folder / "master")
     workers = []
     try:
         address = master.wait_for("master", lambda: _address_in(master.log))
-        for name in ("worker-1", "worker-2"):
+        for name, host in _HOSTS.items():
             size = ["--cores", "1", "--memory", "1g", "--work-dir", folder / name / "work"]
-            workers.append(JobProcess([SPARK_CLASS, _WORKER, *own, *size, address], variables, folder / name))
+            command = [SPARK_CLASS, _WORKER, "--host", host, *ports, *size, address]
+            workers.append(JobProcess(command, {**variables, "SPARK_LOCAL_IP": host}, folder / name))
         for worker in workers:
             worker.wait_for("registered worker", lambda w=worker: "Successfully registered" in w.log or None)
         yield Standalone(address, tuple(workers))

@@ -21,9 +21,9 @@ def console_of(stream: TextIO) -> Console:
 
 
 def print_text(text: str) -> None:
-    """Print a text to standard output.
+    """Print a string to standard output.
 
-    If the program that reads the pipe has ended, as in ``… | head``, discard this text and all further output.
+    If the program that reads the pipe has ended, as in ``… | head``, discard this string and all further output.
     """
     try:
         print(text, flush=True)

@@ -31,9 +31,10 @@ _LABEL_WIDTH = 16
 class CommandPresentation(Presentation):
     """Presentation of one sub-command.
 
-    Standard output gets the result: a terminal a summary, a pipe JSON. With ``--json``, a terminal gets JSON too.
-    Standard error gets the log and the error: a terminal a progress bar, warnings, and the error as a block of lines;
-    a file log lines. With ``--verbose``, a terminal gets log lines instead of the progress bar.
+    Standard output gets the result: a terminal shows a summary, and a pipe contains JSON. With ``--json``, a terminal
+    shows JSON, too. Standard error gets the log and the error: a terminal shows a progress bar, warnings, and the error
+    as a block of lines, and a file contains log lines. With ``--verbose``, a terminal shows log lines instead of the
+    progress bar.
 
     Args:
         command: name of the sub-command.

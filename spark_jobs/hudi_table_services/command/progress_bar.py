@@ -21,7 +21,7 @@ class TerminalLog(logging.Handler):
     """Log handler that shows warnings and errors as lines, and the newest message or progress next to a bar.
 
     Attributes:
-        shown_warnings: texts of the warnings that the terminal shows.
+        shown_warnings: messages of the warnings that the terminal shows.
     """
 
     def __init__(self, console: Console) -> None:
@@ -67,7 +67,7 @@ class TerminalLog(logging.Handler):
         message = record.getMessage()
         if record.levelno >= logging.WARNING:
             if not self._new_warnings.filter(record):
-                return  # the checks before Spark have found the same as the job
+                return  # the checks that run before Spark have already shown this warning
             self.print_line(self.format(record), _LEVEL_STYLES.get(record.levelno, ""))
         elif self._bar is not None:
             bar, task = self._bar

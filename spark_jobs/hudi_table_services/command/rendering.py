@@ -73,7 +73,7 @@ def printable(text: str) -> str:
 
 
 def sentence(text: str) -> Text:
-    """Return a text for users of the command; it names sub-commands instead of scripts."""
+    """Return the text with the names of sub-commands instead of scripts, because users of the command run these."""
     return Text(with_commands(printable(text)))
 
 

@@ -28,7 +28,10 @@ def is_startup_line(line: str) -> bool:
 
 
 def log_errors_only() -> None:
-    """Make the JVM that this process starts log errors only. A log4j configuration of the user has precedence."""
+    """Configure the JVM that this process starts, so that the JVM logs only errors.
+
+    If the user sets a log4j configuration, that configuration applies instead.
+    """
     options = os.environ.get(_OPTIONS, "")
     if "log4j" not in options:
         os.environ[_OPTIONS] = f"{options} -Dlog4j2.configurationFile={_CONFIGURATION.as_uri()}".strip()

@@ -16,7 +16,7 @@ class Tone(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """A table of texts.
+    """A table of strings.
 
     Attributes:
         columns: names of the columns. A name that starts with ``>`` belongs to a column of numbers, which is aligned

@@ -197,7 +197,7 @@ def _count(number: int | None) -> str:
 
 
 def local_time(iso_time: str) -> str:
-    """Convert an ISO time to the time zone of this machine; return an empty text unchanged."""
+    """Convert an ISO time to the time zone of this machine; return an empty string unchanged."""
     return f"{datetime.fromisoformat(iso_time).astimezone():%Y-%m-%d %H:%M:%S}" if iso_time else ""
 
 

@@ -31,7 +31,7 @@ class AttemptTraces:
         self._heartbeat.start()
 
     def abandon_heartbeat(self) -> None:
-        """Mark the heartbeat as ended and keep its file, so that tasks and a retry see that this attempt is over."""
+        """Mark the heartbeat as ended and keep its file, so that tasks and a retry see that this attempt has ended."""
         try:
             self._heartbeat.abandon()
         except StorageError as failure:

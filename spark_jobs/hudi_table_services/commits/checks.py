@@ -26,7 +26,7 @@ _RUN_AGAIN = "Nothing was committed; run the request again."
 
 @dataclass(frozen=True, slots=True)
 class SameSchema:
-    """The table has the schema that the job planned with."""
+    """The table still has the schema on which the job's plan is based."""
 
     def refuse(self, now: TableNow) -> None:
         """Raises CommitConflictError."""
@@ -62,7 +62,7 @@ class NothingArchivedSince:
 
 @dataclass(frozen=True, slots=True)
 class NothingUndone:
-    """No commit that the job planned with was rolled back."""
+    """No commit on which the job's plan is based was rolled back."""
 
     def refuse(self, now: TableNow) -> None:
         """Raises FileGroupConflictError."""

@@ -1,6 +1,7 @@
-"""The only module that completes instants: checks, metadata table, lock, completed file.
+"""Complete the instants of a table: run checks, update the metadata table, verify the lock, create the completed file.
 
-Writes, clusterings, cleans, recoveries and repairs reach the metadata table only through this module.
+No other module completes an instant of a table. Writes, clusterings, cleans, recoveries and repairs change the metadata
+table only through this module. The packages `commits.metadata_table*` complete the instants of the metadata table.
 """
 
 from collections.abc import Callable, Collection

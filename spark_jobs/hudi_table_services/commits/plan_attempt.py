@@ -62,7 +62,7 @@ MetadataWithout = Callable[[frozenset[FileGroupId]], CommitMetadata]
 
 
 class ClusteringAttempt:
-    """Context manager for one execution of a plan. An error deletes the new files and makes the plan requested again.
+    """Context manager for one execution of a plan. After an error, the new files are deleted and the plan is requested.
 
     Args:
         instant: the pending clustering.
@@ -126,7 +126,7 @@ class ClusteringAttempt:
             if not pending:
                 raise InstantVanishedError(
                     f"Clustering {self.instant_time} is no longer pending.",
-                    hint="Another job completed or cancelled it.",
+                    hint="Another job completed or cancelled the clustering.",
                 )
             if self._is_held(pending[0]):
                 return False
@@ -150,7 +150,7 @@ class ClusteringAttempt:
         if has_heartbeat(self._table.storage, self.instant_time):
             return InstantHeldError(
                 f"Another attempt is executing clustering {self.instant_time}, and its heartbeat is fresh.",
-                hint="Wait until it has ended, or let the job wait (when_held=wait).",
+                hint="Wait until that attempt has ended, or let the job wait (when_held=wait).",
             )
         return InstantHeldError(
             f"An execution of clustering {self.instant_time} was started within the last "
@@ -180,8 +180,8 @@ class ClusteringAttempt:
             or isinstance(error, CommitStateUnknownError)
             or not self._return_plan_to_requested()
         ):
-            # Keep the file: other jobs treat an inflight plan without a heartbeat as a plan that Hudi is executing,
-            # and would not execute the plan until the plan expires.
+            # Keep the heartbeat file: other jobs treat an inflight plan without a heartbeat as a plan that Hudi is
+            # executing, and would not execute the plan until the plan expires.
             self._traces.abandon_heartbeat()
         else:
             self._traces.stop_heartbeat()
@@ -197,7 +197,7 @@ class ClusteringAttempt:
         Args:
             snapshot: the table when the execution began; later commits are checked for conflicts.
             metadata_without: builds the commit's metadata once the groups to drop are known.
-            facts: facts about the new files for the metadata table, with files of dropped groups.
+            facts: facts about the new files for the metadata table, including the files of dropped groups.
 
         Returns:
             The completed instant, and the file groups that other writers changed during the execution.

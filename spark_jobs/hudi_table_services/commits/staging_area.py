@@ -23,8 +23,8 @@ class StagingArea:
         parent: folder below the base path that contains the staging folders of all jobs.
         owner: id of the request, or empty if the folder belongs to no request. Folders of earlier attempts of the
             same request are removed immediately.
-        leaves_no_folder: whether to remove also the folders above the staging folder that the job creates: for a dry
-            run, and for the first write, which may be refused.
+        leaves_no_folder: whether to remove the folders that the job creates above the staging folder, too. A dry run
+            does so, and a first write, because the table may refuse it.
     """
 
     def __init__(

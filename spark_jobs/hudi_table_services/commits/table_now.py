@@ -1,4 +1,4 @@
-"""The state of the table under the lock, and the interface of checks that may refuse a change to it."""
+"""The state of the table under the lock, and the interface of checks that can refuse a change of the table."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

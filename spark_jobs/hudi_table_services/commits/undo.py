@@ -1,9 +1,9 @@
-"""Undo a write: plan, hide a completed write, delete its data, delete its instant files, complete the rollback.
+"""Undo a write: plan, delete its completed file, its data files and its other instant files, complete the rollback.
 
-The data files are deleted before the instant files: a data file without an instant would count as committed as soon
-as its time is earlier than the first write of the active timeline. A completed write first becomes pending again, so
-that no reader sees only a part of its files. If a job dies during a rollback, the plan of the rollback stays on the
-timeline, and the next job carries the plan out. Every step can be repeated without harm.
+Without its completed file, the write is pending again, so that no reader sees only a part of its files. The data files
+are deleted before the other instant files: a data file without an instant would count as committed as soon as its time
+is earlier than the first write of the active timeline. If a job dies during a rollback, the plan of the rollback stays
+on the timeline, and the next job carries the plan out. Every step can be repeated without harm.
 """
 
 import logging
@@ -155,14 +155,14 @@ def sweep_listed(
         for stored in files:
             if instant_in_file_name(stored.name) == instant_time and stored.path not in keep:
                 table.storage.delete(stored.path)
-                _LOG.warning("Deleted %s, a leftover of an earlier execution", stored.path)
+                _LOG.warning("Deleted %s, which an earlier execution left", stored.path)
 
 
 def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[Instant, ...]:
     """Carry out rollbacks that were requested and never completed. Returns the rollbacks that are now completed.
 
     Rollbacks without a plan are removed. Rollbacks of clusterings and compactions are skipped: the service that began
-    them finishes them.
+    such a rollback finishes it.
 
     Raises:
         UnsupportedTableError: a restore is pending, and the pending rollbacks may belong to that restore.
@@ -229,8 +229,8 @@ def _is_built_upon(timeline: Timeline, plan: RollbackPlan) -> bool:
 def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
     """Whether `finish_pending_rollbacks` may carry out a rollback of this write. Clusterings are excluded.
 
-    A pending clustering is undone by the job that cancels it. A completed clustering completed after its rollback
-    was planned. Therefore the rollback no longer applies.
+    A pending clustering is undone by the job that cancels it. If a clustering is completed, it completed after its
+    rollback was planned, so the rollback no longer applies.
     """
     if instant.is_completed:
         return table.timeline_store.commit_metadata(instant).operation_type is not WriteOperation.CLUSTER
@@ -252,7 +252,7 @@ def plan_of(table: TableAccess, instant: Instant) -> RollbackPlan:
     marked = _marked_files(table.storage, instant)
     if marked or instant.state is InstantState.REQUESTED:
         return plan_rollback(instant, marked, base_path)
-    # An inflight write without markers may have written files. Hudi would never delete them. Search for their names.
+    # An inflight write without markers may have written files, which Hudi would never delete. Find them by their names.
     listed = _listed_files(table.storage, instant)
     return plan_rollback(instant, listed, base_path, by_listing=True)
 
@@ -291,9 +291,9 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
     prepare_deletion(table, undoes=_undone_time(plan))
     # Raises an error before the first deletion if the plan names a file that must not be deleted.
     files_to_delete(plan)
-    # Hide the write before the rollback becomes inflight. If this job dies before it hides the write, another write
-    # may complete after it. Other jobs then remove the rollback if it is only requested, because it has deleted
-    # nothing. But they would carry out an inflight rollback.
+    # Delete the completed file before the rollback becomes inflight. If this job dies before the deletion, other
+    # writes may complete, and the rollback is no longer allowed. Other jobs then remove a requested rollback, which has
+    # deleted nothing, but they would carry out an inflight rollback.
     _hide_completed(table, plan)
     if rollback.state is InstantState.REQUESTED:
         # Another job that has lost its lock may be carrying out the same rollback.

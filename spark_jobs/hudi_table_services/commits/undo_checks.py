@@ -42,8 +42,8 @@ def require_dead(table: TableAccess, instants: Iterable[Instant]) -> None:
         if reason := why_alive(table, instant):
             raise InstantHeldError(
                 reason,
-                hint="End that job first, then wait two minutes, until its heartbeat has expired. If no job is running "
-                "and a clock was wrong, delete the heartbeat below .hoodie/.heartbeat.",
+                hint="End the writer's job first, then wait two minutes, until its heartbeat has expired. If no job is "
+                "running and a clock was wrong, delete the heartbeat below .hoodie/.heartbeat.",
             )
 
 
@@ -54,7 +54,7 @@ def require_unplanned(table: TableAccess, timeline: Timeline, chosen: Collection
     for pending in timeline.pending:
         if pending.action is Action.CLEAN and times:
             raise InvalidRequestError(
-                f"Clean {pending.requested_time} is pending: it may delete files that the table needs after the undo.",
+                f"Clean {pending.requested_time} is pending: it may delete files that readers need after the rollback.",
                 hint="Run clean.py first; it completes the pending clean.",
             )
         if pending.identity in identities:
@@ -108,7 +108,7 @@ def _latest_before(table: TableAccess, timeline: Timeline, instant: Instant) -> 
 def _present(
     table: TableAccess, partitions: Collection[str], instant: Instant
 ) -> dict[tuple[str, str], set[str]]:
-    """Map each file group to the instant times of its base files, except those that the instant itself wrote."""
+    """Map each file group to the instant times of its base files, without the base files that the instant wrote."""
     found: dict[tuple[str, str], set[str]] = {}
     for path, files in list_partitions(table.storage, partitions).items():
         for stored in files:

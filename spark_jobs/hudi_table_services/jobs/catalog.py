@@ -1,4 +1,4 @@
-"""Sync a catalog: its tables show the current columns and partitions of a Hudi table."""
+"""Sync a catalog, so that its tables have the current columns and partitions of a Hudi table."""
 
 import logging
 from collections.abc import Sequence
@@ -137,10 +137,10 @@ def _plans(
 
 
 def _carry_out(catalog: Catalog, plan: CatalogPlan) -> None:
-    """Make the changes of a plan. If a change fails, the next plan contains this change and all later ones.
+    """Make the changes of a plan. If a change fails, the next plan contains this change and all later changes.
 
-    The properties with the time of the synced commit are set last. Hudi's own sync would otherwise skip the commits
-    before this time, even if their partitions are missing in the catalog.
+    The properties with the time of the synced commit are set last. If they were set before a change that failed, Hudi's
+    own sync would skip the commits before this time, although their partitions are missing in the catalog.
     """
     table = plan.table
     _LOG.info("Changing %s", table.full_name)

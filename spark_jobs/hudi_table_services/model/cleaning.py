@@ -27,8 +27,8 @@ class CleanOptions:
         file_versions_retained: ``hoodie.clean.fileversions.retained``, at least 1.
         is_incremental: ``hoodie.clean.incremental.enabled``: whether a clean checks only the partitions that changed
             since the previous clean.
-        trigger_commits: ``hoodie.clean.trigger.max.commits``: number of commits since the last clean that a new clean
-            requires.
+        trigger_commits: ``hoodie.clean.trigger.max.commits``: a new clean requires at least this many commits since the
+            last clean.
         max_commits_per_run: ``hoodie.clean.max.commits.to.clean``; None means no limit.
         partition_regex: ``hoodie.clean.partition.filter.regex``; None means all partitions.
         partitions_selected: ``hoodie.clean.partition.filter.selected``; empty means all partitions.
@@ -86,8 +86,8 @@ class PartitionFiles:
 
     Attributes:
         groups: file groups with visible versions.
-        has_other_files: whether the partition also contains files of pending writes, leftovers, or files that Hudi
-            did not write.
+        has_other_files: whether the partition also contains files of pending writes, orphans, or files that Hudi did
+            not write.
     """
 
     partition_path: str
@@ -114,7 +114,7 @@ class PinnedFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """The point in time from which on a clean keeps every state of the table readable.
+    """The earliest point in time whose state, like every later state, a clean keeps readable.
 
     Attributes:
         earliest: the earliest completed write whose state time travel can still read. None if the policy counts
@@ -135,8 +135,8 @@ class FilesToDelete:
     Attributes:
         sizes: maps the name of each file to its size in bytes.
         is_emptied: whether no file of the table stays in the partition.
-        waits: whether the policy permits the deletion of further files, which stay because readers, savepoints or
-            pending plans still need these files.
+        waits: whether the clean keeps some files that the policy permits to delete, because readers, savepoints or
+            pending plans still need them.
     """
 
     partition_path: str

@@ -243,5 +243,5 @@ class ClusteringProposal:
 
     @property
     def overdue_partitions(self) -> tuple[str, ...]:
-        """Return the partitions that the next plan should consider first, in order."""
+        """Return the partitions that the next plan should consider first, sorted by path."""
         return tuple(sorted({s.partition_path for s in self.skipped if s.is_overdue}))

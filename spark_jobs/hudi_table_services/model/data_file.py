@@ -35,7 +35,7 @@ class BaseFile:
     Attributes:
         file_id: id of the file group. It contains no ``_``. It should also contain no ``.``, because Hudi's bloom index
             does not find files with a ``.`` in their id.
-        write_token: text of the write token. Other writers may use another format.
+        write_token: the write token as a string, because other writers may use another format.
         instant_time: requested time of the instant that wrote the file.
         extension: file extension with the dot, e.g. ``.parquet``.
         size_bytes: length on storage; -1 if only the name is known.

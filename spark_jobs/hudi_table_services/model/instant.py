@@ -84,7 +84,7 @@ class Instant:
     """One state file of the timeline.
 
     Attributes:
-        requested_time: ``yyyyMMddHHmmssSSS`` (14 digits in old tables); compared as text.
+        requested_time: ``yyyyMMddHHmmssSSS`` (14 digits in old tables); compared as a string.
         action: the action in the file name.
         state: requested, inflight or completed.
         completion_time: set only for completed instants of layout 2; None otherwise.

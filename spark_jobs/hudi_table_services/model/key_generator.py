@@ -8,7 +8,7 @@ from hudi_table_services.model.schema import DATE, INT, LONG, STRING, TIMESTAMP,
 from hudi_table_services.model.table_version import TableVersion
 
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-"""Partition value that replaces null and empty text."""
+"""Partition value that replaces null and the empty string."""
 NULL_KEY_PART = "__null__"
 EMPTY_KEY_PART = "__empty__"
 
@@ -85,7 +85,7 @@ class PartitionField:
 
 
 class TimestampType(str, Enum):
-    """``hoodie.keygen.timebased.timestamp.type``: meaning of the numbers or text values in the column."""
+    """``hoodie.keygen.timebased.timestamp.type``: meaning of the numbers or strings in the column."""
 
     UNIX_TIMESTAMP = "UNIX_TIMESTAMP"
     EPOCHMILLISECONDS = "EPOCHMILLISECONDS"
@@ -125,10 +125,10 @@ class TimestampKeyGenOptions:
         timestamp_type: meaning of the values in the column.
         scalar_unit: a key of `TIME_UNITS_US`; used for type SCALAR only.
         output_format: Joda pattern of the path segment.
-        input_formats: Joda patterns for text values. The patterns are tried in this order.
-        input_time_zone: time zone of text values without an offset. None means `KeyGeneratorConfig.default_time_zone`.
-        output_time_zone: time zone of the path segment. None means the zone in the text value, or the default zone if
-            the text value contains no zone.
+        input_formats: Joda patterns for strings. The patterns are tried in this order.
+        input_time_zone: time zone of strings without an offset. None means `KeyGeneratorConfig.default_time_zone`.
+        output_time_zone: time zone of the path segment. None means the zone in the string, or the default zone if the
+            string contains no zone.
     """
 
     timestamp_type: TimestampType
@@ -142,7 +142,7 @@ class TimestampKeyGenOptions:
     def unit_us(self) -> int | None:
         """Return the unit of the column's numbers, in microseconds.
 
-        Return None for types whose values are text.
+        Return None for types whose values are strings.
         """
         if self.timestamp_type.reads_text:
             return None
@@ -184,7 +184,7 @@ class KeyGeneratorConfig:
         url_encode: whether special characters of a value are written as ``%XX``. If not, a ``/`` creates sub-folders.
         encodes_single_key_name: whether a COMPLEX generator with one field writes ``column:value`` (table version 9,
             and Hudi up to 0.14.0) instead of the bare value (0.14.1 to 1.0.2).
-        consistent_logical_timestamp: whether timestamps are written as text in `default_time_zone`. If not, they are
+        consistent_logical_timestamp: whether timestamps are written as strings in `default_time_zone`. If not, they are
             written as microseconds.
         default_time_zone: the zone that Hudi reads from its JVM, ``TimeZone.getDefault()``.
     """

@@ -176,7 +176,7 @@ class RecordLocation:
     Attributes:
         file_id: id of the file group that contains the row.
         instant_millis: time of the commit that added the record, in milliseconds since 1970.
-        is_plain_text: whether the record index stores the file id as text. If not, the record index stores the file id
+        is_plain_text: whether the record index stores the file id as a string. If not, the index stores the file id
             as three numbers.
         position: number of the row in the file, if known.
     """

@@ -158,7 +158,7 @@ class TableConfig:
 
     @property
     def archive_folder(self) -> str:
-        """Return the folder of archived instants, relative to the base path. It is below the active timeline."""
+        """Return the folder of archived instants, relative to the base path. It is inside the timeline folder."""
         layout = self.table_version.layout
         if layout is TimelineLayout.V1:
             name = self.properties.get("hoodie.archivelog.folder") or "archived"

@@ -109,7 +109,7 @@ class CompactionPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetainedInstant:
-    """Earliest instant that a clean retains (HoodieActionInstant). Action and state are text, e.g. ``COMPLETED``."""
+    """Earliest instant that a clean retains (HoodieActionInstant). Action and state are strings, e.g. ``COMPLETED``."""
 
     requested_time: str
     action: str

@@ -1,4 +1,4 @@
-"""The state of a table that planners work on, as one value."""
+"""A value with the state of a table, from which planners make their plans."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ class TableSnapshot:
 
     @property
     def partitions(self) -> tuple[str, ...]:
-        """Return the partition paths with at least one live file group, in order."""
+        """Return the sorted partition paths with at least one live file group."""
         return tuple(sorted(path for path, slices in self.file_slices.items() if slices))
 
     def slices_of(self, partition_path: str) -> tuple[FileSlice, ...]:

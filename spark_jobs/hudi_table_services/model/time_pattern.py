@@ -15,11 +15,11 @@ _INPUT_LETTERS = "yMdHmsSZ"
 
 @dataclass(frozen=True, slots=True)
 class PatternPart:
-    """One sequence of the same pattern letter, or a literal text.
+    """A sequence of the same pattern letter, or a literal string.
 
     Attributes:
-        letter: pattern letter; ``""`` for literal text.
-        text: the literal text.
+        letter: pattern letter; ``""`` for a literal string.
+        text: the literal string.
         width: how many times the letter occurs in the sequence. This is also the smallest number of digits.
     """
 
@@ -39,7 +39,7 @@ def parse_output_pattern(pattern: str) -> tuple[PatternPart, ...]:
 
 
 def parse_input_pattern(pattern: str) -> tuple[PatternPart, ...]:
-    """Parse a pattern that reads a date from text. ``Z`` is a zone offset.
+    """Parse a pattern that reads a date from a string. ``Z`` is a zone offset.
 
     Raises:
         InvalidRequestError: the pattern contains a letter other than ``y M d H m s S Z``, a month as a word, or a year

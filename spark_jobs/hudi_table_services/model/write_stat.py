@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 NEW_FILE_GROUP = "null"
-"""The literal text that Hudi stores as the previous commit of a new file group."""
+"""The literal string that Hudi stores as the previous commit of a new file group."""
 
 SCHEMA_KEY = "schema"
 """Key of the Avro schema of the table, without meta columns, in the extra metadata of a write."""
@@ -19,8 +19,8 @@ FILE_SIZES_KEY = "airflow.file_sizes"
 FILE_GROUPS_KEY = "airflow.file_groups"
 """Extra metadata of the instant that creates a partition of the metadata table: number of its file groups.
 
-Hudi records this number nowhere and counts the file groups. If the last one has no record yet and its file is lost, the
-hashes of keys lead to other file groups.
+Hudi does not record this number, but counts the file groups. If the last file group has no record yet and its file is
+lost, the count is too small, and the hashes of keys select other file groups.
 """
 
 
@@ -99,7 +99,7 @@ class CommitMetadata:
 
     Attributes:
         partition_to_write_stats: maps each partition path to its write stats, in stored order.
-        extra_metadata: keys and values as text; ``schema`` contains the Avro JSON schema without meta columns.
+        extra_metadata: strings by their keys; ``schema`` contains the Avro JSON schema without meta columns.
         partition_to_replace_file_ids: maps each partition path to the ids of the file groups that a replace commit
             replaced; None for other commits.
     """

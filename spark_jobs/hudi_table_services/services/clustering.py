@@ -29,7 +29,7 @@ _SCHEDULE_EXAMPLES = """\
 examples:
   Show what would be clustered, and the resulting files:
     {program} --base-path /data/flights --preview
-  Make a plan after every fourth commit; with fewer commits, the run plans nothing and reports why:
+  Schedule a plan after every fourth commit; with fewer commits, the run schedules nothing and reports why:
     {program} --base-path /data/flights --every-n-commits 4 --request-id nightly-2026-01-02
   Sort the rows of two partitions for queries by carrier and date:
     {program} --base-path /data/flights --sort-columns carrier,day --layout zorder --partitions 1,2
@@ -106,9 +106,9 @@ def _add_plan_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--every-n-commits",
         type=int,
         metavar="N",
-        help="plan only if there are at least N commits since the last completed or pending clustering",
+        help="schedule only if there are at least N commits since the last completed or pending clustering",
     )
-    add_preview(group, "plan, report and write nothing")
+    add_preview(group, "only plan and report; write nothing")
     return group
 
 
@@ -197,7 +197,7 @@ RUN_CLUSTERING = SparkScript(
     file_name="run_clustering.py",
     command="cluster",
     request_type=ClusteringRequest,
-    description="Plan a clustering of a Hudi table and execute it.",
+    description="Schedule a clustering of a Hudi table and execute it.",
     examples=_RUN_EXAMPLES,
     add_flags=_add_run_flags,
     check_options=_check_plan,

@@ -74,7 +74,7 @@ def _with_tuples(flags: dict[str, Any]) -> dict[str, Any]:
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """Split a comma-separated text. Flags that accept several names have this function as their `type`."""
+    """Split a comma-separated string. Flags that accept several names have this function as their `type`."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 

@@ -39,8 +39,8 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         type=names_in,
         metavar="NAMES",
         help="partitions to build: files, column_stats, partition_stats, bloom_filters, record_index, and "
-        "secondary indexes that the table defines (secondary_index_<name>); default: those "
-        "that Hudi builds by default, and those that the table has",
+        "secondary indexes that the table defines (secondary_index_<name>); default: the partitions "
+        "that Hudi builds by default, and the partitions that the table has",
     )
     group.add_argument(
         "--drop",

@@ -125,7 +125,7 @@ class Script(Generic[RequestT_co]):
             self.check_run(self._own(request))
 
     def start_without_spark(self, request: JobRequest, *, sees_local_files: bool = True) -> JobResult | None:
-        """Do the part of a job that needs no Spark, in about a second, so that no Spark starts in vain.
+        """Do the part of a job that needs no Spark, in about a second, so that Spark does not start without need.
 
         Args:
             sees_local_files: whether Spark reads paths without scheme from the file system of this process.

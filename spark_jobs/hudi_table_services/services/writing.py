@@ -35,7 +35,7 @@ examples:
 """  # noqa: S608 - an example, not a query of this program
 _EXIT_CODES = """
 exit codes:
-  0 done, planned or nothing to do   64 the request cannot succeed     65 the rows, or a corrupt table
+  0 done, planned or nothing to do   64 the request cannot succeed     65 invalid rows, or a corrupt table
   66 no table                        69 table not supported            70 Spark failed, or an unexpected error
   74 storage                         75 conflict: run it again         77 permission denied
 The result document contains the details.
@@ -107,7 +107,7 @@ def _add_row_flags(group: argparse._ArgumentGroup) -> None:
         action="store_false",
         help="do not check the source before Spark starts, for example because only Spark can read the source",
     )
-    add("--dry-run", action="store_true", help="plan, report and write nothing")
+    add("--dry-run", action="store_true", help="only plan and report; write nothing")
 
 
 def _request(flags: dict[str, Any]) -> UpsertRequest:

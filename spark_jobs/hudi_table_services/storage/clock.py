@@ -29,8 +29,8 @@ class SystemClock:
 class ClockNotBefore:
     """A clock that never returns a time before `moment`.
 
-    Two timelines that belong together must agree on the order of their instants, even if the clock of this machine is
-    behind the clock of another writer.
+    A metadata table needs this clock: its new instants must be later than all instants of its table, even if this
+    machine's clock is behind the clock of another writer.
     """
 
     clock: Clock
@@ -79,7 +79,7 @@ def age_text(seconds: float) -> str:
 def instant_time(now: datetime, config: TableConfig, *, after: str = "") -> str:
     """Instant time for `now`, or `after` plus one millisecond if `now` is not later than `after`.
 
-    Instant times are compared as text and must never repeat, even if a clock is set back, daylight-saving time ends,
+    Instant times are compared as strings and must never repeat, even if a clock is set back, daylight-saving time ends,
     or the instant of another writer is in the future.
 
     Args:

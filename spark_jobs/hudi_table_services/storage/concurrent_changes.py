@@ -109,7 +109,7 @@ def _undone_since(store: TimelineStore, before: Timeline, after: Timeline) -> li
 
 
 def _undone_by(store: TimelineStore, undo: Instant) -> frozenset[str] | None:
-    """Requested times of the instants that a rollback or restore undoes; None if no file names these instants."""
+    """Requested times of the instants that a rollback or restore undoes; None if no readable file lists them."""
     try:
         if undo.action is Action.ROLLBACK and undo.is_completed:
             return frozenset(decode_rollback_metadata(store.read(undo)).commits_rolled_back)

@@ -171,7 +171,8 @@ def _logs_by_completion(
     """Base instant time and log files of the latest slice, for table version 8 and later.
 
     The slice contains the log files of delta commits that completed at or after the requested time of the base file.
-    The completion time decides only the slice: within a slice, the order is that of the requested times.
+    The completion time decides only to which slice a log file belongs. Within a slice, log files are sorted by
+    requested time.
     """
     visible = [log for log in logs if visibility.sees(log.instant_time)]
     visible.sort(key=_merge_order)
@@ -202,6 +203,6 @@ def _logs_by_name(
 def _merge_order(log: LogFile) -> tuple[str, int, str]:
     """Sort key of log files, as HoodieLogFile.LogFileComparator in Hudi 0.15 and 1.2.
 
-    Older log files come first. The write tokens are compared as texts.
+    Older log files come first. The write tokens are compared as strings.
     """
     return log.instant_time, log.version, log.write_token or ""

@@ -1,4 +1,4 @@
-"""Find Hudi tables near a base path without a table, for the advice in an error message."""
+"""If a base path contains no table, find Hudi tables near this path, for the hint of the error."""
 
 import difflib
 import logging

@@ -75,7 +75,7 @@ class _Calls(Generic[_Item, _Result]):
         failed = self._failed
         if failed:
             self._failed = {}  # otherwise an error and this object refer to each other
-            # An interrupt is raised before all errors of reads.
+            # An interrupt takes precedence over the errors of reads.
             raise failed[min(failed, key=lambda number: (isinstance(failed[number], Exception), number))]
         return [self._found[number] for number in range(len(self.items))]
 

@@ -32,7 +32,7 @@ def clustering_plan_of(store: TimelineStore, instant: Instant) -> ClusteringPlan
 
 
 def is_pending_row_write(store: TimelineStore, instant: Instant) -> bool:
-    """Whether an instant is a pending write of rows, which may be rolled back. False for plans of table services."""
+    """Whether an instant is a pending write of rows. False for pending plans of table services."""
     if (
         instant.is_completed
         or not instant.action.writes_data
@@ -76,7 +76,7 @@ def planned_file_paths(store: TimelineStore, instant: Instant) -> frozenset[str]
 
 
 def groups_being_written(store: TimelineStore, timeline: Timeline) -> dict[FileGroupId, str]:
-    """For each file group that an inflight write rewrites or replaces, a phrase that names the write.
+    """Map each file group that an inflight write rewrites or replaces to a phrase that names the write.
 
     The inflight file of each write names the file groups. Writes that only add file groups are not included.
     """

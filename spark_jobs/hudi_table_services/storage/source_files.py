@@ -44,7 +44,7 @@ class SourceFile:
 def first_source_files(
     path: str, storage_options: Mapping[str, str], count: int = 1
 ) -> tuple[SourceFile, ...]:
-    """Return the first files, by path, that Spark reads from a source.
+    """Return the first files that Spark reads from a source, sorted by path.
 
     Args:
         path: a file, a folder, or a glob in the syntax of Hadoop: ``*``, ``?``, ``[a-c]``, ``{a,b}``.
@@ -92,7 +92,7 @@ def _split(path: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _matches(storage: Storage, folder: str, names: tuple[str, ...]) -> Iterator[str]:
-    """Yield the paths that match the names, one name for each level. A path without wildcard need not exist."""
+    """Yield the paths that match the names, one name per folder level. A path without wildcards need not exist."""
     if not any(_WILDCARDS.search(name) for name in names):
         yield "/".join(filter(None, (folder, *names)))
         return
@@ -118,7 +118,7 @@ def _alternatives(glob: str) -> list[str]:
 
 
 def _files_of(storage: Storage, match: str) -> Iterator[SourceFile]:
-    """The match itself if it is a file; else the visible files below it."""
+    """Yield the match itself if it is a file; else the visible files below it."""
     if match and storage.exists(match):
         yield SourceFile(storage, StoredObject(match, storage.size(match), 0), ())
         return
@@ -162,7 +162,7 @@ def _nothing_found(path: str, storage: Storage, names: tuple[str, ...]) -> Inval
 
 
 def _content(folder: str, missing: str, names: Sequence[str]) -> str:
-    """Describe the content of a folder that lacks a name. A name that resembles the missing name comes first."""
+    """List names in the folder that does not contain `missing`. A name that resembles the missing name comes first."""
     if not names:
         return f"{folder} is empty or missing."
     close = difflib.get_close_matches(missing, names, n=1)

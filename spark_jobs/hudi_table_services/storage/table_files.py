@@ -1,12 +1,13 @@
-"""List the data files of a table: from its metadata table if that is cheaper and can be trusted, else from folders.
+"""List the data files of a table from its metadata table, if this takes fewer requests, or else from its folders.
 
+If the metadata table cannot be used, for example because it lacks completed instants, the folders are listed, too.
 Planners, sensors, pages and the checks of writes use this module. A listing from the metadata table contains only data
 files of completed instants, so the following searches list folders instead (`storage.file_listing`):
 
-- orphans, leftovers, copies and foreign files, and files of one instant that an undo deletes: the metadata table
-  lists neither files of instants that are not completed nor files that Hudi did not write;
-- lost files, and predecessors of files that an undo needs: an entry in the metadata table does not prove that the file
-  exists;
+- files that belong to no completed instant: orphans, copies of data files in the wrong folder, files that Hudi did not
+  write, and files that a rollback deletes. The metadata table does not list these files;
+- lost files, and the older files that become the latest files when a rollback deletes newer files: an entry in the
+  metadata table does not prove that the file exists;
 - files that a clean deletes or protects, and files of a savepoint: an error in the metadata table would delete rows
   permanently, while a wrong plan or page can be computed again. The preview of a clean lists folders too, so that it
   names all files that the clean deletes, for example files of retried tasks.
@@ -32,12 +33,12 @@ from hudi_table_services.storage.stores.storage import Storage, StoredObject
 _LOG = logging.getLogger(__name__)
 
 FEW_PARTITIONS = 10
-"""From this number of wanted partitions on, the metadata table is read.
+"""From this number of wanted partitions on, the metadata table is read, unless the request switches it off.
 
 One folder costs one LIST. The metadata table costs 2 LIST and about 5 GET (its properties, its newest compaction, 3
 ranges of the base file), and 2 GET for each write since that compaction. So the metadata table is cheaper from about 10
-folders on. A listing of the whole table always reads the metadata table, because the number of folders is unknown
-before they are listed."""
+folders on. A listing of the whole table reads the metadata table, too, because the number of folders is unknown before
+they are listed."""
 
 
 class Source(Enum):
@@ -101,7 +102,7 @@ def _from_metadata_table(
     clock: Clock,
     partitions: Collection[str] | None,
 ) -> ListingOutcome:
-    """List the metadata table; list it again if a concurrent change may have caused a failure.
+    """List the data files from the metadata table. Repeat the listing if a concurrent change may have caused a failure.
 
     Compaction, cleaning or a rollback can change the metadata table between two requests.
     """
@@ -124,10 +125,10 @@ def _warn(storage: Storage, refusal: UnusableMetadataTable) -> None:
 
 
 _UNUSED = frozenset({Reason.NOT_LISTED, Reason.BEING_BUILT})
-"""Reasons that cause no warning: the properties do not list a complete partition, so readers need not use it."""
+"""Reasons that cause no warning: the properties do not list the partition as complete, so readers ignore it."""
 
 _PASSING = frozenset({Reason.CHANGED, Reason.DAMAGED, Reason.BEHIND, Reason.AHEAD})
-"""Reasons for a second read: a writer may have changed the metadata table during the first read."""
+"""Reasons to repeat the listing: a writer may have changed the metadata table during the first listing."""
 
 _REBUILD = (
     "Unless a writer changed the table at the same time, build the metadata table again with "

@@ -149,7 +149,7 @@ def history_store(storage: Storage, config: TableConfig) -> HistoryStore:
     except ImportError as error:
         raise UnsupportedTableError(
             f"The timeline history of table version {int(config.table_version)} is Parquet, and pyarrow is not "
-            f"installed here ({error}).",
+            f"installed in this Python ({error}).",
             hint="Install pyarrow, or run the job where pyarrow is installed.",
         ) from error
     return HistoryStore(storage, config, HistoryCodec(encode=encode_history, decode=decode_history))

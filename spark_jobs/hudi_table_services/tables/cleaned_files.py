@@ -76,7 +76,7 @@ def naming_lost_files(storage: Storage, snapshot: TableSnapshot) -> Iterator[Non
 
 
 def lost_file(storage: Storage, snapshot: TableSnapshot, path: str) -> CorruptTableError | None:
-    """The error about a base file that the metadata table lists, and that does not exist; else None.
+    """Return an error if a base file that the metadata table lists does not exist; otherwise None.
 
     Args:
         path: a file that could not be read; empty if the failure names no file.

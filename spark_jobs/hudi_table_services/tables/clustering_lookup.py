@@ -13,7 +13,7 @@ from hudi_table_services.tables.clustering_history import GAVE_WAY_KEY, Clusteri
 
 @dataclass(frozen=True, slots=True)
 class ClusteringLookup:
-    """The clusterings of one load of the timeline. Each file of the timeline is read at most once."""
+    """The clusterings of a timeline that was loaded once. Each file of the timeline is read at most once."""
 
     store: TimelineStore
     timeline: Timeline

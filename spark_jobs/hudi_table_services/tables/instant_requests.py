@@ -1,4 +1,4 @@
-"""Read the files of an instant for the id of the request that made the instant."""
+"""Find the id of the request that made an instant, in the files of the instant."""
 
 from collections.abc import Iterable
 

@@ -96,7 +96,7 @@ def require_maintainable(config: TableConfig) -> None:
     if unknown:
         raise UnsupportedTableError(
             f"The metadata table has the index {unknown[0]}, which this release cannot update; a commit that leaves "
-            "the index stale would lose rows for every reader that uses it.",
+            "the index stale would lose rows for every reader that uses the index.",
             hint=f"Drop this index with {_REBUILD} --drop {unknown[0]}; a write of Hudi with this index builds it "
             f"again. {METADATA_ENABLE}=false switches the whole metadata table off, with all of its indexes.",
         )
@@ -201,7 +201,7 @@ def refusing_unusable(problem: str = "The metadata table is damaged") -> Iterato
         raise CorruptTableError(
             f"{problem}: {error}",
             path=error.path or METADATA_TABLE,
-            hint=f"{REBUILD_HINT} Or switch it off with {METADATA_ENABLE}=false.",
+            hint=f"{REBUILD_HINT} Or switch the metadata table off with {METADATA_ENABLE}=false.",
         ) from error
 
 

@@ -48,8 +48,8 @@ class Orphans:
         folders: folders of markers and staged rows whose jobs have ended.
         heartbeats: requested times of heartbeats whose writes have ended.
         folders_listed: number of folders that were listed.
-        foreign_files: number of files that `file_listing.foreign_files` finds. Hudi did not write these files, and they
-            are not hidden.
+        foreign_files: number of files that `file_listing.foreign_files` finds. Hudi did not write these files, and
+            readers do not ignore them.
     """
 
     files: Mapping[StoredObject, str]
@@ -129,7 +129,7 @@ class OrphanSearch:
     def _archived(self) -> dict[str, frozenset[str]]:
         """Map the requested time of each archived write to the paths that the write names.
 
-        Writes whose files have no copies are mapped to an empty set.
+        Writes whose file names each occur in only one folder are mapped to an empty set.
         """
         if self._archived_of is None:
             return {}

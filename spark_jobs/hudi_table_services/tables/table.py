@@ -54,8 +54,8 @@ def check_writable(config: TableConfig, table_name: str, *, updates_metadata: bo
 
     Args:
         table_name: name in the request; an empty name matches any table.
-        updates_metadata: whether the job is going to write its change into an active metadata table. A job that only
-            undoes writes removes them from any metadata table.
+        updates_metadata: whether the job is going to write its change into an active metadata table. False for a job
+            that only undoes writes, because it can remove writes from every metadata table.
 
     Raises:
         InvalidRequestError: the table has another name.
@@ -66,7 +66,7 @@ def check_writable(config: TableConfig, table_name: str, *, updates_metadata: bo
     if not config.table_version.is_writable:
         raise UnsupportedTableError(
             f"Table version {int(config.table_version)} can be read but not written.",
-            hint="Any write by Hudi 0.14 or 0.15 upgrades it to version 6.",
+            hint="Any write by Hudi 0.14 or 0.15 upgrades the table to version 6.",
         )
     if config.get(CHECKSUM) is None:
         raise CorruptTableError(

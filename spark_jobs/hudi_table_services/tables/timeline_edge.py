@@ -1,9 +1,10 @@
 """Check the side effects of a change that gives the active timeline another first write.
 
 Readers treat every file that is older than the first write as committed. Readers ignore a file that is newer than the
-first write and whose instant is not on the timeline. If the new first write is earlier than the old one, archived
-commits are hidden. If the new first write is later, files of writes that never completed become visible. Commits with a
-savepoint do not count as the first write, so creating or deleting a savepoint can change the first write too.
+first write and whose instant is not on the timeline. If the new first write is earlier than the old first write,
+readers no longer see some archived commits. If the new first write is later, readers see files of writes that never
+completed. Commits with a savepoint do not count as the first write, so creating or deleting a savepoint can change the
+first write too.
 """
 
 from collections.abc import Mapping, Set

@@ -17,7 +17,7 @@ class WrittenFiles:
         self._read: dict[Instant, CommitMetadata | None] = {}
 
     def writes(self, timeline: Timeline) -> list[tuple[Instant, CommitMetadata]]:
-        """Completed writes in order, without writes that were just archived or undone.
+        """Completed writes, oldest first, without writes that were just archived or undone.
 
         Raises:
             MalformedMetadataError: a write cannot be read.

@@ -1,4 +1,4 @@
-"""Summary of a clean: the partitions that free the most bytes first."""
+"""Summary of a clean. The partitions in which the clean deletes the most bytes come first."""
 
 from hudi_table_services.command.summaries.details import Details, shown_path
 from hudi_table_services.command.summary import Grid

@@ -1,4 +1,4 @@
-"""Summary of a clustering: the groups with the largest benefit first."""
+"""Summary of a clustering. The groups with the largest benefit come first."""
 
 from collections.abc import Sequence
 

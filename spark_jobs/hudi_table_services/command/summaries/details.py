@@ -25,7 +25,7 @@ class Details:
 
 
 def shown_path(partition_path: str) -> str:
-    """Return a partition path, or a text for tables without partitions."""
+    """Return a partition path, or a phrase for tables without partitions."""
     return partition_path or NOT_PARTITIONED
 
 

@@ -53,7 +53,7 @@ def _changed_bytes(partition: PartitionReport) -> int:
 
 
 def _plan(result: JobResult) -> Grid:
-    """Return the partitions of a dry run; those with the most padded small files come first."""
+    """Return the partitions of a dry run. The partitions with the most padded small files come first."""
     planned = sorted(result.partitions, key=lambda each: (len(each.padded), _row_count(each)), reverse=True)
     rows = [
         (

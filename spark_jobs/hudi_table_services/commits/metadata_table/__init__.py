@@ -1,1 +1,1 @@
-"""Keep the metadata table equal to the table. Only `commits.commit_point` calls this package."""
+"""Update the metadata table for each change of its table. Only `commits.commit_point` calls this package."""

@@ -116,7 +116,7 @@ def run_services_after(table: TableAccess, lock: TableLock | None) -> None:
 
 
 def facts_to_collect(table: TableAccess, schema_json: str, staging_folder: str) -> FactsToCollect:
-    """What the tasks of a write must collect for the metadata table. Nothing is changed.
+    """Return which facts the tasks of a write must collect for the metadata table. Nothing is changed.
 
     Args:
         schema_json: Avro schema of the new files.
@@ -277,7 +277,7 @@ def _has_metadata_table(config: TableConfig) -> bool:
 
 
 def _is_missing(metadata: MetadataTable, pending: Instant, change: TableChange) -> bool:
-    """Whether the metadata table lacks the change, after the removal of a delta commit of a dead attempt.
+    """Whether the metadata table lacks the change. A delta commit of a dead attempt is removed first.
 
     A completed delta commit of a dead clean stays: the plan of the clean determines its changes, so a second attempt
     would write the same delta commit.

@@ -20,7 +20,7 @@ def create_file_groups(table: MetadataTable, groups: Collection[FileGroupId], in
 
     A rollback by Hudi 1.2.0 leaves the first log files of the file groups that the undone write created. As long as
     these log files exist, Hudi does not see the file groups, and Hudi's writes to this partition of the table fail. So
-    this function deletes them first.
+    this function first deletes these log files.
 
     Args:
         groups: file groups that readers do not see yet.

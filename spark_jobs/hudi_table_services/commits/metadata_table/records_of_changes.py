@@ -107,7 +107,7 @@ def _partition_stats(
 def _known_statistics(
     table: IndexedTable, live: Mapping[str, frozenset[str]], new: Mapping[str, FileStatistics]
 ) -> dict[str, PartitionFiles]:
-    """Statistics of all live files: as collected for new files, else from the metadata table, else from the footers."""
+    """Statistics of all live files: `new` for new files; otherwise from the metadata table, else from the footers."""
     other = {path: [n for n in names if join_path(path, n) not in new] for path, names in live.items()}
     stored = _stored_statistics(table, other)
     found = {
@@ -137,7 +137,7 @@ def _with(files: PartitionFiles, read: Iterable[FileStatistics]) -> PartitionFil
 def _stored_statistics(
     table: IndexedTable, files: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, tuple[ColumnStats, ...]]]:
-    """Partition → file → the statistics that the metadata table has; none if they are damaged."""
+    """Map each partition and file to its statistics in the metadata table; empty if the statistics are damaged."""
     keys = {
         column_stats_key(column, path, name): (path, name)
         for path, names in files.items()

@@ -46,7 +46,7 @@ def base_files_contain(table: MetadataTable, undone: Instant) -> bool:
         return False
     found = find_delta_commit(table, undone.requested_time)
     if found is None:
-        # Every completed write that the metadata table does not lack is in its log files or in its base files.
+        # A completed write without a delta commit is in the base files, unless the metadata table lacks the write.
         return undone.requested_time not in missing_instants(table)
     last = last_compaction(table.timeline)
     return last is not None and found.is_completed and found.visible_from < last.requested_time
@@ -58,7 +58,7 @@ def refuse_contained(table: MetadataTable, instants: Iterable[Instant]) -> None:
         if instant.action.writes_data and base_files_contain(table, instant):
             raise UnsupportedTableError(
                 f"The metadata table was compacted or built after {instant.requested_time}, and its base files contain "
-                "this write, so the write cannot be removed from it.",
+                "this write, so the write cannot be removed from the metadata table.",
                 hint=f"Nothing was undone. {DROP_FIRST}",
             )
 
@@ -81,7 +81,7 @@ def require_removable(table: MetadataTable, instant_times: Iterable[str]) -> Non
 
 
 def undo_delta_commit(table: MetadataTable, instant_time: str) -> bool:
-    """Remove the delta commit of a write. Call this function under the table lock. Returns whether there was one.
+    """Remove the delta commit of a write; return whether there was one. Call this function under the table lock.
 
     Every step can be repeated.
 
@@ -110,7 +110,7 @@ def _log_files(table: MetadataTable, instant_times: frozenset[str]) -> list[str]
 
 
 def _found_log_files(table: MetadataTable, instant_times: frozenset[str]) -> Iterator[str]:
-    """Paths of the log files that the delta commits wrote, whether their completed files name them or not."""
+    """Paths of the log files that the delta commits wrote, even if their completed files do not list the log files."""
     for partition in {*table.partitions, *table.partitions_being_built}:
         files = table.storage.list_folder(partition).files
         if table.has_own_log_instants:

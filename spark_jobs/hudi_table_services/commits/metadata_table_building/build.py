@@ -104,7 +104,7 @@ def build_partitions(
 
 
 def _prepare(table: TableAccess, plan: BuildPlan) -> FileFormat:
-    """Remove the partitions that exist, and create the metadata table if the whole table is built."""
+    """Remove the partitions that exist, and create the metadata table if the plan builds the whole metadata table."""
     config = read_table_config(table.storage)
     replaced = [name for name in config.metadata_partitions if plan.is_whole or name in plan.partitions]
     if replaced:

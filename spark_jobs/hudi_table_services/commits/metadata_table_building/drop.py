@@ -29,10 +29,11 @@ def drop_partitions(table: TableAccess, names: Collection[str], lock: TableLock)
     error, because an earlier attempt may have dropped it. If no partition is left, the metadata table is deleted.
 
     Args:
-        names: partitions to drop. Dropping `column_stats` also drops `partition_stats`; dropping `files` drops all.
+        names: partitions to drop. Dropping `column_stats` also drops `partition_stats`; dropping `files` drops all
+            partitions.
 
     Returns:
-        The dropped partitions that the properties listed, in order.
+        The dropped partitions that the properties listed, sorted by name.
 
     Raises:
         LockNotAcquiredError: the lock expired, was removed, or was taken over by another writer.

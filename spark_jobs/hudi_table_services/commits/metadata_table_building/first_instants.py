@@ -21,8 +21,8 @@ def first_instant_time(layout: TimelineLayout, data: Timeline, own: Timeline) ->
     not older than the write that the partition describes.
 
     Hudi takes the smallest unused time. This function takes a time that is greater than all used times. After the
-    archival of the first instants, a smaller time would become the start of the timeline, and hide files of archived
-    instants.
+    archival of the first instants, a smaller time would become the start of the timeline, and readers would ignore
+    files of archived instants.
 
     Args:
         data: timeline of the table.

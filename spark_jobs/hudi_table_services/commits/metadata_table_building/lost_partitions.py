@@ -34,8 +34,8 @@ def lost_partitions(storage: Storage) -> tuple[str, ...]:
         raise MalformedMetadataError(
             f"{PATH}: {error.message}",
             path=PATH,
-            hint="A build of the metadata table died, and this file lists the partitions that it had dropped. Delete "
-            "the file, and name all partitions that the table needs with --partitions.",
+            hint="A build of the metadata table died, and this file lists the partitions that the build dropped. "
+            "Delete the file, and name all partitions that the table needs with --partitions.",
         ) from error
     return tuple(names)
 

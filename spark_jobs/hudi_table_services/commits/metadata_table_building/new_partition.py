@@ -90,7 +90,7 @@ def write_partition(
         table: the metadata table, loaded after the last change of its timeline.
 
     Returns:
-        The base files.
+        Write stats of the base files.
 
     Raises:
         LockNotAcquiredError: the lock expired, was removed, or was taken over by another writer.

@@ -106,12 +106,13 @@ def _writer(
 
 
 def _group_counts(content: TableContent, reader: DataFileReader, size: RecordIndexSize) -> dict[str, int]:
-    """Partition of the table → number of its file groups, in the order of the paths."""
+    """Map each partition of the table to the number of its file groups, sorted by path."""
     files: dict[str, list[DataFile]] = {path: [] for path in sorted(content.files)}
     for file in live_base_files(content):
         files[file.partition_path].append(file)
     if size.group_count(reader.row_count(live_base_files(content))) == size.min_groups:
-        return dict.fromkeys(files, size.min_groups)  # then every partition has the minimum
+        # No partition needs more file groups than the whole table.
+        return dict.fromkeys(files, size.min_groups)
     return {path: size.group_count(reader.row_count(found)) for path, found in files.items()}
 
 

@@ -10,10 +10,10 @@ _PLANS = (Action.CLEAN, Action.CLUSTERING, Action.COMPACTION, Action.LOG_COMPACT
 
 
 def refuse_pending_writes(table: TableAccess, timeline: Timeline) -> None:
-    """Refuse to build while an instant is pending whose files would be missing in the new metadata table.
+    """Refuse to build while an instant is pending, because the new metadata table would lack the files of the instant.
 
     A writer reads at its start which partitions the metadata table has, so it would not update a partition that is
-    built during the write. Plans that no job executes yet have written nothing.
+    built during the write. A plan that no job executes yet has written no file, so it does not prevent the build.
 
     Raises:
         PendingPlanError: such an instant is pending; the message names the instant.

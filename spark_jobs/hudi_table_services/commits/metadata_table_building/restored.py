@@ -1,7 +1,7 @@
 """Drop and rebuild the metadata table if a restore undoes writes that base files of the metadata table contain.
 
 Hudi also undoes compactions of the metadata table. This project drops the metadata table before it undoes the first
-write, and builds the metadata table again after the restore. In between, readers list folders.
+write, and builds the metadata table again after the restore. Between these two steps, readers list folders.
 """
 
 from collections.abc import Collection
@@ -19,7 +19,7 @@ from hudi_table_services.tables.table import TableAccess
 
 
 def drop_before_restore(table: TableAccess, lock: TableLock) -> tuple[str, ...]:
-    """Drop the metadata table. Call this under the table lock. Returns the partitions that it had.
+    """Drop the metadata table and return its partitions. Call this under the table lock.
 
     Raises:
         LockNotAcquiredError: the lock expired, was removed, or was taken over by another writer.
@@ -55,6 +55,7 @@ def build_after_restore(table: TableAccess, wanted: Collection[str], lock: Table
 
 def _not_built(names: Collection[str], reason: str) -> str:
     return (
-        f"The restore dropped {', '.join(names)} of the metadata table and did not build them again ({reason}). "
+        f"The restore dropped the partitions {', '.join(names)} of the metadata table and did not build them again "
+        f"({reason}). "
         f"Run rebuild_metadata_table.py --partitions {','.join(names)}, or let a write of Hudi build them."
     )

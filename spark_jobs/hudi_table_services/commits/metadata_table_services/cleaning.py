@@ -104,7 +104,7 @@ def _plan(services: OpenedServices, outdated: Iterable[FileSlice]) -> CleanPlan:
 
 
 def _newest_names(services: OpenedServices, partitions: Iterable[str]) -> frozenset[str]:
-    """Names of the files that readers use now. An old plan can name some of them after an undone compaction."""
+    """Names of the files that readers use now. An old plan can contain such files if a compaction was undone."""
     slices = [found for path in partitions for found in partition_slices(services.metadata, path)]
     bases = {each.base_file.file_name for each in slices if each.base_file is not None}
     return frozenset(bases | {log.file_name for each in slices for log in each.log_files})

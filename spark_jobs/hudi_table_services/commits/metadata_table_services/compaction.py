@@ -90,7 +90,7 @@ def finish_compaction(services: OpenedServices, pending: Instant) -> Instant | N
 def require_finishable(metadata: MetadataTable) -> None:
     """In table version 6, check that no damage prevents `finish_compaction`, which each change calls first.
 
-    Call this before a job writes data. Without a pending compaction, this reads nothing.
+    Call this before a job writes data. Without a pending compaction, the function reads nothing.
 
     Raises:
         CorruptTableError: the metadata table is damaged.
@@ -148,7 +148,7 @@ def _require_blocks(checked: Mapping[str, CheckedPartition], slices: Iterable[Fi
 def slices_to_compact(
     metadata: MetadataTable, checked: Mapping[str, CheckedPartition], instant_time: str
 ) -> list[FileSlice]:
-    """For each file group with log files before an instant, the newest slice before the instant, with these log files.
+    """Newest slice of each file group that has log files from before an instant; each slice has only these log files.
 
     Partitions that a writer is building are left out, as in Hudi.
     """
@@ -212,7 +212,7 @@ def _written(
 
 
 def _name_before(services: OpenedServices, file_slice: FileSlice) -> str | None:
-    """Hudi names the previous base file from table version 8 on."""
+    """Name of the previous base file; None if there is none, or in table version 6, in which Hudi does not store it."""
     if file_slice.base_file is None or not services.metadata.has_own_log_instants:
         return None
     return file_slice.base_file.file_name

@@ -99,7 +99,7 @@ class _TimelineView:
 
 @dataclass(frozen=True, slots=True)
 class _CleanProposal:
-    """The files to delete, and the files that were pinned when the files to delete were chosen."""
+    """The files to delete, and the files that savepoints and pending plans protected when the files were chosen."""
 
     pinned: PinnedFiles
     savepoints: frozenset[str]
@@ -155,7 +155,7 @@ class _CleanJob:
         )
 
     def _nothing_to_do(self, reason: str, view: _TimelineView) -> JobResult:
-        """Result if nothing is left to clean: the clean of an earlier attempt of this request, if there is one."""
+        """Return the result if nothing is left to clean, perhaps because an earlier attempt of this request cleaned."""
         earlier = None
         if self._request.can_be_repeated and not self._request.preview:
             earlier = clean_of_request(self._table, view.timeline, self._request.request_id)
@@ -166,7 +166,7 @@ class _CleanJob:
     def _finish_earlier_work(self) -> None:
         """Roll back dead writes, then finish pending cleans, oldest first.
 
-        A dead write limits the files that may be cleaned.
+        A dead write that stays pending would make this clean keep more files.
         """
         rolled_back = clear_pending_writes(
             self._table, self._lock(), self._request.request_id, self._options.failed_writes
@@ -182,8 +182,8 @@ class _CleanJob:
     def _visible_names(self, pending: PendingClean) -> frozenset[str]:
         """Names of the files that readers now see in the partitions of a plan.
 
-        A plan that is old, or that Hudi made, may contain files that readers now see. As before every deletion, the job
-        lists the folders and does not use the metadata table.
+        A plan that is old, or that Hudi made, can contain such files. As before every deletion, the job lists the
+        folders and does not use the metadata table.
         """
         partitions = sorted(planned_names(pending.plan))
         snapshot = load_snapshot(self._storage, partitions, metadata_enable=False)
@@ -284,7 +284,7 @@ class _CleanJob:
         return pattern is None or re.fullmatch(pattern, partition_path) is not None
 
     def _request_clean(self, view: _TimelineView, proposal: _CleanProposal) -> PendingClean | None:
-        """Request the clean. Returns None if pinned files changed, a commit was undone, or a restore is pending."""
+        """Request the clean. Return None if protected files changed, a commit was undone, or a restore is pending."""
         writes = view.timeline.completed_writes
         options = self._options.clean
         # A clean of selected partitions stores no notes, so that the next clean checks all partitions.

@@ -86,8 +86,8 @@ def execute_clustering(
 ) -> JobResult:
     """Execute the plans that the request names, or all pending plans, oldest first.
 
-    If no group of a plan has only current files, because other writers changed files or files are lost, the plan can
-    never succeed, and the job cancels the plan.
+    If every group of a plan contains a file that is lost or that another writer changed, the plan can never succeed,
+    and the job cancels the plan.
 
     Raises:
         HudiTableServiceError: some plans failed, and all other plans were executed. The error has the class of the

@@ -74,7 +74,7 @@ class FailedPlan:
 
 
 def facts_of(outcomes: "Sequence[GroupOutcome]", wanted: "FactsToCollect") -> "CollectedFacts":
-    """Facts about the new files of all groups for the metadata table.
+    """Collect the facts about the new files of all groups that the metadata table needs.
 
     Args:
         wanted: the facts that the tasks had to collect.
@@ -86,7 +86,7 @@ def facts_of(outcomes: "Sequence[GroupOutcome]", wanted: "FactsToCollect") -> "C
 
 
 def layout_in_words(layout: Layout) -> str:
-    """Text that describes the order of the rows; empty if the rows are not sorted."""
+    """Describe the order of the rows in words; empty if the rows are not sorted."""
     return str(layout) if layout.is_sorted else ""
 
 
@@ -225,7 +225,7 @@ def log_executed(report: ClusteringPlanReport) -> None:
     )
     for column in report.skipping:
         _LOG.info(
-            "A query for one value of %s reads %.1f %% of these rows; before the clustering, it read %.1f %%",
+            "A query for one value of %s reads %.1f %% of the rewritten rows; before the clustering, it read %.1f %%",
             column.column,
             column.after * 100,
             column.before * 100,

@@ -10,7 +10,7 @@ from hudi_table_services.storage.stores.storage import Storage
 
 
 def missing_files(storage: Storage, groups: Iterable[ClusteringGroup]) -> tuple[str, ...]:
-    """Paths of the base files that these groups name and that do not exist, in order.
+    """Return the sorted paths of the base files that these groups name and that do not exist.
 
     Cleans of this project keep the files of pending plans, so a missing file is lost, unless a rollback, a restore or a
     clean by Hudi deleted it.

@@ -244,7 +244,7 @@ def _in_one(missing: Sequence[str], dropped: Sequence[DroppedPlan]) -> str:
 
 
 def in_words(commits: CommitCount) -> str:
-    """Text with the number of commits, and with the clustering since which the commits are counted."""
+    """Describe the number of commits in words, with the clustering since which the commits are counted."""
     since = commits.since
     if since is None:
         return f"{counted(commits.count, 'commit')} on the timeline, which has no clustering"

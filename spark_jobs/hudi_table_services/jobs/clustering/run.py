@@ -1,4 +1,4 @@
-"""Plan a clustering and execute it, as one job."""
+"""Schedule a clustering and execute it, as one job."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
 """Start a clustering in a process without Spark and pyarrow.
 
-Only a pending cancellation or rollback on the table needs pyarrow.
+The process needs pyarrow only if a cancellation or rollback is pending on the table.
 """
 
 import logging
@@ -95,7 +95,7 @@ def choose_plans(
 
 
 def remove_leftovers(table: TableAccess, staging_path: str) -> None:
-    """Delete the leftovers of attempts that completed their plans and then died."""
+    """Delete the temporary files of attempts that completed their plans and then died."""
     remove_traces_of_finished_writes(table)
     completed = table.load_timeline().completed_writes
     try:

@@ -72,9 +72,9 @@ def _not_live(
     listed: Mapping[str, tuple[StoredObject, ...]],
     written: WrittenFiles,
 ) -> tuple[list[StoredObject], list[StoredObject]]:
-    """Files that are not part of the latest state: a list of leftovers, and a list of outdated versions.
+    """Return the files that are not part of the latest state: a list of leftover files, and a list of outdated files.
 
-    Leftovers are files of writes that never completed, and copies of data files in a wrong folder.
+    Leftover files belong to writes that never completed, or are copies of data files in the wrong folder.
     """
     live = {
         join_path(path, file.file_name)
@@ -88,7 +88,7 @@ def _not_live(
     )
     named = written.named(snapshot.timeline)
     sizes = {stored.path: stored.size_bytes for files in listed.values() for stored in files}
-    # A write may have started after the timeline was loaded; its files are not leftovers.
+    # A write may have started after the timeline was loaded; its files are not leftover files.
     newest = max((i.requested_time for i in snapshot.timeline), default="")
     leftovers, outdated = [], []
     for files in listed.values():

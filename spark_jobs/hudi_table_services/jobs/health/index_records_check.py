@@ -46,7 +46,7 @@ class VisibleFiles:
 
     Attributes:
         all_versions: base files of completed writes.
-        live: paths of those in the newest file slices.
+        live: paths of the base files in the newest file slices.
         schema_json: Avro schema of the table; None if the table has no completed write.
     """
 
@@ -73,10 +73,10 @@ class VisibleFiles:
 
 
 def check_index_records(table: TableAccess, metadata: MetadataTable, files: VisibleFiles) -> tuple[str, ...]:
-    """Read all records.
+    """Read all records of all indexes of a metadata table.
 
     Returns:
-        A text for each record of `column_stats` and `partition_stats` that would make a reader skip rows.
+        A sentence about each record of `column_stats` and `partition_stats` that would make a reader skip rows.
 
     Raises:
         CorruptTableError: a file of an index is lost or damaged, or a key is in a file group to which it does not
@@ -97,7 +97,7 @@ def check_index_records(table: TableAccess, metadata: MetadataTable, files: Visi
 
 
 def _read(partition: CheckedPartition) -> StoredStats:
-    """Decode all records of a partition. Returns the statistics among them."""
+    """Decode all records of a partition. Return the statistics among the records."""
     stats = {}
     is_hashed = partition.name in (COLUMN_STATS, BLOOM_FILTERS) or (
         partition.name == RECORD_INDEX and _is_global(partition)

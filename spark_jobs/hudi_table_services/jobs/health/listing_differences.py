@@ -16,7 +16,7 @@ class Differences:
     Attributes:
         missing: number of files that the metadata table lists and that do not exist or have another size.
         unlisted: number of data files of completed writes that the metadata table does not list.
-        examples: every difference as text, missing files first, sorted by path.
+        examples: one line for each difference, missing files first, sorted by path.
     """
 
     missing: int
@@ -31,9 +31,8 @@ def compare_listings(
 ) -> Differences:
     """Compare the listing from the metadata table with the folders.
 
-    Files of instants that are not completed are left out, because readers ignore them. In table version 6, the name of
-    a log file does not contain the instant that wrote it, and writers append to log files, so there log files are not
-    compared.
+    Files of instants that are not completed are left out, because readers ignore them. Log files of table version 6 are
+    not compared, because their names do not contain the instant that wrote them, and writers append to log files.
 
     Args:
         in_metadata_table: partition path → data files of completed instants.

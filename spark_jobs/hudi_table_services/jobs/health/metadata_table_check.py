@@ -96,7 +96,7 @@ def check_metadata_table(
 
 
 def _listing(table: TableAccess, timeline: Timeline) -> ListingOutcome:
-    """The listing from the metadata table. A writer can disturb the first reading, so after a failure, read again."""
+    """List the files from the metadata table; once more after a failure, because a writer may have caused it."""
     outcome = list_from_metadata_table(table.storage, table.config, timeline, table.clock)
     if isinstance(outcome, UnusableMetadataTable) and outcome.reason not in _NO_FAULT:
         outcome = list_from_metadata_table(table.storage, table.config, timeline, table.clock)
@@ -126,7 +126,7 @@ def _refusal(table: TableAccess) -> str:
 def _with_timeline(
     found: MetadataTableFindings, table: TableAccess, timeline: Timeline
 ) -> MetadataTableFindings:
-    """Add what the timeline and the file slices of the metadata table show, as far as they can be read."""
+    """Add the measures of the metadata table's timeline and file slices, as far as these can be read."""
     try:
         metadata = open_metadata_table(table.storage, table.config, table.clock, data_timeline=timeline)
         used_definitions(table.storage, metadata.partitions, table.config.table_version)
@@ -158,7 +158,10 @@ def _with_timeline(
 
 
 def _check_index_files(table: TableAccess, metadata: MetadataTable) -> None:
-    """Raise CorruptTableError if a file of an index was lost or cut. A writer can disturb the first check."""
+    """Raise CorruptTableError if a file of an index is lost or truncated.
+
+    A writer may have caused a failure of the first check, so after a failure, the files are checked once more.
+    """
     try:
         _check_files(metadata)
     except _DAMAGE:
@@ -182,7 +185,7 @@ def _with_records(
     snapshot: TableSnapshot,
     listed: Mapping[str, tuple[StoredObject, ...]],
 ) -> MetadataTableFindings:
-    """Add what the records of all indexes show.
+    """Read the records of all indexes and add their measures.
 
     Raises:
         CorruptTableError: a data file is damaged.
@@ -207,7 +210,7 @@ def _with_records(
         except _DAMAGE:
             if reason := reason_of_difference():
                 return _not_compared(found, f"statistics: {reason}")
-            # Services of the metadata table remove files of it after the instant of the table is complete.
+            # After an instant of the table is complete, services of the metadata table may delete some of its files.
             wrong = check()
     except _DAMAGE as error:
         if reason := reason_of_difference():

@@ -1,4 +1,4 @@
-"""Report the health of a table: its files, leftovers, delays, and pending instants. Nothing is written."""
+"""Report the health of a table: live, outdated and leftover files, delays, and pending instants. Write nothing."""
 
 import logging
 from collections.abc import Mapping
@@ -197,7 +197,7 @@ def _retention(
     """Retention of a clean with these options.
 
     The function ignores ``hoodie.airflow.clean.floor.hours``, which protects running queries, because this protection
-    expires by itself.
+    ends by itself after that time.
     """
     options = _clean_options(request).clean
     visible_at = visible_times(table.storage, table.timeline_store, table.config, timeline)

@@ -43,7 +43,8 @@ def rebuild_metadata_table(
 ) -> JobResult:
     """Drop and build partitions of the metadata table under the table lock. A preview only reports these partitions.
 
-    If a job dies, the properties of the table list only complete partitions, and the next job builds all others again.
+    If a job dies, the properties of the table list only complete partitions, and the next job builds all other
+    partitions again.
 
     Args:
         spark: session that reads the data files; None means that threads of this process read the data files.

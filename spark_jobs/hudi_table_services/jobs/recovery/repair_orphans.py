@@ -162,7 +162,8 @@ class _RepairJob:
         if not reason or (reason == DISPLACED and not is_copy(stored.size_bytes, places, self._size)):
             return False
         try:
-            # Google Cloud Storage lists objects with milliseconds, but answers about one object with whole seconds.
+            # Google Cloud Storage returns modification times in milliseconds in a listing, but in whole seconds for a
+            # single object.
             return self._table.storage.modified_ms(stored.path) // 1000 == stored.modified_ms // 1000
         except ObjectNotFoundError:
             return False

@@ -69,7 +69,7 @@ def restore(
     A request restores the table only once, even if commits were written after the restore.
 
     Raises:
-        CorruptTableError: the metadata table is damaged, and the undone writes cannot be removed from it.
+        CorruptTableError: the metadata table is damaged, so the undone writes cannot be removed from this table.
         InvalidRequestError: the savepoint does not exist, a later savepoint protects a commit that would be undone, or
             files of the savepoint are missing.
         InstantHeldError: a pending write has a fresh heartbeat; nothing was done.
@@ -215,7 +215,7 @@ class _RestoreJob:
         if dropped := self._to_drop(chosen):
             self._report.warn(
                 f"Base files of the metadata table contain writes that the restore undoes, so the restore drops "
-                f"{', '.join(dropped)} of the metadata table and builds them again."
+                f"the partitions {', '.join(dropped)} of the metadata table and builds them again."
             )
         else:
             require_undoable(self._table, chosen)
@@ -300,7 +300,7 @@ class _RestoreJob:
             self._report.warn(sentence)
         if not warnings:
             self._report.warn(
-                "Base files of the metadata table contained undone writes, so the restore built "
+                "Base files of the metadata table contained undone writes, so the restore built the partitions "
                 f"{', '.join(dropped)} of the metadata table again."
             )
 

@@ -52,7 +52,7 @@ def rollback(
         InvalidRequestError: an instant is unknown, is not a write, is not the newest write, has a savepoint, or is
             needed by another instant; no instant of the request was undone.
         InstantHeldError: an instant has a fresh heartbeat; no instant of the request was undone.
-        UnsupportedTableError: base files of the metadata table contain an instant; none was undone.
+        UnsupportedTableError: base files of the metadata table contain records of an instant; no instant was undone.
     """
     options = resolve_service_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)

@@ -182,9 +182,9 @@ def _savepoint(timeline: Timeline, requested_time: str) -> Instant | None:
 def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) -> None:
     """Raise InvalidRequestError if cleaning may have deleted files of the commit.
 
-    A clean may delete files of all commits before the earliest commit that it retains, except files of the latest
-    state. After a rollback or a restore, the latest state may be older than the earliest retained commit. The files of
-    the latest state exist, because readers see them.
+    A clean can delete files of all commits before the earliest commit that it retains, except files of the latest
+    state. So the newest write needs no check, although after a rollback or a restore it can be older than the earliest
+    retained commit.
     """
     if commit == timeline.completed_writes[-1]:
         return
@@ -201,8 +201,8 @@ def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) 
     newest = max(retained, default="")
     if commit.requested_time < newest:
         raise InvalidRequestError(
-            f"Cleaning may have deleted files of commit {commit.requested_time}, because it has kept all files only "
-            f"since {newest}.",
+            f"Cleaning may have deleted files of commit {commit.requested_time}: it has kept all files only for "
+            f"commits from {newest} on.",
             hint=f"Choose a commit that is not earlier than {newest}.",
         )
 

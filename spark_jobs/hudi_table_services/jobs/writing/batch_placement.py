@@ -91,7 +91,7 @@ def stage_batch(
 def place_rows(
     index: RecordIndex, staged: StagedInput, snapshot: TableSnapshot, files: SearchedFiles
 ) -> PlacedBatch:
-    """Find the place of each row. Looks up the record keys if the operation requires a lookup."""
+    """Find the place of each row. Look up the record keys if the operation requires a lookup."""
     routed = index.place(staged, files.slices, files.key_ranges)
     if files.is_required:
         routed = replace(routed, files_pruned=routed.files_pruned + files.pruned_count)
@@ -138,7 +138,7 @@ def refuse_duplicates(placed: PlacedBatch, options: WriteOptions) -> None:
         raise InvalidDataError(
             f"The batch contains {counted(repeated, 'row')} with the key of another row of the batch, and "
             f"{counted(existing, 'row')} with a key that is already in the table; "
-            f"{INSERT_DUP_POLICY}=fail refuses both.",
+            f"{INSERT_DUP_POLICY}=fail refuses such rows.",
             hint="Remove these rows, or use the operation upsert or the policy drop.",
         )
 

@@ -79,7 +79,7 @@ def collected_facts(
     written: Sequence[WrittenFileGroup],
     replaced: Sequence[FileSlice],
 ) -> CollectedFacts:
-    """Facts about the files of a write for the metadata table.
+    """Collect the facts about the files of a write that the metadata table needs.
 
     Args:
         replaced: newest slices of the file groups that the write replaces. The record index and secondary indexes lose

@@ -1,9 +1,9 @@
 """Check that a write adds no key that other writers have also added since the snapshot of the write.
 
-Two writes that add the same new key share no file group, so Hudi's conflict detection lets both commit, and the table
-then contains the key twice. With this check, the later write finds the rows of the earlier write by their keys. The
-later write is then planned again and updates these rows. A plain insert does not guarantee unique keys: as in Hudi, it
-adds all its rows.
+Two writes that add the same new key share no file group, so Hudi's conflict detection lets both writes commit, and the
+table then contains the key twice. With this check, the later write finds the rows of the earlier write by their keys.
+The later write is then planned again and updates these rows. A plain insert does not guarantee unique keys: as in Hudi,
+it adds all its rows.
 """
 
 import logging

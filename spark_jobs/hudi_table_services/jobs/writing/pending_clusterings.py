@@ -92,7 +92,7 @@ def preview_release(
     file_groups: Collection[FileGroupId],
     options: PendingClusteringOptions,
 ) -> tuple[TableSnapshot, tuple[str, ...]]:
-    """Predict the effects of `release_file_groups` for a dry run. Changes nothing and does not wait.
+    """Predict the effects of `release_file_groups` for a dry run. The function changes nothing and does not wait.
 
     Returns:
         The table without the reservations that would be released, and a sentence about each affected plan.
@@ -162,7 +162,7 @@ def _replace_plan(
 ) -> None:
     """Replace the plan by a plan without the groups that contain one of the file groups.
 
-    The old plan is deleted first. If this job crashed while both plans existed, Hudi would execute both.
+    The old plan is deleted first. If this job crashed while both plans existed, Hudi would execute both plans.
     """
     _, kept = _split_groups(plan, file_groups)
     lock.verify()
@@ -178,7 +178,7 @@ def _replace_plan(
     action = plan.instant.action
     instant = request_instant(table, action, content, lock=lock)
     _LOG.warning(
-        "This write released file groups of clustering %s; clustering %s replaces it with %d of its %s.",
+        "This write released file groups of clustering %s. Clustering %s replaces that plan, with %d of its %s.",
         _time(plan),
         instant.requested_time,
         len(kept),

@@ -47,7 +47,7 @@ _OBJECT_STORES = frozenset({"s3", "s3a", "gs", "abfs", "abfss", "az"})
 
 @dataclass(frozen=True, slots=True)
 class CheckedWrite:
-    """What the checks found, if they do not refuse the write.
+    """Findings of the checks about a write that they do not refuse.
 
     Attributes:
         notes: a sentence for each check that was not possible in this process.

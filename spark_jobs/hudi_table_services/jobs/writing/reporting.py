@@ -250,7 +250,7 @@ def _partition(
 
 
 def _new_file_groups(sizing: PartitionSizing, stats: list[WriteStat]) -> tuple[FileGroupChange, ...]:
-    """Match the written with the planned new file groups by row count, because planned file groups have no id."""
+    """Match the new file groups of the plan, which have no id, with the written new file groups by row count."""
     buckets = sorted(sizing.new_buckets, key=lambda b: -b.insert_count)
     if not stats:
         return tuple(_change(bucket, None) for bucket in buckets)

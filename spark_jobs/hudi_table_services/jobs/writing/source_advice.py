@@ -1,4 +1,4 @@
-"""Advice about CSV files whose columns became text, which users rarely intend."""
+"""Advice about CSV files with columns that Spark reads as strings although most values are numbers."""
 
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def text_column_warnings(frame: "DataFrame", source: SourceSpec | None, batch: StructType) -> tuple[str, ...]:
-    """Return a sentence for each column of a new table that is text because a few of its values are no numbers.
+    """Return a sentence for each column of a new table that is a string because a few of its values are no numbers.
 
     Only CSV files with inferred types are examined, and only their first rows.
     """
@@ -28,8 +28,8 @@ def text_column_warnings(frame: "DataFrame", source: SourceSpec | None, batch: S
         return ()
     texts = {field.name: "double" for field in batch.fields if field.type == STRING}
     return tuple(
-        f"{each.sentence} The column of the new table is text. To get a column of numbers, delete the table and load "
-        "again with the source option nullValue, or with try_cast in the source query."
+        f"{each.sentence} The column of the new table is a string. To get a column of numbers, delete the table and "
+        "load again with the source option nullValue, or with try_cast in the source query."
         for each in count_unread_texts(frame, texts)
         if 0 < each.unread_count < each.value_count / 2
     )
@@ -38,7 +38,7 @@ def text_column_warnings(frame: "DataFrame", source: SourceSpec | None, batch: S
 def explain_text_columns(
     refusal: InvalidRequestError, frame: "DataFrame", source: SourceSpec | None, storage: Storage
 ) -> InvalidRequestError:
-    """Return the refusal with advice if columns of a CSV source are text and those of the table are not.
+    """Return the refusal with advice if columns are strings in a CSV source but not in the table.
 
     Args:
         frame: rows of the source.

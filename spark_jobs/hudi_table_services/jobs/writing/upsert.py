@@ -234,14 +234,14 @@ class _UpsertJob:
         return done
 
     def _delete_leftovers(self, table: TableAccess) -> None:
-        """Delete the leftovers of an attempt that committed and then died."""
+        """Delete the temporary files of an attempt that committed and then died."""
         if self._request.dry_run:
             return
         try:
             self._staging_area(table).remove_abandoned()
             remove_traces_of_finished_writes(table)
         except StorageError as failure:
-            _LOG.warning("Leftovers of an earlier attempt were not deleted: %s", failure)
+            _LOG.warning("Temporary files of an earlier attempt were not deleted: %s", failure)
 
     def _clear_dead_attempts(self, table: TableAccess) -> None:
         if not self._request.dry_run:

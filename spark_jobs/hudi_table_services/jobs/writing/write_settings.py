@@ -51,7 +51,8 @@ class WriteSettings:
         base_files: options of the written files; `parquet` and `bloom` derive from them.
         zoned: columns of the batch, after timestamps without time zone became timestamps.
         widened: a sentence for each column of the table that gets another type.
-        uses_session_zone: whether these values are times in Spark's session time zone; otherwise they are in UTC.
+        uses_session_zone: whether timestamps without time zone are times in Spark's session time zone; otherwise they
+            are times in UTC.
     """
 
     operation: WriteOperation
@@ -189,7 +190,7 @@ def _version(options: WriteOptions, config: TableConfig | None) -> TableVersion:
 
 
 def _columns_in(table: StructType, batch: StructType) -> StructType:
-    """Columns that batch and table share, with the table's types, because the text of a key depends on its type."""
+    """Columns that batch and table share. They have the table's types, on which the record keys depend."""
     return StructType(tuple(f for f in table.fields if f.name in batch.names))
 
 
@@ -246,7 +247,10 @@ def _key_columns(key_generator: KeyGeneratorConfig) -> frozenset[str]:
 def _refuse_keys_without_zone(
     batch: StructType, table: StructType, key_generator: KeyGeneratorConfig
 ) -> None:
-    """Refuse a delete whose key columns have no time zone, if those of the table have one: no other check does."""
+    """Refuse a delete whose key columns have no time zone although the table's key columns have one.
+
+    No other check refuses such a delete.
+    """
     for name in sorted(_key_columns(key_generator)):
         given, stored = batch.find(name), table.find(name)
         if given and stored and (given.type, stored.type) == (TIMESTAMP_NTZ, TIMESTAMP):

@@ -16,7 +16,7 @@ class CompactionDue:
     Attributes:
         reason: one sentence with the counted delta commits, the elapsed time and the limits of the options.
         delta_commits: number of completed delta commits whose log files no compaction has merged.
-        not_counted: number of log compactions among them, which `delta_commits` does not contain.
+        not_counted: number of log compactions in the same period; `delta_commits` does not contain them.
         since: the compaction after which the delta commits count; None if the active timeline has no compaction.
         elapsed_seconds: seconds since `since`, or since the first delta commit; None without a delta commit.
     """
@@ -94,5 +94,5 @@ class CompactionProposal:
 
     @property
     def waiting_partitions(self) -> tuple[str, ...]:
-        """Return the partitions with slices that wait for a later plan, in order."""
+        """Return the partitions with slices that wait for a later plan, sorted by path."""
         return tuple(sorted({s.file_group_id.partition_path for s in self.skipped if s.waits}))

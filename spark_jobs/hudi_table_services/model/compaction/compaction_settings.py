@@ -32,13 +32,13 @@ class CompactionOptions:
         trigger: condition under which a compaction is due.
         max_delta_commits: number of delta commits that the trigger requires, at least 1.
         max_delta_seconds: number of seconds that the trigger requires.
-        strategy: order, filter and bound of the planned slices.
+        strategy: determines which slices a plan contains, in which order, and up to which bound.
         target_io_mb: a plan ends with the slice that reaches this number of mebibytes, read and written.
         min_log_bytes: LOG_FILE_SIZE plans only slices with at least this number of bytes in log files.
         min_log_files: LOG_FILE_NUM plans only slices with at least this number of log files.
         target_partitions: DAY_BASED plans slices of this number of newest partitions.
         partition_pattern: regular expression that must match a part of the partition path; empty means no filter.
-        selected_partitions: only these partition paths are considered; empty means all.
+        selected_partitions: only these partition paths are considered; empty means all partitions.
         ranks_by_benefit: whether the slices with the largest `SliceLogs.log_ratio` come first, instead of the order of
             the strategy.
         min_log_ratio: slices with a smaller `SliceLogs.log_ratio` wait, unless their oldest log file is too old; 0

@@ -1,4 +1,4 @@
-"""Log files that no compaction has merged, of one slice and of a table. Times are instant times."""
+"""The log files of a slice, and of a whole table, that no compaction has merged yet. Times are instant times."""
 
 import math
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ class SliceLogs:
     Attributes:
         base_bytes: size of the base file in bytes; 0 if the slice has no base file.
         log_bytes: total size of the log files in bytes.
-        oldest_log: requested time of the delta commit that wrote the oldest log file. Names of log files of table
-            version 6 do not contain it; then it is the earliest possible time.
+        oldest_log: requested time of the delta commit that wrote the oldest log file. In table version 6, the names of
+            log files do not contain this time, so this attribute is the earliest possible time.
     """
 
     file_slice: FileSlice

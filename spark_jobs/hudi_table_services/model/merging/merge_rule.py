@@ -1,6 +1,6 @@
 """The rule by which a merge-on-read table merges the versions of a record in the base file and the log files.
 
-A merge has two phases. First, the log entries of each key are merged with each other, in order. Then the result is
+A merge has two phases. First, the log entries of each key are merged with each other, oldest first. Then the result is
 merged with the row of the base file, if there is one. Hudi 0.15 merges tables of version 6 with payload classes
 (HoodieMergedLogRecordScanner and subclasses of BaseAvroPayload), and Hudi 1.2 merges tables of version 8 and later with
 merge modes (BufferedRecordMergerFactory). The attributes of `MergeRule` are the differences between these rules.
@@ -14,7 +14,7 @@ class MergeOrder(str, Enum):
     """Which of two versions of a record wins.
 
     BY_ORDERING: the version with the larger ordering value, row or delete. A delete without ordering value always
-        deletes what came before it, and every row after it wins.
+        deletes all earlier versions, and every later row wins.
     BY_ARRIVAL: the later version.
     VERSION_6: the log row with the larger ordering value. A delete in a log deletes an earlier log row, unless the
         ordering value of the row is larger. A log row after a delete wins, whatever its ordering value. A delete always
@@ -46,7 +46,7 @@ class DeleteMarker:
 
     Attributes:
         field: top-level column (``hoodie.payload.delete.field``).
-        value: text of the value that marks deletes (``hoodie.payload.delete.marker``).
+        value: the value that marks deletes, as a string (``hoodie.payload.delete.marker``).
     """
 
     field: str

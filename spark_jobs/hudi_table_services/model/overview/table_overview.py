@@ -102,7 +102,7 @@ class SchemaVersion:
         instant_time: requested time of the first known write with this schema; empty if only the properties of the
             table contain the schema.
         operation: write operation of this write, in lower case.
-        columns: columns without Hudi's meta columns, in order.
+        columns: columns without Hudi's meta columns, in the order of the schema.
         added, removed: names of columns.
         changed: sentences, such as ``fare: int became long``.
     """

@@ -1,4 +1,4 @@
-"""The archive of table version 6 on storage: log files. Each file is written once and never extended.
+"""Read and write the archive of a table of version 6. It consists of log files that are never extended.
 
 Object stores cannot append, and Hudi does not append on local disks either: each archival writes a new file.
 """
@@ -59,12 +59,12 @@ class ArchiveLogStore:
         return path
 
     def newest_identities(self) -> frozenset[tuple[str, Action]]:
-        """Instants in the newest file. If an archival died, these instants may still be on the active timeline."""
+        """Instants in the newest archive file. If an archival died, they may still be on the active timeline, too."""
         present = self.files()
         return written_states(self._records(present[-1])) if present else frozenset()
 
     def find(self, text: str) -> Iterable[ArchivedWrite]:
-        """Yield all completed writes of each file that contains this text, from the newest write to the oldest."""
+        """Yield all completed writes of each archive file whose bytes contain `text`, newest write first."""
         for batch in _batches(list(reversed(self.files()))):
             contents = map_in_parallel(lambda stored: self._storage.read(stored.path), batch)
             for stored, content in zip(batch, contents, strict=True):
@@ -82,7 +82,7 @@ class ArchiveLogStore:
     def tail(self, count: int, limit_bytes: int) -> ArchiveTail:
         """Return the newest writes; see `read_tail`.
 
-        Files are ordered by time: no instant in a file is earlier than an instant in a previous file.
+        Archive files are ordered by time: no instant in a file is earlier than an instant in a previous file.
         """
         parts = [
             ArchivePart(size_bytes=each.size_bytes, last="", read=partial(self._part, each))

@@ -1,4 +1,4 @@
-"""Manifests of the timeline history on storage: they list the files that form the history (LSMTimeline, Hudi 1.2)."""
+"""Read and write the manifests, which list the files of the timeline history (LSMTimeline, Hudi 1.2)."""
 
 import logging
 from collections.abc import Iterable

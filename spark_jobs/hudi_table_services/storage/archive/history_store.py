@@ -1,4 +1,4 @@
-"""The timeline history of table versions 8 and 9 on storage: Parquet files in levels, listed by a manifest."""
+"""Read and write the timeline history of table versions 8 and 9: Parquet files in levels, listed by a manifest."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -44,7 +44,7 @@ class HistoryStore:
         self._manifests.delete_unreferenced(manifests_retained)
 
     def entries(self, since: str = "") -> tuple[HistoryEntry, ...]:
-        """Entries of the files whose last requested time is `since` or later: each entry once, oldest first.
+        """Entries of all history files whose last requested time is `since` or later: each entry once, oldest first.
 
         Raises:
             CorruptTableError: a manifest or a file cannot be read.
@@ -96,7 +96,7 @@ class HistoryStore:
         return PartContent(writes=writes, last=max((each.requested_time for each in entries), default=""))
 
     def find(self, text: str) -> Iterable[ArchivedWrite]:
-        """Yield completed writes whose metadata contains this text, newest first."""
+        """Yield the completed writes whose metadata contains the string `text`, newest first."""
         wanted = text.encode()
         for entry in reversed(self.entries()):
             if _is_write(entry) and entry.metadata and wanted in entry.metadata:

@@ -28,7 +28,7 @@ _DENIED = frozenset(
         "UnrecognizedClientException",
     }
 )
-# Fields of a table that Glue also accepts in a changed definition.
+# Glue returns more fields of a table than its request to change a table accepts. It accepts the following fields.
 _KEPT = frozenset(
     {
         "Description",
@@ -68,8 +68,8 @@ class GlueCatalog:
         """Create the client; no request is sent yet.
 
         Args:
-            storage_options: settings of the object store. The client uses their access key, if there is one; otherwise
-                boto3 searches for credentials.
+            storage_options: settings of the object store. The client uses the access key in these settings, if there is
+                one; otherwise boto3 searches for credentials.
 
         Raises:
             CatalogError: the region is missing or the address is invalid.

@@ -1,7 +1,7 @@
 """The part of the Hive Metastore's Thrift interface that the sync uses (hive_metastore.thrift of Hive 3.1).
 
 The sync reads some structures and writes them back. These structures declare every field that a metastore stores. If a
-field were missing here, the sync would delete the field's value in the metastore. Enumerations are declared as ``i32``,
+field were not declared, the sync would delete its value in the metastore. Enumerations are declared as ``i32``,
 which is their wire format.
 """
 

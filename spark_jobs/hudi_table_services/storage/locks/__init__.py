@@ -1,1 +1,1 @@
-"""Locks, turns and heartbeats."""
+"""The table lock, the writer queue, and heartbeats."""

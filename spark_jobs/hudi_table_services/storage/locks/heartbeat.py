@@ -29,7 +29,7 @@ def heartbeat_path(instant_time: str) -> str:
 
 
 class Heartbeat:
-    """The heartbeat of one write. A thread refreshes it until `stop` is called. Can be used as a context manager.
+    """The heartbeat of one write. A thread refreshes it until `stop` is called. A `with` block starts and stops it.
 
     Args:
         owner: request id of the writer, written into the file.

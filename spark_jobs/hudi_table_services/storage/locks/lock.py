@@ -62,8 +62,8 @@ class FileSystemLock:
     """``<base>/.hoodie/lock`` (FileSystemBasedLockProvider, Hudi 1.2).
 
     Args:
-        request_id: id of the request whose job takes the lock. The lock file contains the id, for people and for the
-            pages in Airflow.
+        request_id: id of the request whose job takes the lock. The lock file contains the id, so that people and the
+            pages in Airflow can see which job holds the lock.
 
     Raises on entry:
         LockNotAcquiredError: another writer held the lock for the whole waiting time.
@@ -225,7 +225,7 @@ class FileSystemLock:
 
 
 def _is_lock(content: bytes) -> bool:
-    """Whether the content is a complete lock: in Hudi and here, that is a JSON object that names the writer."""
+    """Whether the content is a complete lock. Hudi and this project write a JSON object with the writer's name."""
     try:
         return bool(decode_json_object(content, "the table lock").get("lockThreadName"))
     except MalformedMetadataError:
@@ -256,7 +256,7 @@ def table_lock(
     if not isinstance(storage, ConditionalStorage):
         raise InvalidRequestError(
             f"{STORAGE_BASED_PROVIDER} needs conditional puts, which {storage.uri} does not have.",
-            hint=f"Use {FILE_SYSTEM_PROVIDER} here and for the other writers of the table.",
+            hint=f"Use {FILE_SYSTEM_PROVIDER} for this job and for all other writers of the table.",
         )
     return StorageBasedLock(storage, options, clock, request_id)
 

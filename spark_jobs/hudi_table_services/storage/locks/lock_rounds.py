@@ -1,4 +1,4 @@
-"""Wait for the table lock in rounds of retries, as Hudi's lock manager does with its provider."""
+"""Wait for the table lock in rounds of retries, as Hudi's lock manager and lock provider do together."""
 
 import logging
 import time
@@ -56,5 +56,5 @@ class _LoggedWait:
         now = time.monotonic()
         if now >= self._next_line:
             self._next_line = now + _NEXT_LINE_S
-            _LOG.info("Waiting for the table lock since %d s: %s", now - self._began, self._holder())
+            _LOG.info("Waiting for the table lock (for %d s so far): %s", now - self._began, self._holder())
         return False

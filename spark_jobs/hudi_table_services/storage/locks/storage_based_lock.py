@@ -54,7 +54,7 @@ class StorageBasedLock:
     Raises on entry:
         LockNotAcquiredError: another writer held the lock for the whole waiting time.
         MalformedMetadataError: the object is not a valid lock, so it has no expiry time and cannot be taken over.
-        InvalidRequestError: the store ignores the conditions of puts. Only the first lock of a table checks this.
+        InvalidRequestError: the store ignores the conditions of puts. Only the first lock of a table checks the store.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class StorageBasedLock:
             try:
                 self._require_conditional_puts(lock)
             except Exception:
-                with suppress(StorageError):  # otherwise the lock is free after its expiry
+                with suppress(StorageError):  # if this write fails, other writers wait until the lock expires
                     self._storage.write(LOCK_PATH, encode_lock_file(_released(lock)))
                 raise
         self._held = lock
@@ -143,8 +143,8 @@ class StorageBasedLock:
     def _require_conditional_puts(self, lock: StorageLockFile) -> None:
         """Refuse a store that ignores the conditions of puts, as some servers with the S3 protocol do.
 
-        This happens once for each table, when its lock is created. A store that ignores the conditions would give the
-        lock to every writer.
+        The job checks the store once for each table, when it creates the table's lock object. A store that ignores the
+        conditions would give the lock to every writer.
         """
         data = encode_lock_file(lock)
         for header, version in (("If-None-Match", None), ("If-Match", _NO_VERSION)):
@@ -200,7 +200,7 @@ class StorageBasedLock:
         """Replace the last known version of the object. Return whether the object contains our lock now.
 
         Raises:
-            StorageError: the put may have succeeded or failed.
+            StorageError: it is unknown whether the put succeeded.
         """
         data = encode_lock_file(lock)
         for may_try_again in (True, False):

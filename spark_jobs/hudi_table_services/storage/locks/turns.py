@@ -1,7 +1,8 @@
 """The writer queue in the table's storage: it lets the tasks of one Airflow installation write one after another.
 
-The queue avoids conflicts that would waste work. It does not prevent concurrent writes: only the table lock and the
-conflict check protect the table.
+The first request in the queue has the *turn*: its task writes, and the tasks of the other requests wait. The queue
+avoids conflicts that would waste work. It does not prevent concurrent writes: only the table lock and the conflict
+check protect the table.
 
 The queue belongs to this project; Hudi does not read ``.hoodie/.aux/airflow``.
 """
@@ -31,7 +32,7 @@ class Place:
 
     Attributes:
         is_turn: whether it is the request's turn: no other request is writing or is ahead in the queue.
-        ahead: the request that is writing, followed by the requests that are ahead in the queue, in order.
+        ahead: the request that is writing, followed by the requests that are ahead in the queue, first to last.
     """
 
     is_turn: bool
@@ -66,7 +67,7 @@ class WriterQueue:
         if self._owner(_HOLDER) == owner:
             return True
         if self._storage.exists(_HOLDER) and not self._writing(owner):
-            self._storage.delete(_HOLDER)  # its writer died
+            self._storage.delete(_HOLDER)  # the writer that had the turn died
         try:
             self._storage.create(_HOLDER, owner.encode())
         except ObjectExistsError:
@@ -97,7 +98,7 @@ class WriterQueue:
                 try:
                     self.refresh(owner)
                 except StorageError:
-                    continue  # the next refresh may succeed. If it fails, another request starts, which only costs time
+                    continue  # the next refresh may succeed; otherwise another request starts, which only wastes work
 
         thread = threading.Thread(target=keep_alive, name=f"turn-{owner}", daemon=True)
         thread.start()
@@ -135,7 +136,7 @@ class WriterQueue:
         return [stored.path for stored in self._tickets() if self._is_alive(stored.modified_ms)]
 
     def _writing(self, owner: str) -> list[str]:
-        """Owner of the other request that is writing now; empty if there is none."""
+        """Return the other request that is writing now; an empty list if there is none."""
         holder = self._owner(_HOLDER)
         if holder is None or holder == owner:
             return []

@@ -11,8 +11,8 @@ from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.stores.storage import Storage
 
 _AT_ONCE_BYTES = 1 << 20
-"""Largest log file that is read with one request and kept. A larger file costs one request for each block, and another
-one for each content."""
+"""Largest log file that is read with one request and kept. A larger file takes one request for each block, and another
+request for the content of each block."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class LocatedBlock:
     Attributes:
         path: the log file, relative to the base path.
         position: position of the block in the file.
-        headers: texts by the ordinals of their keys.
+        headers: maps the ordinal of each header key to the value of the header.
         instant_time: requested time of the instant that wrote the block.
         content_position: position of the content in the file.
         content: the content if it has been read with the headers.
@@ -65,7 +65,7 @@ class LocatedBlock:
 
 @dataclass(frozen=True, slots=True)
 class LocatedLog:
-    """The blocks of one log file in their order.
+    """The blocks of one log file, in the sequence in which the file contains them.
 
     Attributes:
         incomplete_at: as in `ScannedLog`.
@@ -82,7 +82,8 @@ def locate_blocks(
     """Find the blocks of a log file.
 
     Args:
-        size_bytes: length of the file; -1 asks the storage. Bytes that a writer appends later are not read.
+        size_bytes: length of the file; -1 if unknown, which takes one more request. Bytes that a writer appends later
+            are not read.
         keeps_contents: whether the blocks of a small file keep their contents in memory.
 
     Raises:

@@ -20,7 +20,7 @@ _REFUSED: Mapping[int, str] = {
     BlockType.CDC_DATA: "change data (CDC)",
 }
 _KEPT_BYTES = 64 << 20
-"""Largest total size of log files of a slice whose small files keep their contents in memory."""
+"""If the log files of a slice have more bytes in total, the contents of their blocks are not kept in memory."""
 _COMPACT = "Compact the table with Hudi, so that no log file has such a block."
 
 
@@ -44,11 +44,11 @@ def read_slice_log(
 
     Memory: the headers, and up to 64 MiB of contents.
 
-    In table version 6, a log file contains blocks of several instants, so blocks are visible or not. From version 8 on,
-    the instant in the name of a file decides for the whole file.
+    In table version 6, a log file can contain blocks of several instants, so each block is visible or not. From
+    version 8 on, the instant in the name of a log file decides whether the whole file is visible.
 
     Args:
-        file_slice: its log files must be in order, as in `latest_slices`.
+        file_slice: its log files must be sorted as `latest_slices` sorts them.
         as_of: ignore blocks of later instants; None reads all visible blocks.
 
     Raises:
@@ -80,7 +80,10 @@ def read_slice_log(
 def _visible(
     blocks: Iterable[LocatedBlock], visibility: Visibility | None, as_of: str | None
 ) -> Iterator[LocatedBlock]:
-    """Commands, and blocks of visible instants. As in Hudi, a rollback counts before it completes."""
+    """Yield all commands, and the other blocks of visible instants.
+
+    As in Hudi, the command of a rollback is valid before the rollback completes.
+    """
     for block in blocks:
         is_late = as_of is not None and block.instant_time > as_of
         if block.is_command or not (is_late or (visibility and not visibility.sees(block.instant_time))):

@@ -1,9 +1,9 @@
-"""Order in which the blocks of a slice are merged: a pure function (BaseHoodieLogRecordReader, Hudi 1.2).
+"""Find the valid blocks of a slice and the order in which readers merge them (BaseHoodieLogRecordReader, Hudi 1.2).
 
-The blocks of one instant are merged together, where its first block stands. A rollback removes all earlier blocks of
-its target. A log compaction writes blocks that replace the blocks of the instants that they name; the new blocks stand
-where the newest of the replaced instants stood, because later blocks may overwrite them. Log compactions can replace
-the blocks of earlier log compactions.
+All blocks of one instant are merged at the position of the instant's first block. A rollback removes all earlier blocks
+of its target. Each block of a log compaction lists the instants whose blocks it replaces. The new blocks take the
+position of the newest replaced instant, because later blocks may overwrite their rows. Log compactions can replace the
+blocks of earlier log compactions.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ def in_merge_order(blocks: Iterable[LocatedBlock]) -> tuple[LocatedBlock, ...]:
     """Blocks with rows and deletes, oldest first.
 
     Args:
-        blocks: visible blocks of a slice, in the order of the log files; with all commands.
+        blocks: visible blocks of a slice and all of its commands, in the order of the log files.
 
     Raises:
         UnsupportedTableError: a command is not a rollback.
@@ -49,7 +49,7 @@ def in_merge_order(blocks: Iterable[LocatedBlock]) -> tuple[LocatedBlock, ...]:
 
 
 def _by_instant(blocks: Iterable[LocatedBlock]) -> _Groups:
-    """Blocks of each instant, in the order of the first blocks, without those that are rolled back."""
+    """Map each instant to its blocks, in the order of the first blocks, without blocks that a rollback removes."""
     groups: _Groups = {}
     for block in blocks:
         if not block.is_command:
@@ -65,6 +65,6 @@ def _by_instant(blocks: Iterable[LocatedBlock]) -> _Groups:
 
 
 def _compacted_instants(block: LocatedBlock) -> list[str]:
-    """Instants whose blocks the block replaces; empty if no log compaction wrote it."""
+    """Instants whose blocks this block replaces; empty if no log compaction wrote this block."""
     text = block.headers.get(HeaderKey.COMPACTED_BLOCK_TIMES, "")
     return [instant.strip() for instant in text.split(",") if instant.strip()]

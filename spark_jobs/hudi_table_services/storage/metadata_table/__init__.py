@@ -1,1 +1,1 @@
-"""Reading the metadata table on storage. Nothing here writes."""
+"""The files of a metadata table: read records, find out whether the table is complete, and write data files."""

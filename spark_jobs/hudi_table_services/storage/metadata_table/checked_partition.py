@@ -27,7 +27,7 @@ _NO_INSTANTS = Timeline()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedPartition:
-    """A partition whose files are those that the timeline of the metadata table names. Spark tasks may receive it.
+    """A partition whose files agree with the timeline of the metadata table. Drivers send it to Spark tasks.
 
     Attributes:
         slices: newest slices, in the order of the numbers of their file groups.
@@ -84,14 +84,14 @@ def open_checked_partition(
 
     Args:
         storage: the table.
-        config: properties of the table, read before the timeline or after it.
+        config: properties of the table. The caller may read them before or after the timeline.
         timeline: active timeline of the table. It must be loaded before this call.
         name: e.g. ``files``.
 
     Raises:
         UnusableError: the metadata table contradicts the timeline, lost a file that its timeline names, or does not
             have this partition.
-        CorruptTableError, UnsupportedTableError, TableNotFoundError, ObjectNotFoundError: it cannot be read.
+        CorruptTableError, UnsupportedTableError, TableNotFoundError, ObjectNotFoundError: the partition cannot be read.
     """
     if name in config.inflight_metadata_partitions:
         raise UnusableError(Reason.BEING_BUILT, f"A writer is building the partition `{name}`.")

@@ -35,7 +35,7 @@ _FIRST_INITIAL_NUMBER = 10
 
 
 def later_instants(table: MetadataTable) -> frozenset[str]:
-    """Delta commits that began after the table's timeline was loaded, so that timeline does not contain them."""
+    """Delta commits that began after the table's timeline was loaded. That timeline cannot contain their instants."""
     known = _times(table.data_timeline)
     newest = _newest_time(table.data_timeline)
     times = (i.requested_time for i in delta_commits_of_table(table.timeline))
@@ -45,8 +45,9 @@ def later_instants(table: MetadataTable) -> frozenset[str]:
 def abandoned_instants(table: MetadataTable, data: Timeline, own: Timeline) -> list[str]:
     """Later delta commits whose instant in the table was deleted, although the delta commit was not.
 
-    A write requests its instant in the table before it begins its delta commit, and an undo removes them in the reverse
-    order. So timelines that are loaded later distinguish such a delta commit from the delta commit of a running writer.
+    A write first requests its instant in the table and then begins its delta commit. A job that undoes the write first
+    deletes the delta commit and then the instant. So if timelines that are loaded later contain the delta commit but
+    not its instant, the delta commit does not belong to a running writer.
 
     Args:
         table: the metadata table, opened before `data` was loaded.
@@ -64,9 +65,9 @@ def abandoned_instants(table: MetadataTable, data: Timeline, own: Timeline) -> l
 
 
 def merged_later_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> list[str]:
-    """Delta commits that a compaction merged into a base file, but that the table's timeline does not show completed.
+    """Delta commits that a compaction merged into a base file, but whose instants the table has not completed.
 
-    Readers of the timeline's state cannot ignore the records of these delta commits. See also `later_instants`.
+    Readers that use the table's loaded timeline cannot ignore the records of these delta commits. See `later_instants`.
     """
     # A slice without a base file can be younger than the delta commit: a later write created its file group.
     bases = {s.base_instant_time for s in slices if s.base_file is not None}
@@ -82,9 +83,9 @@ def merged_later_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> 
 def unexplained_instants(table: MetadataTable, file_slice: FileSlice) -> list[str]:
     """Delta commits after the base file of a slice whose instant the table does not have.
 
-    They are not later than the table's timeline, their instants are not archived, and they do not belong to a restore.
-    In table version 6, readers ignore a delta commit whose instant is not on the active timeline, so there an archived
-    instant does not justify its delta commit.
+    The result leaves out delta commits that are later than the table's timeline, that have an archived instant, or that
+    belong to a restore. In table version 6, readers ignore a delta commit whose instant is not on the active timeline,
+    so the result also contains delta commits with an archived instant.
     """
     data, is_new_format = table.data_timeline, table.has_own_log_instants
     known, later = _times(data), later_instants(table)
@@ -136,7 +137,7 @@ def expected_files(
     present: Collection[StoredObject],
     read: Callable[[Instant], CommitMetadata] | None = None,
 ) -> list[ExpectedFile]:
-    """Files of a partition that readers of its newest slices need, according to its timeline.
+    """Files of a partition that readers of its newest slices need, according to the timeline of the metadata table.
 
     These are the base files of the newest compaction, the files of the delta commits after it, and the base files of
     file groups that this compaction left out because they had no log file.
@@ -180,10 +181,10 @@ def lost_files(expected: Iterable[ExpectedFile], present: Iterable[StoredObject]
 
 
 def names_show_completeness(table: MetadataTable, present: Iterable[StoredObject]) -> bool:
-    """Whether the names of the files of `files` show that no file since the newest compaction is lost. Nothing is read.
+    """Whether the file names of the partition `files` show that no file since the newest compaction is lost.
 
-    False means that the names are not sufficient, so the caller must call `expected_files`. Each delta commit writes
-    one log file of `files`, because this partition has one file group.
+    This function reads no file. False means that the names are not sufficient, so the caller must call
+    `expected_files`. Each delta commit writes one log file of `files`, because this partition has one file group.
 
     Args:
         present: files of the folder of `files`.
@@ -205,7 +206,8 @@ def names_show_completeness(table: MetadataTable, present: Iterable[StoredObject
     ]
     if table.has_own_log_instants:
         return {log.instant_time for log in logs}.issuperset(behind)
-    # Table version 6 numbers the log files of a slice. A rollback adds a number and removes a delta commit.
+    # Table version 6 numbers the log files of a slice. A rollback adds a log file but removes a delta commit, so after
+    # a rollback the numbers prove nothing.
     if any(i.action in (Action.ROLLBACK, Action.RESTORE) for i in table.timeline.completed):
         return False
     numbers = sorted(log.version for log in logs if log.instant_time == base)
@@ -291,7 +293,7 @@ def _newest_time(timeline: Timeline) -> str:
 
 
 def _repairs_after_restore(instant: Instant, data: Timeline) -> bool:
-    """Whether a restore wrote a delta commit, which has its own time, before it completed (from table version 8 on)."""
+    """Whether this delta commit was requested while a restore was running, as restores do from table version 8 on."""
     return any(
         i.action is Action.RESTORE and i.requested_time < instant.requested_time < i.visible_from
         for i in data.completed
@@ -299,7 +301,7 @@ def _repairs_after_restore(instant: Instant, data: Timeline) -> bool:
 
 
 def _known_since(own: Timeline) -> str:
-    """Time after which every write of the table is in the metadata table, according to the requested times."""
+    """Return a time. The metadata table should contain every write of the table that was requested after this time."""
     starts = [i.requested_time for i in delta_commits_of_table(own)]
     starts += [
         i.requested_time[:_TIME_DIGITS]
@@ -315,7 +317,7 @@ def _is_initial_of_old_format(instant_time: str) -> bool:
 
 
 def _built_at(table: MetadataTable) -> str:
-    """Time from which every write that completes is in the metadata table; ``"9"`` if it is not known."""
+    """Return a time, ``"9"`` if unknown. The metadata table should contain every write that completed after it."""
     built = [
         i.visible_from if table.has_own_log_instants else i.requested_time
         for i in table.timeline.completed

@@ -1,8 +1,8 @@
 """Find the valid blocks of a metadata table's log files: pure functions of the two timelines.
 
-A write completes in the metadata table before it completes in the table. In between, and after a writer died there,
-readers must ignore the records of the write in the metadata table (HoodieTableMetadataUtil.getValidInstantTimestamps,
-Hudi 0.15 and 1.2).
+A write completes in the metadata table before it completes in the table. Until the write completes in the table, which
+never happens if the writer dies in between, readers must ignore the records of the write in the metadata table
+(HoodieTableMetadataUtil.getValidInstantTimestamps, Hudi 0.15 and 1.2).
 """
 
 from hudi_table_services.model.instant import Action, Instant
@@ -43,8 +43,8 @@ def counted_instants(data: Timeline, own: Timeline, *, has_own_log_instants: boo
 def is_own_instant(instant_time: str) -> bool:
     """Whether the time of an instant of a metadata table shows that no instant of the table has this time.
 
-    The first instants of a metadata table are small numbers. In table version 6, the other instants of a metadata table
-    that have no instant of the table have three more digits.
+    The first instants of a metadata table are small numbers. In table version 6, later instants of a metadata table
+    that no instant of the table caused have three more digits than instants of the table.
     """
     return len(instant_time) > _WRITE_DIGITS or is_first_instant(instant_time)
 

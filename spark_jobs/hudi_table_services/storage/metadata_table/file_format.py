@@ -23,7 +23,7 @@ class FileFormat:
     """Format of new files of a metadata table.
 
     Attributes:
-        schema: Avro schema of records with meta fields, as JSON. Log files and base files contain this text.
+        schema: Avro schema of records with meta fields, as JSON. Log files and base files contain this string.
         flavour: variant of the HFile format.
         has_own_log_instants: whether the name of a log file contains the instant that wrote the file.
     """

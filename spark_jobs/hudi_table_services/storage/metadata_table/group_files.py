@@ -30,11 +30,11 @@ from hudi_table_services.storage.stores.storage import Storage
 
 _LATER_WRITE = "0-1-0"
 _FIRST_WRITE = "0-0-0"
-"""Write tokens. The first log file of a file group needs a token of its own, because a commit that creates the file
-group writes both files with the same instant."""
+"""Write tokens. The first log file of a file group needs a token of its own, because the commit that creates the file
+group writes a second file with the same instant."""
 _EXTENSION = ".hfile"
 _RECORD_INDEX_BLOCK_BYTES = 64 << 10
-"""A look-up of one key decodes a whole block, about 1,000 keys with this size."""
+"""A search for one key decodes a whole block. A block of this size contains about 1,000 keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +142,7 @@ def write_base_file(
     *,
     prev_commit: str = NEW_FILE_GROUP,
 ) -> WriteStat:
-    """Write the base file of a file group. The content of the file is in memory.
+    """Write the base file of a file group. The whole content of the file is built in memory.
 
     Args:
         records: in ascending order of the UTF-8 bytes of their keys; may be empty.
@@ -209,13 +209,13 @@ def first_log_file(file_id: str, instant_time: str) -> LogFile:
 
 
 def write_first_log_file(storage: Storage, group: FileGroupId, instant_time: str) -> None:
-    """Create a file group: a log file that deletes no key, which Hudi writes for every new file group."""
+    """Create a file group: write a log file that deletes no key, as Hudi does for every new file group."""
     log = first_log_file(group.file_id, instant_time)
     storage.create(join_path(group.partition_path, log.file_name), encode_first_block(instant_time))
 
 
 def named(record: MetadataRecord, file_name: str) -> MetadataRecord:
-    """The record with the name of its base file."""
+    """Return the record with `file_name` as the name of its base file."""
     return MetadataRecord(
         key=record.key,
         record_type=record.record_type,

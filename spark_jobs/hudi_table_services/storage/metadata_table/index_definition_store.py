@@ -22,7 +22,7 @@ def read_index_definitions(storage: Storage) -> Mapping[str, IndexDefinition]:
     """Map the name of each index to its definition; empty in table version 6, which has no definitions.
 
     Raises:
-        MalformedMetadataError: the file is damaged. The error names the file, and its hint contains the cure.
+        MalformedMetadataError: the file is damaged. The error names the file, and its hint describes the repair.
     """
     try:
         content = storage.read(PATH)

@@ -27,7 +27,7 @@ _FIRST_SURROGATE = "\ud800"
 def key_ranges(
     storage: Storage, config: TableConfig, timeline: Timeline, clock: Clock, slices: Iterable[FileSlice]
 ) -> Mapping[str, KeyRange] | UnusableMetadataTable:
-    """Map the paths of base files to their ranges of record keys, in the order of the UTF-8 bytes of the keys.
+    """Map the path of each base file to the range of its record keys. Keys are compared by their UTF-8 bytes.
 
     Files without statistics, and files for which `usable_range` returns None, are left out. The metadata table is
     checked as for a listing (see `list_from_metadata_table`).

@@ -1,4 +1,4 @@
-"""Entries of the base file that replaces a file slice of a metadata table."""
+"""Merge the files of a metadata table's file slice into the entries of a new base file."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -28,8 +28,8 @@ def merged_entries(
 ) -> Iterator[Entry]:
     """Yield the merged entries of a slice in the order of their keys.
 
-    A record index or a secondary index can have millions of records. They are copied without being decoded: in base
-    files, they contain no mark of a deletion, and the newest record of a key replaces all earlier records.
+    A record index or a secondary index can have millions of records. Its records are copied without being decoded: in
+    base files, they contain no mark of a deletion, and the newest record of a key replaces all earlier records.
 
     Args:
         partition: the partition of the slice.

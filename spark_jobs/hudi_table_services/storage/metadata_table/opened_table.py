@@ -64,14 +64,14 @@ def open_metadata_table(
     Args:
         storage: the table.
         config: properties of the table.
-        data_timeline: the table's timeline, if the caller has just loaded it. None means that it is loaded here.
+        data_timeline: the table's timeline, if the caller has just loaded it. If None, this function loads it.
 
     Raises:
         TableNotFoundError: there is no metadata table.
-        UnsupportedTableError: its version or the version of the table is not supported, or its base files are not
-            HFiles.
-        CorruptTableError: its properties or its timeline cannot be read, or its timeline layout differs from that of
-            the table.
+        UnsupportedTableError: the version of the table or of the metadata table is not supported, or the base files of
+            the metadata table are not HFiles.
+        CorruptTableError: the properties or the timeline of the metadata table cannot be read, or its timeline layout
+            differs from the timeline layout of the table.
     """
     if data_timeline is None:
         data_timeline = TimelineStore(storage, config, clock).load()

@@ -1,4 +1,4 @@
-"""Read a partition of a metadata table: base files by byte ranges, merged with the changes in log files."""
+"""Read the records of a metadata table's partition: merge base files, read by byte ranges, with log files."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain

@@ -1,4 +1,4 @@
-"""Find keys in the record index of a metadata table: the file groups of the table that contain rows with the keys."""
+"""Find the file groups of a table that contain given record keys, through the record index of the metadata table."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ from hudi_table_services.storage.stores.storage import Storage
 
 @dataclass(frozen=True, slots=True)
 class RecordIndexGroups:
-    """Some file groups of the record index, with consecutive numbers. Spark tasks may receive them."""
+    """Some file groups of the record index, with consecutive numbers. Drivers send them to Spark tasks."""
 
     _files: CheckedPartition
 
@@ -57,7 +57,7 @@ class RecordIndexGroups:
     def locate(
         self, keys: Sequence[frozenset[bytes]], enough: frozenset[FileGroupId] | None = None
     ) -> set[FileGroupId] | UnusableMetadataTable:
-        """File groups of the table in which the record index locates the keys, or why the index cannot be used.
+        """File groups of the table in which the record index locates the keys, or the reason why it cannot be used.
 
         Some of these file groups may not be live: after a write that replaced file groups, Hudi deletes only the keys
         that the write did not write again.

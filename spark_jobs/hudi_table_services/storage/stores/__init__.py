@@ -1,1 +1,1 @@
-"""Storage systems: local, memory, object stores."""
+"""Storage systems: local file systems, memory, HDFS and object stores."""

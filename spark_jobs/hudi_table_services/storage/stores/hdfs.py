@@ -53,7 +53,7 @@ class HdfsStorage:
         Args:
             options: keys of Hadoop's configuration, such as ``dfs.ha.namenodes.lake``, and the settings for Kerberos.
                 Absent keys come from the files in ``HADOOP_CONF_DIR``. With a setting for Kerberos, the client uses
-                Kerberos also if these files do not require it.
+                Kerberos even if these files do not require it.
 
         Raises:
             InvalidRequestError: a setting is unknown, or the principal of a keytab or of a cache is missing.
@@ -69,7 +69,7 @@ class HdfsStorage:
         if given and _PRINCIPAL not in given:
             raise InvalidRequestError(
                 f"The storage option {given[0]} needs {_PRINCIPAL}.",
-                hint=f"Set {_PRINCIPAL} to the principal whose credentials it contains, such as etl@LAKE.EXAMPLE.",
+                hint=f"Set {_PRINCIPAL} to the principal of the keytab or cache, such as etl@LAKE.EXAMPLE.",
             )
         return cls(uri.rstrip("/"), tuple(sorted(options.items())))
 
@@ -125,7 +125,7 @@ class HdfsStorage:
             if not overwrite and self._has(full):
                 raise FileExistsError(
                     full
-                )  # before the temporary file is written, because closing a file is slow
+                )  # raised before the temporary file is written, because closing a file is slow
             try:
                 with self._client.create(temporary, WriteOptions(overwrite=False)) as file:
                     file.write(data)

@@ -1,4 +1,4 @@
-"""Translate errors of hdfs-native, which contain answers of servers and failures of the Kerberos library as text."""
+"""Translate errors of hdfs-native, whose messages contain answers of servers and failures of the Kerberos library."""
 
 import re
 from collections.abc import Iterator
@@ -96,9 +96,9 @@ def translate_errors(operation: str, path: str) -> Iterator[None]:
 
 
 def failure_of(error: Exception) -> Failure:
-    """Find the cause of an error, in its text or in its type.
+    """Find the cause of an error, in its message or in its type.
 
-    hdfs-native raises most errors as RuntimeErrors whose text has the format of Rust's ``Debug``.
+    hdfs-native raises most errors as RuntimeErrors whose message has the format of Rust's ``Debug``.
     """
     text = str(error)
     if answer := _ANSWER.match(text):

@@ -43,7 +43,7 @@ _DELETE_BATCH = 1000
 
 _DENIED = (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError)
 _DENIED_STATUS = re.compile(r"status code: 40[13]\b")
-"""obstore raises a GenericError for a refused listing. Its text contains the HTTP status of the response."""
+"""obstore raises a GenericError for a refused listing. Its message contains the HTTP status of the response."""
 
 _EXPIRED_CODE = "<Code>ExpiredToken</Code>"
 """S3 answers a request with expired temporary credentials with status 400 and this code."""
@@ -87,8 +87,8 @@ class ObjectStoreStorage:
             # The values of settings may be secret, so the message contains only the names.
             raise InvalidRequestError(
                 f"Storage of {uri!r} cannot be opened with the settings {sorted(options)}.",
-                hint="Supported schemes: file, memory, s3/s3a, gs, abfs/abfss/az. The settings must be settings of "
-                "obstore.",
+                hint="Supported schemes: file, hdfs, memory, s3/s3a, gs, abfs/abfss/az. The settings must be settings "
+                "of obstore.",
             ) from error
         return cls(uri.rstrip("/"), store)
 
@@ -177,7 +177,7 @@ class ObjectStoreStorage:
                 with translate_errors("delete", batch[0]):
                     obstore.delete(self.store, batch)
             except StorageError:
-                failures.update(delete_one_by_one(self, batch))  # finds out which files failed
+                failures.update(delete_one_by_one(self, batch))  # finds out which files cannot be deleted
         return failures
 
     def delete_folder(self, folder: str) -> None:
@@ -233,7 +233,7 @@ def _stored(meta: Mapping[str, Any]) -> StoredObject:
 def _check_endpoint(name: str, url: str) -> None:
     """Refuse an endpoint that is not a plain URL.
 
-    For such an endpoint, obstore would abort the process and print the whole value, with any credentials in it.
+    For such an endpoint, obstore would abort the process and print the whole value, including any credentials.
     """
     try:
         parts = urlsplit(url)
@@ -258,7 +258,7 @@ def translate_errors(operation: str, path: str) -> Iterator[None]:
     except (exceptions.AlreadyExistsError, exceptions.PreconditionError) as error:
         raise ObjectExistsError(f"{what}: it exists already.", path=path) from error
     except (exceptions.BaseError, OSError) as error:
-        # Only the first line of obstore's text is a message; the rest is a debug dump.
+        # Only the first line of obstore's message is meant for users; the rest is a debug dump.
         reason = str(error).partition("\n")[0]
         if isinstance(error, _DENIED) or _DENIED_STATUS.search(reason):
             raise StoragePermissionError(

@@ -55,7 +55,8 @@ def _file_system(storage: Storage, clock: Clock) -> LockHolder | None:
         owner = str(decode_json_object(data, "the table lock").get("lockThreadName") or "")
     except HudiTableServiceError as error:
         return LockHolder(path=path, changed_ms=changed_ms, problem=error.message)
-    # Locks of Hudi expire only if its writers configure that; locks of this project expire without a refresh.
+    # Locks of Hudi expire only if Hudi's writers configure an expiry time. Locks of this project expire if they are not
+    # refreshed.
     valid_until_ms = changed_ms + OWN_LOCK_EXPIRES_MS if owner.startswith(OWNER_NAME) else None
     return LockHolder(
         path=path,

@@ -58,8 +58,8 @@ class TableContents:
 def read_contents(storage: Storage, *, footer_limit: int = FOOTER_LIMIT) -> TableContents:
     """Read the live files of a table.
 
-    The cost is that of a plan: one listing of the table, and one read per completed write of the active timeline; plus
-    at most `footer_limit` footers, for files whose writes are archived.
+    This takes one listing of the table, one read per completed write of the active timeline, and at most `footer_limit`
+    footers, for files whose writes are archived.
 
     Raises:
         TableNotFoundError: there is no table.

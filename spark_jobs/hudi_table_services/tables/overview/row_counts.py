@@ -1,4 +1,4 @@
-"""Find the number of rows of live files: exact and cheap, or unknown. Nothing is estimated."""
+"""Find the exact number of rows of live files if this takes few reads. Otherwise the number is unknown."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Views of a table: the documents that `hudi-services show` prints as JSON. Times with a date are ISO 8601 in UTC."""
+"""Views of a table: the documents that `hudi-services show` prints as JSON. Fields ``*_at`` are ISO times in UTC."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -122,7 +122,8 @@ class PartitionRow:
     """Live files of one partition path.
 
     Attributes:
-        small_file_count: number of small files, by the limit of the table's writers, if there are at least two.
+        small_file_count: number of files below the small-file limit of the table's writers; 0 if there is only one such
+            file.
         row_count: number of rows; None if the number of rows of a file is not known.
         last_write: requested time of the newest write among the live files.
     """
@@ -145,7 +146,7 @@ class PartitionsView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnView:
-    """One column of a table. `type` has the spelling of Spark SQL; `roles` are ``record key`` and the like."""
+    """One column of a table, with its type as in Spark SQL. Roles are ``record key``, ``partition``, ``ordering``."""
 
     name: str
     type: str

@@ -41,6 +41,6 @@ def _with_numbers(view: InstantView, instant: Instant, metadata: CommitMetadata)
 
 
 def iso_time(instant_time: str, config: TableConfig) -> str:
-    """Convert an instant time to ISO 8601 in UTC; return an empty text if its digits are not a date."""
+    """Convert an instant time to ISO 8601 in UTC; return an empty string if its digits are not a date."""
     moment = instant_moment(instant_time, config) if instant_time else None
     return moment.isoformat(timespec="milliseconds") if moment else ""

@@ -183,7 +183,9 @@ def test_the_log_of_a_waiting_writer_names_the_holder(
     caplog.set_level("INFO")
     with case.lock(), pytest.raises(LockNotAcquiredError), case.lock(retries=5, client_retries=0):
         pytest.fail("two writers have the lock")
-    (line,) = (each for each in caplog.messages if each.startswith("Waiting for the table lock since 0 s: "))
+    (line,) = (
+        each for each in caplog.messages if each.startswith("Waiting for the table lock (for 0 s so far): ")
+    )
     assert '"owner"' in line or '"lockThreadName"' in line
 
 
