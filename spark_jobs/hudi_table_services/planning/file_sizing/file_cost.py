@@ -33,12 +33,12 @@ class FileCost:
         return self.footer_base_bytes + self.added_bytes(records, existing_records=0)
 
     def added_bytes(self, records: int, *, existing_records: int) -> int:
-        """Bytes, rounded up, that `records` more rows add to a file of `existing_records` rows."""
+        """Return the bytes, rounded up, that `records` more rows add to a file of `existing_records` rows."""
         in_footer = min(records, self._footer_room(existing_records))
         return math.ceil(records * self.bytes_per_record + in_footer * self.footer_bytes_per_record)
 
     def records_within(self, room_bytes: int, *, existing_records: int) -> int:
-        """Largest number of rows whose `added_bytes` are at most `room_bytes`; 0 if not even one row fits."""
+        """Return the largest number of rows whose `added_bytes` are at most `room_bytes`; 0 if no row fits."""
         if room_bytes <= 0:
             return 0
         footer_room = self._footer_room(existing_records)
