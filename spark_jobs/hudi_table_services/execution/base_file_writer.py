@@ -141,7 +141,7 @@ class BaseFileWriter:
 
     def _abandon(self) -> None:
         """Delete the partial file now. If the commit was already rolled back, no other job deletes the file."""
-        with suppress(HudiTableServiceError, OSError):  # a failed deletion must not replace the original error
+        with suppress(HudiTableServiceError, OSError):  # a failed deletion must not mask the original error
             if self._sink is not None:
                 self._sink.close()
         with suppress(HudiTableServiceError):

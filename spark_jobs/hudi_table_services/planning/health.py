@@ -241,13 +241,13 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
         )
     if facts.age_s < _YOUNG_S:
         return _Diagnosis(
-            f"A {what} that is planned but not started",
+            f"A {what} that is scheduled but not started",
             executes,
             f"scheduling a second {what} before this {what} is executed",
             blocks,
         )
     return _Diagnosis(
-        f"A {what} that was planned long ago and never executed",
+        f"A {what} that was scheduled long ago and never executed",
         executes,
         "deleting its plan while another job may be starting to execute the plan",
         blocks,

@@ -154,7 +154,7 @@ class _Cursor:
         word: Words = self._words[at].astype(np.uint64)
         final = ~word & _CONTINUES
         lowest = final & (~final + np.uint64(1))  # the highest bit of the last byte
-        covered = lowest | (lowest - np.uint64(1))  # all bits up to `lowest`; all 64 bits if the number is longer
+        covered = lowest | (lowest - np.uint64(1))  # all bits up to `lowest`; all 64 if the number is longer
         length = (((covered & _ONES) * _ONES) >> np.uint64(56)).astype(np.int64)
         raw = _without_continuation(word & covered)
         if (long := np.flatnonzero(final == 0)).size:

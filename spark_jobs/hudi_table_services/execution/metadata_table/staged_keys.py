@@ -124,7 +124,7 @@ class KeyStager:
     ) -> None:
         if error_type is None or self._sink is None:
             return
-        with suppress(HudiTableServiceError, OSError):  # a failed deletion must not replace the original error
+        with suppress(HudiTableServiceError, OSError):  # a failed deletion must not mask the original error
             self._sink.close()
             self._storage.delete(self._path)
 

@@ -19,7 +19,7 @@ _TRAILER_BYTES = 8
 def sample_base_files(
     storage: Storage, snapshot: TableSnapshot, partition_paths: Collection[str]
 ) -> tuple[FileSample, ...]:
-    """Read the footers of a bounded number of files in each partition. Prefer newer files; of equally new files, larger.
+    """Read the footers of a bounded number of files in each partition. Prefer newer files, and then larger files.
 
     If none of the given partitions has a file, the function samples files of other partitions, because the rows of a
     new partition probably resemble the table's rows.

@@ -197,7 +197,7 @@ class _Router:
         return matched
 
     def _deleted_elsewhere(self, staged: StagedBatch, rows: pa.RecordBatch, tags: _RowTags) -> Flags:
-        """Return the mask of the rows that delete rows of other partitions, because they move to their own partition."""
+        """Return the mask of the rows that delete rows of other partitions because they move to their own partition."""
         deletes = np.zeros(rows.num_rows, dtype=bool)
         if self._rules.moves_rows:
             deletes[tags.rows[~self._is_own(staged)[tags.targets] & ~tags.loses]] = True
