@@ -54,8 +54,8 @@ _ADVICE = {
     f"by mistake, copy them back. Otherwise: {_REBUILD}",
     "metadata_pending_instants": "Run a job that changes the table: the job finishes or rolls back these instants.",
     "metadata_unlisted_files": "Readers that use the metadata table do not see these files. Run "
-    "repair_orphan_files.py to find copied files, and files that a clean should have deleted. If the files belong to "
-    f"commits: {_REBUILD}",
+    "repair_orphan_files.py to find copied files. A clean that failed to delete a file also leaves such a file. If "
+    f"readers need the files: {_REBUILD}",
     "metadata_unusable": f"`metadata_table_state` in the report names the reason. {_REBUILD}",
     "metadata_wrong_statistics": "Readers that skip files with these statistics lose rows. "
     f"`metadata_table_state` in the report names some of the records. {_REBUILD}",
