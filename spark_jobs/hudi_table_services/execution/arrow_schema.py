@@ -112,7 +112,7 @@ def arrow_schema(schema: StructType, *, with_meta_fields: bool) -> pa.Schema:
 
 
 def arrow_type(data_type: DataType) -> pa.DataType:
-    """Arrow type of one column."""
+    """Return the Arrow type of one column."""
     match data_type:
         case PrimitiveType():
             return _ARROW_TYPES[data_type.name]

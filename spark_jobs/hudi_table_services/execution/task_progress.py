@@ -55,7 +55,7 @@ class TaskCounts:
 
     @property
     def finished(self) -> "FinishedTasks":
-        """The counts so far."""
+        """Return the counts so far."""
         return FinishedTasks(self.done.value, self.weight.value, self.rows.value, self.written_bytes.value)
 
     def watched(self) -> AbstractContextManager[None]:
@@ -96,7 +96,7 @@ class ServerCounts:
 
     @property
     def finished(self) -> "FinishedTasks":
-        """The counts so far. The server does not report rows and bytes."""
+        """Return the counts so far. The server does not report rows and bytes."""
         done = int(self._share * len(self._weights))
         return FinishedTasks(done, int(self._share * sum(self._weights)), 0, 0)
 

@@ -94,7 +94,7 @@ def sample_file(job: RewriteJob, file: InputFile, files: int, measures: bool) ->
 
 
 def arrow_bytes(samples: Sequence[FileSample]) -> int:
-    """Estimated size of all rows in memory: extrapolated from the measured rows, but at least their encoded size."""
+    """Estimate the size of all rows in memory from the measured rows. The result is at least the rows' encoded size."""
     rows = sum(each.rows for each in samples)
     measured_rows = max(1, sum(each.measured_rows for each in samples))
     estimate = rows * sum(each.measured_bytes for each in samples) // measured_rows

@@ -51,9 +51,9 @@ class KeyChecksum:
 
 
 def _hashes(keys: pa.StringArray) -> Words:
-    """Return one hash per key: its length plus the sum of its eight-byte words, each multiplied by a factor.
+    """Return one hash per key: the mixed sum of the key's length and its eight-byte words.
 
-    The factor depends on the position of the word in the key.
+    Before the addition, each word is multiplied by a factor that depends on the word's position in the key.
     """
     offsets, data = utf8_buffers(keys)
     starts = (offsets[:-1] - offsets[0]).astype(np.int64)

@@ -299,11 +299,11 @@ def _released(head: deque[pa.Table], rest: Iterator[pa.Table]) -> Iterator[pa.Ta
 
 
 def _peek(rows: Iterable[pa.Table], max_entries: int) -> tuple[deque[pa.Table], Iterator[pa.Table], int]:
-    """Return the first tables with rows, the remaining tables, and the number of rows that the bloom filter must fit.
+    """Return the first tables with rows, the remaining tables, and the number of rows for which to size the filter.
 
     Args:
-        max_entries: number of rows beyond which the filter does not grow. If the first tables do not contain all rows,
-            the returned number of rows is at least `max_entries`.
+        max_entries: number of rows beyond which the bloom filter does not grow. If the first tables do not contain all
+            rows, the returned number of rows is at least `max_entries`.
     """
     iterator = iter(rows)
     head: deque[pa.Table] = deque()

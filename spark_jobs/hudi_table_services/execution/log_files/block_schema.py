@@ -119,7 +119,7 @@ class BlockSchema:
 
     @property
     def arrow(self) -> pa.Schema:
-        """Arrow schema of all columns."""
+        """Return the Arrow schema of all columns."""
         named = zip(self.names, self.types, strict=True)
         return pa.schema([pa.field(name, t.arrow, t.is_nullable) for name, t in named])
 

@@ -190,7 +190,7 @@ class _Cursor:
             raise MalformedMetadataError(f"a string is not UTF-8: {error}") from error
 
     def _view(self, dtype: str) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
-        """Return the content as an array with one number per byte. Each number consists of the bytes from there on."""
+        """Return the content as an array with one number per byte. Number i consists of the bytes from byte i on."""
         count = len(self._data) - np.dtype(dtype).itemsize + 1
         return np.ndarray((count,), dtype, self._data.data, strides=(1,))
 

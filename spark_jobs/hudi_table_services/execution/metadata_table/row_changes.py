@@ -68,7 +68,7 @@ class StagedRowChanges:
 
 
 class RowChangeStager:
-    """Stages the changes of the rows of one file group. If the `with` block ends with an error, deletes the files.
+    """Stages the changes of the rows of one file group. If an error ends the `with` block, the files are deleted.
 
     The tables that are passed to the methods need only the columns in `columns`.
 

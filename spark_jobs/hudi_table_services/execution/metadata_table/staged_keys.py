@@ -91,7 +91,7 @@ class StagedKeys:
 
 
 class KeyStager:
-    """Stages the keys of one file group of the table. If the `with` block ends with an error, deletes the staged file.
+    """Stages the keys of one file group of the table. If an error ends the `with` block, the staged file is deleted.
 
     Keys have no nulls. The stager needs memory for `_BUFFERED_BYTES` of keys, a copy of these keys, and the keys of one
     call.

@@ -206,7 +206,7 @@ def _hudi_upgrades_table(settings: Settings) -> Iterator[Problem]:
 
 
 def _table_version(settings: Settings) -> int:
-    """Version of the table; if there is no table, the version that the options give to a new table; 0 if unknown."""
+    """Return the version of the table, or else the version that the options give to a new table; 0 if unknown."""
     if settings.table is not None:
         text = settings.table.properties.get(_VERSION, "")
     else:

@@ -41,7 +41,7 @@ def _is_shared(settings: Settings) -> bool:
 
 
 def _several(settings: Settings) -> tuple[str, ...]:
-    """Names of the facts that show that several processes may write at the same time; empty without such facts."""
+    """Return the names of the facts that show that several processes may write at the same time."""
     facts = settings.facts
     is_concurrent = {"writers": (facts.writers or 0) > 1, "services_apart": bool(facts.services_apart)}
     return tuple(name for name, is_so in is_concurrent.items() if is_so)

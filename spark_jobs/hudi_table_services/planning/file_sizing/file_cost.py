@@ -29,7 +29,7 @@ class FileCost:
         )
 
     def file_bytes(self, records: int) -> int:
-        """Estimated size of a new file."""
+        """Estimate the size of a new file, in bytes."""
         return self.footer_base_bytes + self.added_bytes(records, existing_records=0)
 
     def added_bytes(self, records: int, *, existing_records: int) -> int:
@@ -51,7 +51,7 @@ class FileCost:
         return max(records if fits else records - 1, 0)
 
     def records_in(self, file_bytes: int) -> int:
-        """Estimated number of rows in a file of this size."""
+        """Estimate the number of rows in a file of this size."""
         return self.records_within(file_bytes - self.footer_base_bytes, existing_records=0)
 
     def records_per_file(self, options: FileSizingOptions) -> int:

@@ -65,7 +65,7 @@ class BuildPlan:
 
 
 def default_partitions(version: TableVersion, *, is_partitioned: bool) -> tuple[str, ...]:
-    """The partitions that a write of Hudi with default settings builds."""
+    """Return the partitions that a write of Hudi with default settings builds."""
     if version < TableVersion.V8:
         return (FILES,)
     return (FILES, COLUMN_STATS, PARTITION_STATS) if is_partitioned else (FILES, COLUMN_STATS)
