@@ -106,7 +106,7 @@ class DataFileReader:
 
 
 def statistics_of(storage: Storage, columns: Collection[str], file: DataFile) -> FileStatistics:
-    """Return the statistics of one file. Raise the errors of `DataFileReader.row_count`."""
+    """Return the statistics of one file. Raise CorruptTableError and ObjectNotFoundError as `row_count` does."""
     with _opened(storage, file) as opened:
         known = file_statistics(file.partition_path, file.file_name, opened.metadata)
         return completed_from_rows(opened, known, columns)

@@ -46,8 +46,8 @@ class KeyGenerator:
         schema: columns of the tables that will be passed in.
 
     Raises:
-        InvalidRequestError: a key or partition column is missing, or has an unsupported type. Values of float, double
-            and binary become different strings in different releases or Java versions; struct, list and map have no
+        InvalidRequestError: a key or partition column is missing, or has an unsupported type. Releases of Hudi and Java
+            convert values of the types float, double and binary to different strings; struct, list and map have no
             string form.
     """
 
@@ -73,7 +73,7 @@ class KeyGenerator:
         )
         if not simple:
             raise InvalidRequestError(
-                f"The {role} column {name!r} has the type {field.type}; releases and Java versions convert its values "
+                f"The {role} column {name!r} has the type {field.type}; releases of Hudi and Java convert its values "
                 "to different strings.",
                 hint="Use a column of a different type, or cast the column to string or decimal in the source query.",
             )

@@ -57,7 +57,7 @@ class TimePartition:
         return pa.DictionaryArray.from_arrays(whole.indices, self._formatted(whole.dictionary))
 
     def _instants(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return microseconds since 1970 in UTC, truncated toward zero to milliseconds, as by Java's TimeUnit."""
+        """Return microseconds since 1970 in UTC. As in Java's TimeUnit, truncate them toward zero to milliseconds."""
         unit_us = 1 if self._reads_instants else self._options.unit_us
         if unit_us is None:
             raise InvalidRequestError(f"Column {self._field.name!r} is not a string.")

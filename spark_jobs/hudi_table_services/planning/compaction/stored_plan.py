@@ -35,5 +35,5 @@ def _operation(file_slice: FileSlice, new_base_file_bytes: int) -> CompactionOpe
 
 
 def _log_order(log: LogFile) -> tuple[str, int, bool, str]:
-    """Return the sort key of log files in plans (HoodieLogFile.LogFileComparator). Write tokens are strings."""
+    """Return the sort key of log files in plans (HoodieLogFile.LogFileComparator). Write tokens sort as strings."""
     return (log.instant_time, log.version, log.write_token is not None, log.write_token or "")
