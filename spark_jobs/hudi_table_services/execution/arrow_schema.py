@@ -56,7 +56,7 @@ _ARROW_TYPES: dict[str, pa.DataType] = {
 
 
 def schema_from_spark_json(json_value: Mapping[str, Any]) -> StructType:
-    """Columns of a Spark ``StructType.jsonValue()``. Like Hudi, the function ignores meta columns of the source.
+    """Return the columns of a Spark ``StructType.jsonValue()``. Like Hudi, the function ignores meta columns.
 
     The types byte and short become int, the smallest integer of the format. A column comment becomes the Avro doc.
 
@@ -103,13 +103,16 @@ def _unsupported(path: str, type_name: str) -> InvalidRequestError:
 
 
 def arrow_schema(schema: StructType, *, with_meta_fields: bool) -> pa.Schema:
-    """Arrow schema for Parquet files that Hudi merges correctly: compliant nested types, decimals as fixed bytes."""
+    """Return the Arrow schema for Parquet files that Hudi merges correctly.
+
+    Nested types have the names that the Parquet specification requires, and decimals have a fixed number of bytes.
+    """
     columns = with_meta_columns(schema) if with_meta_fields else without_meta_columns(schema)
     return pa.schema([_arrow_field(field) for field in columns.fields])
 
 
 def arrow_type(data_type: DataType) -> pa.DataType:
-    """Arrow type of one column."""
+    """Return the Arrow type of one column."""
     match data_type:
         case PrimitiveType():
             return _ARROW_TYPES[data_type.name]
@@ -212,7 +215,7 @@ def _conformed_member(
 
 
 def _with_children(array: pa.Array, target: pa.DataType, child: pa.Array) -> pa.Array:
-    """List or map array with the offsets and nulls of `array` and the values of `child`. No buffer is copied."""
+    """Return a list or map array with the offsets and nulls of `array` and the values of `child`. Copy no buffer."""
     buffers = array.buffers()[:2]
     return pa.Array.from_buffers(target, len(array), buffers, array.null_count, array.offset, [child])
 

@@ -21,7 +21,7 @@ _MIN_BATCH_ROWS = 256
 
 @contextmanager
 def open_base_file(storage: Storage, path: str, size_bytes: int = -1) -> Iterator[pq.ParquetFile]:
-    """Open a base file. A file that is known to be small is read completely, with one HTTP request instead of five."""
+    """Open a base file. If its size is known and small, read the whole file with one HTTP request instead of five."""
     if 0 <= size_bytes <= _SMALL_FILE_BYTES:
         yield pq.ParquetFile(pa.BufferReader(storage.read(path)), pre_buffer=False)
         return
@@ -46,7 +46,7 @@ def columns_of(file: pq.ParquetFile, target: pa.Schema, batch_rows: int = _BATCH
 
 
 def rows_per_batch(file: pq.ParquetFile) -> int:
-    """Number of rows per batch. The encoded size of the rows limits the number, so that a batch fits into memory."""
+    """Return the number of rows per batch. The encoded size of a row limits the number, so a batch fits into memory."""
     metadata = file.metadata
     encoded_bytes = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
     row_bytes: int = max(1, encoded_bytes // max(1, metadata.num_rows))
@@ -54,7 +54,7 @@ def rows_per_batch(file: pq.ParquetFile) -> int:
 
 
 def column_names(file: pq.ParquetFile) -> set[str]:
-    """Names of the top-level columns, from the Parquet schema.
+    """Return the names of the top-level columns from the Parquet schema.
 
     A conversion to an Arrow schema would also copy the footer's key-value pairs, including a bloom filter of half a
     megabyte.
@@ -64,7 +64,7 @@ def column_names(file: pq.ParquetFile) -> set[str]:
 
 
 def with_kept_meta(data_schema: pa.Schema) -> pa.Schema:
-    """Schema of the meta columns that a rewrite keeps, followed by the user's columns."""
+    """Return a schema with the meta columns that a rewrite keeps, followed by the user's columns."""
     return pa.schema([*(pa.field(name, pa.string()) for name in KEPT_META_COLUMNS), *data_schema])
 
 

@@ -48,7 +48,8 @@ class BaseFileSpec:
         avro_schema_json: Avro schema with meta fields for the footer.
         marker_kind: CREATE for a new file group, MERGE for the next slice of an existing file group.
         footer: additional key-value pairs for the footer.
-        statistics_columns: columns whose statistics the writer collects, see `StatisticsCollector`; empty: none.
+        statistics_columns: columns whose statistics the writer collects, see `StatisticsCollector`. If the list is
+            empty, the writer collects no statistics.
     """
 
     base_file: BaseFile
@@ -140,7 +141,7 @@ class BaseFileWriter:
 
     def _abandon(self) -> None:
         """Delete the partial file now. If the commit was already rolled back, no other job deletes the file."""
-        with suppress(HudiTableServiceError, OSError):  # a failed deletion must not hide the original error
+        with suppress(HudiTableServiceError, OSError):  # a failed deletion must not mask the original error
             if self._sink is not None:
                 self._sink.close()
         with suppress(HudiTableServiceError):
@@ -201,13 +202,13 @@ class BaseFileWriter:
 
 
 def constant_text(value: str, row_count: int) -> pa.DictionaryArray:
-    """A column with the same text in every row, dictionary-encoded, so that the text is stored once."""
+    """Return a column with the same string in every row. The column is dictionary-encoded."""
     indices = pa.array(np.zeros(row_count, dtype=np.int32))
     return pa.DictionaryArray.from_arrays(indices, pa.array([value], pa.string()))
 
 
 def utf8_buffers(keys: pa.StringArray) -> tuple[Offsets, Bytes]:
-    """Offsets (row count + 1) and UTF-8 bytes of a string array without nulls; both share the array's memory."""
+    """Return the offsets (row count + 1) and the UTF-8 bytes of a string array without nulls, without copying them."""
     _, offset_buffer, data_buffer = keys.buffers()
     offsets = np.frombuffer(offset_buffer, dtype=np.int32)[keys.offset : keys.offset + len(keys) + 1]
     data = np.frombuffer(data_buffer, dtype=np.uint8) if data_buffer is not None else np.empty(0, np.uint8)
@@ -217,7 +218,7 @@ def utf8_buffers(keys: pa.StringArray) -> tuple[Offsets, Bytes]:
 def new_record_columns(
     rows: pa.RecordBatch | pa.Table, commit_time: str, sequence_prefix: str, first_sequence: int
 ) -> tuple[pa.Array, pa.Array]:
-    """Columns for rows that this commit writes: commit time and sequence number (``<instant>_<task>_<row>``)."""
+    """Return the commit times and the sequence numbers (``<instant>_<task>_<row>``) of rows that this commit writes."""
     size = rows.num_rows
     numbers = pc.cast(pa.array(np.arange(first_sequence, first_sequence + size)), pa.string())
     sequence = pc.binary_join_element_wise(pa.scalar(f"{commit_time}_{sequence_prefix}"), numbers, "_")

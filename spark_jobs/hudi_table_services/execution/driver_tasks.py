@@ -45,7 +45,7 @@ _UNITS = (None, "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
 def fits_driver(spark: "SparkSession", weights: Sequence[int] | None = ()) -> bool:
-    """Return whether the driver may run tasks of a session itself.
+    """Return whether the driver may run tasks of a session in its own process.
 
     Args:
         weights: estimated cost of each task in bytes; see `task_groups`. None if the cost is unknown.
@@ -98,7 +98,7 @@ def _ordered_rows(frame: "DataFrame", count: int) -> pa.Table:
 
 
 def _estimated_bytes(frame: "DataFrame") -> float | None:
-    """Spark's estimate of the size of the frame, from its optimized plan; None if the plan contains no estimate."""
+    """Return Spark's estimate of the frame's size from the optimized plan; None if the plan contains no estimate."""
     with redirect_stdout(io.StringIO()) as plan:
         frame.explain(mode="cost")
     found = _ESTIMATE.search(plan.getvalue())

@@ -125,7 +125,7 @@ class WrittenFileGroup:
 
 
 def new_file_id() -> str:
-    """New file id ``<uuid>-0``. It has no underscore and no dot, which separate the parts of file names."""
+    """Return a new file id ``<uuid>-0``. A file id has no underscore and no dot: these separate parts of file names."""
     return f"{uuid.uuid4()}-0"
 
 
@@ -213,7 +213,7 @@ def _append_inserts(
 
 
 def _load_changes(job: WriteJob, task: WriteTask) -> pa.Table | None:
-    """Incoming rows of the file group with this commit's meta columns, sorted by the base rows that they change."""
+    """Return the incoming rows of the file group with this commit's meta columns, sorted by the changed base rows."""
     if not task.changes:
         return None
     reader = StagedReader(job.storage)
@@ -228,11 +228,11 @@ def _load_changes(job: WriteJob, task: WriteTask) -> pa.Table | None:
 
 
 def _as_records(job: WriteJob, task: WriteTask, rows: pa.Table, first_sequence: int) -> pa.Table:
-    """The rows as this commit stores them: commit time, sequence number and key, then the user's columns."""
+    """Return the rows as this commit stores them: commit time, sequence number and key, then the user's columns."""
     commit_time, sequence = new_record_columns(rows, job.instant_time, str(task.number), first_sequence)
     present = set(rows.schema.names)
     data = [
-        # A delete stages its rows without the columns that it does not need.
+        # The staged rows of a delete have only the columns that a delete needs.
         rows[field.name] if field.name in present else pa.nulls(rows.num_rows, field.type)
         for field in job.data_schema
     ]
@@ -253,7 +253,7 @@ def ensure_partition_metadata(storage: Storage, instant_time: str, partition_pat
 
 
 def write_token(number: int) -> WriteToken:
-    """Write token that is unique for every attempt of every task of an instant."""
+    """Return a write token. Every attempt of every task of an instant has a different write token."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

@@ -12,7 +12,7 @@ Integers = npt.NDArray[np.signedinteger[Any]]
 """Row numbers, codes and counts, of any width."""
 
 Words = npt.NDArray[np.uint64]
-"""Hashes and ranks, whose arithmetic wraps at 64 bits."""
+"""Hashes and ranks. Their arithmetic is modulo 2^64."""
 
 Bytes = npt.NDArray[np.uint8]
 Offsets = npt.NDArray[np.int32]

@@ -1,4 +1,4 @@
-"""Compare ordering values, as whole columns. Several ordering fields are compared as a tuple.
+"""Compare whole columns of ordering values. If there are several ordering fields, their values are compared as a tuple.
 
 Null is smaller than every value. Floating-point numbers are compared as in Java (Double.compareTo): NaN equals NaN and
 is larger than every other number, and -0.0 is smaller than 0.0.
@@ -12,7 +12,7 @@ from hudi_table_services.execution.numpy_types import Flags, Integers
 
 
 def is_smaller(incoming: pa.Table, stored: pa.Table) -> Flags:
-    """Mask of the rows whose incoming ordering values are smaller than the stored values of the same row.
+    """Return the mask of the rows whose incoming ordering values are smaller than the stored values of the same row.
 
     Args:
         incoming: ordering columns, first to last; at least one.
@@ -28,7 +28,7 @@ def is_smaller(incoming: pa.Table, stored: pa.Table) -> Flags:
 
 
 def ranks(ordering: pa.Table) -> Integers:
-    """Number each row by its ordering values: 1 for the smallest values; rows with equal values have equal numbers.
+    """Rank each row by its ordering values. The smallest values have rank 1, and equal values have equal ranks.
 
     Args:
         ordering: ordering columns, first to last; at least one.
@@ -53,7 +53,7 @@ def ranks(ordering: pa.Table) -> Integers:
 
 
 def _compared(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[Flags, Flags]:
-    """Two masks: rows whose left value is smaller, and rows with equal values."""
+    """Return two masks: the rows whose left value is smaller, and the rows with equal values."""
     if not left.null_count and not right.null_count:
         return pc.less(left, right).to_numpy(), pc.equal(left, right).to_numpy()
     less = pc.fill_null(pc.less(left, right), False)
@@ -64,12 +64,12 @@ def _compared(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[Flags, Fla
 
 
 def _comparable(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Floating-point numbers as integers in the same order. All other types are returned as they are."""
+    """Convert floating-point numbers to integers that sort in the same order. Return all other types unchanged."""
     if not pa.types.is_floating(values.type):
         return values
     numbers = pc.fill_null(values, 0.0).to_numpy().astype(np.float64)
     bits = np.where(np.isnan(numbers), np.nan, numbers).view(np.int64)
-    # The bits of negative numbers are ordered from the largest number to the smallest.
+    # Read as integers, the bits of negative numbers sort in the reverse order of the numbers, so invert these bits.
     ordered = np.where(bits < 0, bits ^ np.int64(np.iinfo(np.int64).max), bits)
     is_null = None if not values.null_count else pc.is_null(values).to_numpy()
     return pa.chunked_array([pa.array(ordered, mask=is_null)])

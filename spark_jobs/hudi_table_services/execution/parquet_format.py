@@ -1,4 +1,4 @@
-"""Parquet encoding of base files: it is compact, and Hudi merges the files correctly.
+"""A Parquet encoding of base files that is compact and that Hudi merges correctly.
 
 List elements are named ``element``, decimals are FIXED_LEN_BYTE_ARRAY, timestamps are INT64 microseconds. With any
 other encoding of lists, decimals or timestamps, a rewrite by Hudi corrupts the rows without an error
@@ -69,7 +69,7 @@ class ParquetFormat:
 
 
 def dictionary_columns(sample: pa.Table) -> list[str]:
-    """Leaf columns to encode with a dictionary, chosen by the share of distinct values in the first rows."""
+    """Return the leaf columns to encode with a dictionary, chosen by the share of distinct values in the first rows."""
     chosen: list[str] = []
     head = sample.slice(0, _DICTIONARY_SAMPLE_ROWS)
     for field in sample.schema:
@@ -84,7 +84,8 @@ def _dictionary_leaves(path: str, column: pa.ChunkedArray) -> list[str]:
     if pa.types.is_dictionary(column.type):
         return [path]
     if pa.types.is_nested(column.type):
-        # Nested columns have few leaves in practice. If a dictionary grows too large, Parquet uses plain encoding.
+        # Encode all leaves of a nested column with a dictionary, because nested columns usually have few leaves. If a
+        # dictionary grows too large, Parquet changes to plain encoding.
         return _leaf_paths(path, column.type)
     if pa.types.is_boolean(column.type) or len(column) == 0:
         return []
@@ -104,10 +105,10 @@ def _leaf_paths(path: str, data_type: pa.DataType) -> list[str]:
 
 
 def encoded_bytes_per_row(table: pa.Table, parquet: ParquetFormat) -> float:
-    """Mean bytes per row when the rows are encoded in a base file, without the footer.
+    """Return the mean bytes per row that the rows need in a base file, without the footer.
 
     Args:
-        table: the user's columns and the record key. This function adds a sequence number; the other meta columns take
+        table: the user's columns and the record key. This function adds a sequence number; the other meta columns need
             almost no space.
     """
     sink = pa.BufferOutputStream()

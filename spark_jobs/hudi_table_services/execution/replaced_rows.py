@@ -9,11 +9,12 @@ from hudi_table_services.execution.numpy_types import Integers
 def replace_rows(
     rows: pa.Table, new_rows: pa.Table | None, replaced: Integers, deleted: Integers
 ) -> pa.Table:
-    """Return the rows in the same order, but with some of them replaced and some left out.
+    """Return the rows in the same order, but replace some rows and leave some rows out.
 
     Args:
         new_rows: rows with the same columns; None if no row is replaced.
-        replaced: for each new row, the number of the row that it replaces. If a number repeats, the last row counts.
+        replaced: for each new row, the number of the row that it replaces. If several new rows replace a row, the last
+            of them is used.
         deleted: numbers of the rows to leave out.
     """
     if new_rows is None and len(deleted) == 0:

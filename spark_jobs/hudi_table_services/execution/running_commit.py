@@ -1,4 +1,4 @@
-"""Check in a task that its write is still running, because Spark may run tasks after the job has failed or finished."""
+"""Check in a task that its write is still running, because Spark can run tasks after the job has failed or finished."""
 
 from hudi_table_services.errors import InstantVanishedError
 from hudi_table_services.execution.base_file_writer import BaseFileSpec
@@ -7,11 +7,11 @@ from hudi_table_services.storage.stores.storage import Storage
 
 
 def require_running(storage: Storage, spec: BaseFileSpec, owner: str | None = None) -> None:
-    """Delete this task's file and marker, and fail, if the write has ended.
+    """If the write has ended, delete this task's file and marker, and raise an error.
 
-    Call this function after the marker was written and again after the file was written. A job that ends a write first
-    removes or takes over the heartbeat, and then deletes the files of all markers. So either that job or this function
-    deletes the file.
+    Call this function after the task has written the marker, and again after it has written the file. A job that ends a
+    write first removes or takes over the heartbeat, and then deletes the files of all markers. So either that job or
+    this function deletes the file.
 
     Args:
         owner: the attempt that must still own the heartbeat; None allows any owner.

@@ -2,10 +2,10 @@
 
 `spark.range(n)` over n partitions has exactly one id per partition, so a group reaches its executor without a shuffle,
 in classic Spark and in Spark Connect. The task descriptions are part of the pickled function. Each group returns its
-results as one binary cell. Spark retries a task that raises a retryable error. An error that no retry can fix
-(`retryable` is False, or a file is missing) is returned as a value, so the driver receives the error itself and not the
-text of Spark's exception. The driver raises that error; for a missing file it raises ExecutionFailedError with the path
-of the file.
+results as one binary cell. If a task raises a retryable error, Spark retries the task. If no retry can fix the error
+(`retryable` is False, or a file is missing), the task returns the error as a value, so the driver receives the error
+itself and not the message of Spark's exception. The driver raises this error, or, for a missing file,
+ExecutionFailedError with the path of the file.
 """
 
 import pickle
@@ -37,16 +37,17 @@ ResultT = TypeVar("ResultT")
 
 _RESULT_SCHEMA = pa.schema([pa.field("result", pa.binary())])
 _ERROR_CLASS = re.compile(r"\[(?!PYTHON_)[A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*\] .*")
-"""An error class of Spark with its message. Error classes of Python workers do not describe the cause."""
+"""Matches an error class of Spark with its message, except the error classes of Python workers, which do not describe
+the cause."""
 _DATA_EXCEPTION = re.compile(
     r"SQLSTATE: 22|\[(?:CAST_INVALID_INPUT|CANNOT_PARSE_TIMESTAMP|DIVIDE_BY_ZERO|ARITHMETIC_OVERFLOW)\b"
 )
-"""An error that a value of the rows causes: class 22 of SQLSTATE."""
+"""Matches an error that a value of the rows causes: class 22 of SQLSTATE."""
 _SPARK_RESULT_SCHEMA = "result binary"
 
 
 def nothing_written(_result: object) -> tuple[int, int]:
-    """The `measure` function of tasks that write no data files."""
+    """Return 0 rows and 0 bytes: the `measure` function of tasks that write no data files."""
     return 0, 0
 
 
@@ -67,8 +68,8 @@ def run_tasks(
         description: job description in the Spark UI, and phase of the job's progress.
         weights: cost of each task in bytes (see `task_groups`), to combine small tasks; None to run each task as a
             separate Spark task.
-        measure: picklable function that returns the rows and bytes written by a task, given the task's result; for the
-            job's progress.
+        measure: picklable function that returns, for the result of a task, the rows and bytes that the task wrote. They
+            are used for the job's progress.
 
     Raises:
         HudiTableServiceError: `work` raised an error that a retry cannot fix.
@@ -155,11 +156,12 @@ def map_batches(
 
 
 def collect_results(spark: "SparkSession", frame: "DataFrame", description: str) -> list[Any]:
-    """Run a frame whose cells are results of `_guarded`.
+    """Run a frame whose cells are results of `_guarded`, and return these results.
 
     Raises:
-        HudiTableServiceError: at least one result is such an error. The function raises the first of these errors.
-        InvalidDataError: Spark cannot process a value, such as a text that is cast to a number.
+        HudiTableServiceError: at least one result is an error of this class. The function raises the first of these
+            errors.
+        InvalidDataError: Spark cannot process a value, such as a string that is cast to a number.
         ExecutionFailedError: the Spark job failed, or a result is the error of a missing file.
     """
     _describe(spark, description)
@@ -210,14 +212,14 @@ def _guarded(work: Callable[[], object]) -> pa.RecordBatch:
 
 
 def _describe(spark: "SparkSession", description: str | None) -> None:
-    """Set the description of the next Spark job. Spark Connect has no job descriptions, so nothing is set there."""
+    """Set the description of the next Spark job. With Spark Connect, which has no job descriptions, do nothing."""
     context = getattr(spark, "sparkContext", None) if not is_connect(spark) else None
     if context is not None:
         context.setJobDescription(description)
 
 
 def _cause_line(error: Exception) -> str:
-    """The line of the error text that names the cause: an error class of Spark, else the last Python or Java error."""
+    """Return the line of the message with the cause: an error class of Spark, or else the last Python or Java error."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     named = next((found[0] for line in lines if (found := _ERROR_CLASS.search(line))), None)
     if named is not None:
@@ -227,5 +229,5 @@ def _cause_line(error: Exception) -> str:
 
 
 def default_parallelism(spark: "SparkSession") -> int:
-    """Number of tasks that the cluster runs in parallel."""
+    """Return the number of tasks that the cluster runs in parallel."""
     return connect.parallelism(spark) if is_connect(spark) else int(spark.sparkContext.defaultParallelism)

@@ -1,12 +1,12 @@
 """Staged files: the rows of a batch as Arrow files on the table's own storage.
 
 The input is evaluated exactly once and written as Arrow IPC files. Every later step reads, by random access, only the
-rows and columns that it needs. Staged files have two advantages over a Spark shuffle (see docs/adr on the staged
-exchange). Each row moves from the JVM to Python once and never back. A retried task reads exactly the same rows again,
-which a shuffle of a non-deterministic input does not guarantee.
+rows and columns that it needs. Staged files have two advantages over a Spark shuffle (see
+docs/adr/0012-staged-exchange.md). Each row moves from the JVM to Python once and never back. A retried task reads
+exactly the same rows again, which a shuffle of a non-deterministic input does not guarantee.
 
 A staged file consists of record batches. All rows of a batch belong to one table partition. Readers use only the files
-of task attempts whose results Spark used, so files of failed and superseded attempts are ignored.
+of the task attempts whose results Spark used, and ignore the files of all other attempts.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -103,7 +103,7 @@ class StagedReader:
         self._reader: ipc.RecordBatchFileReader | None = None
 
     def read(self, batch: StagedBatch) -> pa.RecordBatch:
-        """All rows of the batch, with only the requested columns if the reader was created with columns."""
+        """Return all rows of the batch. If the reader was created with columns, return only these columns."""
         return self._open(batch.path).get_batch(batch.batch_index)
 
     def read_rows(self, rows: StagedRows) -> pa.RecordBatch:
@@ -136,7 +136,7 @@ class StagedReader:
 
 
 def rank_range(batches: Sequence[StagedBatch], start: int, stop: int) -> tuple[StagedRows, ...]:
-    """Rows `start` (inclusive) to `stop` (exclusive) of the concatenation of all batches."""
+    """Return the rows from `start` (inclusive) to `stop` (exclusive) of the concatenation of all batches."""
     runs: list[StagedRows] = []
     position = 0
     for batch in batches:

@@ -1,8 +1,8 @@
-"""Log the progress of a Spark job while the driver waits for it.
+"""Log the progress of a Spark job while the driver waits for the job.
 
 Tasks add their counts to Spark accumulators, which reach the driver whenever a Spark task ends. A task that Spark
-repeats may count twice. Therefore the reported progress never exceeds the total, and results of the job never use the
-accumulators. Spark Connect has no accumulators; its server reports how many Spark tasks have ended.
+repeats can count twice. Therefore this module limits the reported progress to the total, and results of the job never
+use the accumulators. Spark Connect has no accumulators; its server reports how many Spark tasks have ended.
 """
 
 import logging
@@ -27,7 +27,7 @@ INTERVAL_S = 5.0
 _JOIN_TIMEOUT_S = 1.0
 
 Measure = Callable[[Any], tuple[int, int]]
-"""Function that returns the rows and the bytes that a task wrote, given the task's result."""
+"""A function that returns, for the result of a task, the rows and the bytes that the task wrote."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class TaskCounts:
 
     @classmethod
     def of(cls, spark: "SparkSession") -> "TaskCounts | None":
-        """Accumulators of a session; None for a Spark Connect session, which has no accumulators."""
+        """Create accumulators in a session; return None for a Spark Connect session, which has no accumulators."""
         if is_connect(spark):
             return None
         context = spark.sparkContext
@@ -55,11 +55,11 @@ class TaskCounts:
 
     @property
     def finished(self) -> "FinishedTasks":
-        """The counts so far."""
+        """Return the counts so far."""
         return FinishedTasks(self.done.value, self.weight.value, self.rows.value, self.written_bytes.value)
 
     def watched(self) -> AbstractContextManager[None]:
-        """Context manager around the Spark job. Accumulators need no setup."""
+        """Return a context manager for the Spark job. It does nothing, because accumulators need no setup."""
         return nullcontext()
 
     def add(self, weight: int, written: tuple[int, int]) -> None:
@@ -71,7 +71,9 @@ class TaskCounts:
 
 
 class ServerCounts:
-    """Counts of a Spark job on a Spark Connect server. The server reports Spark tasks, each of which runs some tasks.
+    """Counts of a Spark job on a Spark Connect server.
+
+    The server reports the number of finished Spark tasks. Each Spark task runs one or several tasks of the job.
 
     Args:
         weights: cost of each task. All Spark tasks are treated as equally expensive.
@@ -84,20 +86,23 @@ class ServerCounts:
 
     @classmethod
     def of(cls, spark: "SparkSession", weights: Sequence[int]) -> "ServerCounts | None":
-        """Counts of a session; None if the server or the client is older than Spark 4.0, which reports no tasks."""
+        """Create the counts of a session; return None if the server or the client is older than Spark 4.0.
+
+        Older releases do not report finished tasks.
+        """
         if not is_connect(spark) or not hasattr(spark, "registerProgressHandler"):
             return None
         return cls(spark, weights)
 
     @property
     def finished(self) -> "FinishedTasks":
-        """The counts so far. The server does not report rows and bytes."""
+        """Return the counts so far. The server does not report rows and bytes."""
         done = int(self._share * len(self._weights))
         return FinishedTasks(done, int(self._share * sum(self._weights)), 0, 0)
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Context manager around the Spark job, during which the client passes on the reports of the server."""
+        """Return a context manager for the Spark job. Inside it, the counts receive the reports of the server."""
         self._spark.registerProgressHandler(self._update)  # type: ignore[arg-type]  # any callable
         try:
             yield
@@ -134,7 +139,7 @@ class Phase:
 
     @contextmanager
     def logged(self) -> Iterator[None]:
-        """Context manager around the job: log the phase's name at the start, and the progress at intervals."""
+        """Return a context manager for the job. Log the phase's name at the start, and the progress at intervals."""
         _LOG.info("%s", self.name)
         if self.counts is None:
             yield
@@ -159,7 +164,7 @@ class Phase:
         _LOG.info("%s", progress.text, extra={PROGRESS_FIELD: progress})
 
     def at(self, elapsed_s: float) -> JobProgress:
-        """Progress of the job `elapsed_s` seconds after its start."""
+        """Return the progress of the job `elapsed_s` seconds after its start."""
         assert self.counts is not None  # noqa: S101 - `logged` checks it
         finished, total = self.counts.finished, len(self.weights)
         share = min(1.0, finished.weight / (sum(self.weights) or 1))

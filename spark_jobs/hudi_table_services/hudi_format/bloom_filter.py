@@ -7,7 +7,7 @@ integers are big-endian::
     SIMPLE      header; bits, with the least significant bit of each byte first
     DYNAMIC_V0  header; int32 keys per row; int32 keys in the last row; int32 rows; one SIMPLE for each row
 
-Functions receive keys in Arrow's layout for text: offsets into one array of UTF-8 bytes.
+Functions receive keys in Arrow's layout for strings: offsets into one array of UTF-8 bytes.
 """
 
 import base64

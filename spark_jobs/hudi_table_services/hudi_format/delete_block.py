@@ -115,7 +115,7 @@ def decode_delete_block(content: bytes, what: str) -> tuple[DeleteRecord, ...]:
 
 
 def decode_items(content: bytes, what: str) -> list[dict[str, Any]]:
-    """Return the delete records as Avro records with keys that are not null. Raises as `decode_delete_block`."""
+    """Return the delete records as Avro records with keys that are not null. Raise as `decode_delete_block` does."""
     if len(content) < _HEADER.size:
         raise MalformedMetadataError(
             f"{what}: the content of a DELETE block has {len(content)} bytes, too few for its header."

@@ -1,4 +1,4 @@
-"""Java properties text (java.util.Properties, load and store of a byte stream)."""
+"""Read and write files of Java properties (java.util.Properties, load and store of a byte stream)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ _STORED = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f", **{sign: f"\\{sig
 
 
 def load_properties(data: bytes, what: str) -> dict[str, str]:
-    r"""Return the key-value pairs of a properties text. If a key is repeated, its last value applies.
+    r"""Return the key-value pairs of a properties file. If a key is repeated, its last value applies.
 
     Args:
         data: ISO 8859-1 text.
@@ -44,7 +44,7 @@ def _pairs(data: bytes, what: str) -> Mapping[str, str]:
 
 
 def store_properties(properties: Mapping[str, str], comments: Sequence[str]) -> bytes:
-    """Return the properties text: comment lines, then the pairs in their order."""
+    """Return the content of a properties file: comment lines, then the pairs in their order."""
     lines = [f"#{comment}" for comment in comments]
     lines += [f"{_escape_key(key)}={_escape_value(value)}" for key, value in properties.items()]
     return "".join(f"{line}\n" for line in lines).encode("latin-1")

@@ -1,8 +1,8 @@
 """Find the blocks of a log file from their headers, without reading their contents (HoodieLogFileReader, Hudi 1.2).
 
-A writer that dies leaves an incomplete block at the end of its file. Such a block is reported and skipped, as in Hudi.
-Any other damage is an error, while Hudi skips to the next block that it can read: the rows of the damaged block would
-be missing without a message. hudi-rs refuses such files, too.
+A writer that dies leaves an incomplete block at the end of its file. This module reports and skips such a block, as
+Hudi does. Any other damage is an error, as in hudi-rs. Hudi instead continues with the next block that it can read, so
+the rows of the damaged block are missing without a message.
 """
 
 import struct
@@ -31,7 +31,7 @@ class BlockHead:
 
     Attributes:
         position: position of the block in its file.
-        headers: texts by the ordinals of their keys.
+        headers: maps the ordinal of each header key to the value of the header.
         content_position: position of the content in the file.
         content_bytes: length of the content.
     """
@@ -59,7 +59,7 @@ class ScannedLog:
 def scan_log(read: ReadRange, file_bytes: int) -> ScannedLog:
     """Find the blocks of a file.
 
-    Memory: a few ranges of 64 KiB, and the headers.
+    The function needs memory for a few ranges of 64 KiB, and for the headers.
 
     Raises:
         MalformedMetadataError: a block before the end of the file is damaged; the message names its position.
@@ -86,7 +86,7 @@ class _Window:
         self._bytes = b""
 
     def at(self, position: int, length: int) -> bytes:
-        """Bytes of the file, fewer than `length` at its end."""
+        """Return `length` bytes of the file, or fewer at the end of the file."""
         length = min(length, self.file_bytes - position)
         offset = position - self._start
         if offset < 0 or offset + length > len(self._bytes):
@@ -97,7 +97,7 @@ class _Window:
 
 
 def _end_of_block(window: _Window, position: int) -> int | None:
-    """Position behind the block; None if the block is incomplete and no complete block follows it."""
+    """Return the position behind the block; None if the block is incomplete and no complete block follows it."""
     prefix = window.at(position, _PREFIX)
     if len(prefix) < _PREFIX:
         if MAGIC.startswith(prefix[: len(MAGIC)]):
@@ -127,7 +127,7 @@ def _is_complete(window: _Window, position: int, end: int) -> bool:
 
 
 def _complete_block_after(window: _Window, position: int) -> int | None:
-    """Position of the next complete block behind an incomplete block; None if there is none."""
+    """Return the position of the next complete block behind an incomplete block; None if there is none."""
     start = position + 1
     while start < window.file_bytes:
         piece = window.at(start, _SEARCH_BYTES)

@@ -1,8 +1,9 @@
 """Ordering values of delete records: an Avro record that wraps a value of one type (HoodieAvroWrapperUtils, Hudi 1.2).
 
 Only records whose wrapper has the type of the ordering column can be compared with rows: Hudi 1.2 fails on every read
-of a `LongWrapper` next to an ordering column of strings. `UNCONDITIONAL`, the integer 0, is the exception: it deletes a
-row whatever the row's ordering value, in every release. A null means the same, but Hudi 0.15 cannot read it.
+of a `LongWrapper` next to an ordering column of strings. The exception is `UNCONDITIONAL`, the integer 0: in every
+release, a delete with this value deletes the row, whatever the row's ordering value is. A null has the same meaning,
+but Hudi 0.15 cannot read a null.
 """
 
 from collections.abc import Mapping
@@ -45,7 +46,7 @@ class Wrapper(Enum):
 SINGLE = tuple(wrapper for wrapper in Wrapper if wrapper not in (Wrapper.ARRAY, Wrapper.LOCAL_DATE))
 """Wrappers that all releases from 0.14 on know as branches of the ordering value of a delete record."""
 IN_ARRAYS = (*SINGLE, Wrapper.LOCAL_DATE)
-"""Wrappers of the values inside of an `ArrayWrapper`, which Hudi 1.1 and later write for several ordering fields."""
+"""Wrappers of the values inside an `ArrayWrapper`, which Hudi 1.1 and later write for several ordering fields."""
 
 _AVRO_TYPES: Mapping[Wrapper, str] = {
     Wrapper.BOOLEAN: "boolean",
@@ -74,7 +75,7 @@ class OrderingValue:
     """A wrapped ordering value.
 
     Attributes:
-        value: for `Wrapper.ARRAY` the wrapped values of all ordering fields, of which each may be null; otherwise a
+        value: for `Wrapper.ARRAY`, the wrapped values of all ordering fields, where None stands for null; otherwise a
             scalar.
     """
 
@@ -99,7 +100,7 @@ UNCONDITIONAL = OrderingValue(Wrapper.INT, 0)
 
 
 def wrapper_of(column: str, data_type: DataType, version: TableVersion) -> Wrapper:
-    """Wrapper that Hudi writes for the values of an ordering column.
+    """Return the wrapper that Hudi writes for the values of an ordering column.
 
     Timestamps are wrapped as numbers, without their logical type. For `bytes`, Hudi 1.2 writes deletes, but then fails
     on every read of the table. For dates, Hudi 1.2 fails to write deletes.
@@ -130,7 +131,7 @@ _OF_COLUMN_TYPES: Mapping[str, Wrapper] = {
 
 
 def union_schema() -> list[Any]:
-    """Avro union of all wrappers, as the ordering value of a delete record has it (HoodieDeleteRecord, Hudi 1.2)."""
+    """Return the Avro type of ordering values in delete records (HoodieDeleteRecord, Hudi 1.2): a union of wrappers."""
     items = ["null", *(wrapper.value for wrapper in SINGLE), _wrapper_schema(Wrapper.LOCAL_DATE)]
     array = {
         "type": "record",
@@ -146,7 +147,7 @@ def _wrapper_schema(wrapper: Wrapper) -> dict[str, Any]:
 
 
 def to_avro(ordering: OrderingValue) -> tuple[str, dict[str, Any]]:
-    """Branch and record of the Avro union.
+    """Return the name of the branch in the Avro union, and the branch's record.
 
     Raises:
         InvalidDataError: the value does not fit its wrapper, or is null.
@@ -177,7 +178,7 @@ def _checked(ordering: OrderingValue) -> Scalar:
 
 
 def _decimal_bytes(ordering: OrderingValue) -> bytes:
-    """Unscaled value with the fixed scale, in the fewest bytes, as Java's BigInteger writes it."""
+    """Return the unscaled value for the fixed scale, in the fewest bytes, as Java's BigInteger writes it."""
     value = ordering.value
     if not isinstance(value, Decimal) or not value.is_finite():
         raise _unfit(ordering)
@@ -198,7 +199,7 @@ def _unfit(ordering: OrderingValue) -> InvalidDataError:
 
 
 def from_avro(branch: Any) -> OrderingValue | None:
-    """Value of a branch that the Avro library decoded; null becomes None.
+    """Return the value of a branch that the Avro library decoded; null becomes None.
 
     Raises:
         MalformedMetadataError: a decimal is too long.

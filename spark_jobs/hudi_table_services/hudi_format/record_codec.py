@@ -38,7 +38,7 @@ def list_of(items: ValueCodec = PLAIN) -> ValueCodec:
 
 
 def map_of(values: ValueCodec = PLAIN) -> ValueCodec:
-    """Return the codec of a mapping with text keys. Null values of an Avro map are skipped."""
+    """Return the codec of a mapping with string keys. Null values of an Avro map are skipped."""
     return ValueCodec(
         lambda mapping: {key: values.to_avro(value) for key, value in mapping.items()},
         lambda mapping: {key: values.from_avro(value) for key, value in mapping.items() if value is not None},

@@ -1,4 +1,4 @@
-"""Columns of a stored Avro schema, for display. Types that writes do not support have their Avro names."""
+"""List the columns of a stored Avro schema for display. Types that writes do not support have their Avro names."""
 
 import json
 from typing import Any

@@ -48,7 +48,7 @@ def encode_properties(properties: Mapping[str, str], *, saved_at: datetime) -> b
 def table_checksum(database: str, table: str) -> str:
     """Return the CRC-32 of ``database.table``, unsigned, in decimal.
 
-    Without a database, the text starts with the dot.
+    Without a database, the checked string starts with the dot.
     """
     return str(zlib.crc32(f"{database}.{table}".encode()))
 

@@ -45,7 +45,7 @@ def _map(values: _Type) -> _Type:
 
 
 def _named(schema: AvroSchema) -> str:
-    """Return the full name of a record. It replaces the second and each later use of the record inside one schema."""
+    """Return the full name of a record. The name replaces the second and each later use of the record in one schema."""
     return f"{schema['namespace']}.{schema['name']}"
 
 

@@ -50,7 +50,7 @@ class Untyped:
         return Untyped({} if value is None else self._expect(name, value, dict), f"{self.what}.{name}")
 
     def text_map(self, name: str) -> dict[str, str]:
-        """Return a map from text to text, without entries whose value is null."""
+        """Return a map from strings to strings, without entries whose value is null."""
         values = self.record(name).values
         return {key: self._expect(name, text, str) for key, text in values.items() if text is not None}
 

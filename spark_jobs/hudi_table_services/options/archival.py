@@ -67,4 +67,4 @@ def _refuse_contradictions(options: ArchivalOptions, reader: OptionReader) -> No
 
 
 DEFAULT_ARCHIVAL = _archival(OptionReader({}))
-"""Options of an archival if no key is given."""
+"""The options of an archival if the request gives no key."""

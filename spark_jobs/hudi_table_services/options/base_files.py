@@ -21,7 +21,8 @@ class BaseFileOptions:
         codec_level: compression level; None means the default of the codec.
         block_size_bytes: maximum size of a row group.
         bloom_fpp: false-positive rate of the bloom filter in the footer.
-        bloom_max_entries: number of keys at which the bloom filter stops growing.
+        bloom_max_entries: maximum number of keys for which the bloom filter is sized. With more keys, the filter keeps
+            this size.
     """
 
     codec: str = CODECS[CODEC.default_value]

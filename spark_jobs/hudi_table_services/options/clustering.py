@@ -146,4 +146,4 @@ def _gate(reader: OptionReader, commits: Option[int]) -> CommitGate:
 
 
 DEFAULT_CLUSTERING = _plan_options(OptionReader({}))
-"""Options of a clustering plan if no key is given."""
+"""The options of a clustering plan if the request gives no key."""

@@ -31,7 +31,7 @@ class ClusteringJobOptions:
             the help of temporary files.
         expires_after_minutes: age at which an execution without a heartbeat, such as an execution by Hudi, counts as
             dead, and at which `cancels_expired` cancels a plan.
-        cancels_expired: whether a job that makes a plan first cancels older pending plans that no job is executing.
+        cancels_expired: whether a job that schedules a plan first cancels older pending plans that no job is executing.
         wait_seconds: maximum time that an execution waits for another execution of the same plan.
         lock: settings of the table lock.
         metadata: options of the metadata table.

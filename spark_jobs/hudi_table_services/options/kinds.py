@@ -1,4 +1,4 @@
-"""Kinds of option values. Each kind parses texts and rejects invalid texts."""
+"""Kinds of option values. Each kind parses strings and rejects invalid strings."""
 
 import math
 import re
@@ -14,22 +14,22 @@ EnumT = TypeVar("EnumT", bound=Enum)
 
 
 class Kind(ABC, Generic[ValueT]):
-    """Converts the text of an option to a value."""
+    """Converts the string that a user gives for an option to a value."""
 
     __slots__ = ()
 
     @abstractmethod
     def parse(self, key: str, text: str) -> ValueT:
-        """Parse a text without leading and trailing blanks.
+        """Parse a string without leading and trailing blanks.
 
         Raises:
-            InvalidRequestError: the text is invalid. The message names the key, the text and the allowed values.
+            InvalidRequestError: the string is invalid. The message names the key, the string and the allowed values.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Text(Kind[str]):
-    """Any text."""
+    """Any string."""
 
     def parse(self, key: str, text: str) -> str:
         return text
@@ -40,7 +40,8 @@ class Names(Kind[tuple[str, ...]]):
     """A list of items separated by commas.
 
     Attributes:
-        allowed: the allowed items in upper case; a text may use any case. Empty means that any item is allowed.
+        allowed: the allowed items in upper case; the user may write them in any case. Empty means that any item is
+            allowed.
     """
 
     allowed: tuple[str, ...] = ()
@@ -57,7 +58,7 @@ class Names(Kind[tuple[str, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class Word(Kind[str]):
-    """One of several words. The text may be in upper or lower case; the value is in lower case."""
+    """One of several words. The user may write the word in upper or lower case; the value is in lower case."""
 
     allowed: tuple[str, ...]
 
@@ -80,7 +81,7 @@ class Member(Kind[EnumT], Generic[EnumT]):
     """A member of an enumeration, given by its value in upper or lower case.
 
     Attributes:
-        by_class: whether the text names a Java class, with or without its package.
+        by_class: whether the string names a Java class, with or without its package.
     """
 
     members: type[EnumT]
@@ -166,5 +167,5 @@ class OrNone(Kind[ValueT | None], Generic[ValueT]):
 
 
 def refuse(key: str, text: str, allowed: tuple[str, ...]) -> NoReturn:
-    """Raise InvalidRequestError with the list of allowed texts."""
+    """Raise InvalidRequestError with the list of allowed values."""
     raise InvalidRequestError(f"{key}={text} is not supported.", hint=f"Valid values: {', '.join(allowed)}.")

@@ -1,4 +1,4 @@
-"""Options of the table lock: which lock a job uses, and how long the job waits for the lock.
+"""Options of the table lock. They determine which lock a job uses, and how long the job waits for the lock.
 
 The keys are Hudi's (HoodieLockConfig, LockConfiguration, StorageBasedLockConfig; Hudi 1.2).
 """

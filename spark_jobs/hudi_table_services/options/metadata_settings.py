@@ -121,7 +121,7 @@ def metadata_service_settings(reader: OptionReader) -> ServiceSettings:
 
 
 DEFAULT_SERVICE_SETTINGS = metadata_service_settings(OptionReader({}))
-"""Settings of the services of the metadata table if no key is given."""
+"""The settings of the services of the metadata table if the request gives no key."""
 
 DEFAULT_METADATA_SETTINGS = metadata_table_settings(OptionReader({}))
-"""Settings of the metadata table if no key is given."""
+"""The settings of the metadata table if the request gives no key."""

@@ -60,7 +60,7 @@ class NewIndexes:
     Attributes:
         column_stats: None means Hudi's default for the table version.
         partition_stats: None means that there are statistics of partitions if there are statistics of columns.
-        record_index, partitioned_record_index: the kind of the record index. At most one of both is True.
+        record_index, partitioned_record_index: the kind of the record index. At most one of the two is True.
         settings: settings of these indexes.
     """
 

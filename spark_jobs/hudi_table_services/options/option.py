@@ -54,10 +54,10 @@ class Option(Generic[ValueT]):
     """The declaration of one key, or of all keys with a prefix if `key` ends in ``*``.
 
     Attributes:
-        default: text of the default; empty means no default.
+        default: string form of the default; empty means no default.
         meaning: effect of the key, with differences from Hudi in brackets. For keys that jobs reject or ignore, the
             meaning is the reason.
-        kind: parser of the text.
+        kind: parser of the string that the user gives.
         aliases: other names of the same key.
         services: services that read the key; the first service owns the key.
     """
@@ -71,7 +71,7 @@ class Option(Generic[ValueT]):
     services: tuple[OptionGroup, ...] = WRITES
 
     def parse(self, text: str) -> ValueT:
-        """Return the value of a text. A blank text means the default. Raises InvalidRequestError for invalid texts."""
+        """Parse a string. A blank string means the default. Raise InvalidRequestError for invalid strings."""
         return self.kind.parse(self.key, text.strip() or self.default)
 
     @property

@@ -15,7 +15,7 @@ class OptionReader:
         self._options = options
 
     def __getitem__(self, option: Option[ValueT]) -> ValueT:
-        """Return the value. Raises InvalidRequestError with the key, its text and the allowed values."""
+        """Return the value. If it is invalid, raise InvalidRequestError with key, given string and allowed values."""
         return option.parse(self.text(option))
 
     def __contains__(self, option: AnyOption) -> bool:
@@ -23,5 +23,5 @@ class OptionReader:
         return bool(self.text(option))
 
     def text(self, option: AnyOption) -> str:
-        """Return the given text without blanks at its ends; empty if the option is absent."""
+        """Return the given string without blanks at its ends; empty if the option is absent."""
         return self._options.get(option.key, "").strip()

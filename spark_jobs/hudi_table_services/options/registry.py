@@ -47,9 +47,10 @@ _OWN_FAMILIES = {
     OptionGroup.TIMELINE: ("hoodie.clean.*", "hoodie.cleaner.*"),
     OptionGroup.CATALOG: ("hoodie.datasource.hive_sync.*",),
 }
-"""Prefixes whose keys a group of jobs lists individually. The jobs reject other keys with the prefix as unknown.
+"""Maps each group of jobs to prefixes. The registry lists all keys with such a prefix, and the jobs reject all other
+keys with the prefix as unknown.
 
-Jobs of the group TIMELINE read no key with these prefixes. They reject unknown keys with these prefixes nevertheless.
+Jobs of the group TIMELINE read no key with these prefixes, but nevertheless reject unknown keys with these prefixes.
 """
 
 

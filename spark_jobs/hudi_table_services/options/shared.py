@@ -30,7 +30,7 @@ def with_fields(options: Mapping[str, str], fields: Mapping[AnyOption, object]) 
     """Return the options of a request, plus the fields of the request that correspond to an option.
 
     Args:
-        fields: maps each option to the value of its field in the request. Values that are None or an empty text are
+        fields: maps each option to the value of its field in the request. Values that are None or an empty string are
             ignored.
 
     Raises:
@@ -42,7 +42,7 @@ def with_fields(options: Mapping[str, str], fields: Mapping[AnyOption, object]) 
         if text and option.parse(named.setdefault(option.key, text)) != option.parse(text):
             raise InvalidRequestError(
                 f"A field of the request is {text!r}, but its option {option.key} is {named[option.key]!r}.",
-                hint="Give only one of them.",
+                hint="Give either the field or the option.",
             )
     return named
 
@@ -65,7 +65,7 @@ def _under_one_name(options: Mapping[str, str]) -> dict[str, str]:
         if key is not None and not are_equal_values(named.setdefault(key, value), value):
             raise InvalidRequestError(
                 f"{alias}={value} and {key}={named[key]} contradict each other: they are names of one option.",
-                hint="Give only one of them.",
+                hint="Give the option under only one name.",
             )
     return named
 
@@ -98,7 +98,7 @@ def _check_known(options: Mapping[str, str], group: OptionGroup) -> tuple[str, .
 def _check_value(key: str, value: str, option: AnyOption) -> None:
     text = value.strip().lower()
     if option.effect is Effect.REFUSED:
-        raise InvalidRequestError(f"{key} is not supported: {option.meaning}.", hint="Leave it out.")
+        raise InvalidRequestError(f"{key} is not supported: {option.meaning}.", hint="Leave the option out.")
     if option.effect is Effect.FIXED and text != option.default.lower():
         raise InvalidRequestError(
             f"{key}={value} is not supported: jobs of this project support only the value {option.default} of this "

@@ -48,7 +48,7 @@ DEFAULT_LIMITS = FileSizeLimits(
     small_file_limit_bytes=keys.SMALL_FILE_LIMIT.default_value,
     max_file_size_bytes=keys.MAX_FILE_SIZE.default_value,
 )
-"""Limits of a table whose writes record no limits."""
+"""The limits of file sizes in a table whose writes record no limits."""
 
 
 def resolve_options(request: UpsertRequest) -> WriteOptions:
@@ -237,7 +237,7 @@ def _limits_to_record(operation: WriteOperation, options: FileSizingOptions) -> 
 
 
 def recorded_limits(extra_metadata: Mapping[str, str], instant_time: str) -> FileSizeLimits | None:
-    """Return the limits in the extra metadata of a write; None if it contains no valid limits.
+    """Return the limits of file sizes in the extra metadata of a write; None if the metadata has no valid limits.
 
     A writer without padding has the small-file limit 0. Its files still have a target size, so files below five sixths
     of this size count as small, as in the default of ``hoodie.parquet.small.file.limit``.

@@ -115,7 +115,7 @@ class WriteOptions:
         retries_on_conflict: how often the job plans a write again if another writer changed file groups of the write.
             Hudi's default is 0.
         pending_clustering: how the write treats pending plans with file groups that the write changes.
-        partitions_to_delete: patterns for `delete_partition`; ``*`` matches any text.
+        partitions_to_delete: patterns for `delete_partition`; ``*`` matches any characters.
         staging_path: folder for staged rows, below the base path.
         timestamps_without_zone: how to store timestamps without time zone. None means the default for the version.
         extra_metadata: pairs that the commit stores: options with a certain prefix, and the limits of file sizes.

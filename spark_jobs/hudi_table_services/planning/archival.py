@@ -15,8 +15,8 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
 
 _FOLLOWING = (Action.CLEAN, Action.ROLLBACK)
-"""Actions whose instants are archived together with later writes. As in Hudi, only these actions and writes are
-archived."""
+"""Actions that are archived besides writes, as in Hudi. Their instants are archived together with the writes after
+them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +69,9 @@ def plan_archival(timeline: Timeline, options: ArchivalOptions, facts: ArchivalF
 def _wanted(
     writes: Sequence[Instant], options: ArchivalOptions, archived: Collection[tuple[str, Action]]
 ) -> int:
-    """Number of the oldest writes to archive.
+    """Return how many of the oldest writes to archive.
 
-    With at most `max_commits` writes, the plan only finishes an archival that died.
+    If there are at most `max_commits` writes, the plan only finishes an archival that died.
     """
     excess = max(len(writes) - options.min_commits, 0)
     already_archived = sum(1 for _ in takewhile(lambda instant: instant.identity in archived, writes))
@@ -110,10 +110,10 @@ def _bounds(timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts) 
 
 
 def _bound_of_pending(timeline: Timeline) -> ArchivalBound:
-    """Bound of the oldest pending instant.
+    """Return the bound that follows from the oldest pending instant.
 
     The writer that completes the instant checks for conflicts with all writes that completed since the instant began.
-    The writer also needs the write before the instant.
+    For this check, the writer also needs the write before the instant.
     """
     oldest = timeline.pending[0]
     before = [i.requested_time for i in timeline.completed_writes if i.requested_time < oldest.requested_time]
@@ -131,7 +131,7 @@ def _savepointed(timeline: Timeline) -> frozenset[str]:
 
 
 def _with_followers(timeline: Timeline, writes: Collection[Instant]) -> list[Instant]:
-    """The writes, and the cleans and rollbacks before the newest write. The last clean stays active."""
+    """Return the writes, and the cleans and rollbacks before the newest write, except the last clean."""
     if not writes:
         return []
     newest = max(i.requested_time for i in writes)

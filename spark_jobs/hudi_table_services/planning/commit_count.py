@@ -39,11 +39,11 @@ def count_commits(
     *,
     parity: bool = False,
 ) -> CommitCount:
-    """Count the completed writes requested after the newest clustering.
+    """Count the completed writes that were requested after the newest clustering.
 
     Args:
-        clusterings: requested times of the timeline's clusterings in any state. Only metadata and plans distinguish
-            clusterings from overwrites.
+        clusterings: requested times of the timeline's clusterings in any state. The caller reads them from commit
+            metadata and plans, because the names of the instants do not distinguish clusterings from overwrites.
         operations: maps the requested time of each completed write to its write operation. A commit or deltacommit that
             is missing here, or whose operation is unknown, counts if all `COUNTED_OPERATIONS` are wanted.
         wanted_operations: the operations among `COUNTED_OPERATIONS` that count; other operations never count.
@@ -63,7 +63,7 @@ def count_commits(
 
 
 def gate_reason(count: CommitCount, gate: CommitGate) -> str | None:
-    """Reason why it is too early for a clustering, or None if a clustering is due."""
+    """Return the reason why it is too early for a clustering, or None if a clustering is due."""
     if gate.wanted <= 0 or count.count >= gate.wanted:
         return None
     reason = f"{count.count} of {counted(gate.wanted, 'commit')} "

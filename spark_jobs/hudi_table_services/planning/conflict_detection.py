@@ -1,11 +1,11 @@
 """Find conflicts of a write with concurrent changes, and file groups that a clustering must leave out.
 
 Follows SimpleConcurrentFileWritesConflictResolutionStrategy and PreferWriterConflictResolutionStrategy (Hudi 1.2): two
-writes conflict if they change the same file group. New file groups never conflict here; `commits` checks separately
-whether two writes add rows with the same keys. This module adds two rules to those of Hudi. A commit that was rolled
-back during an update of its rows is a conflict, because the update would restore the undone rows. Under either
-strategy, a clustering drops a group if a writer changed a file of the group; Hudi's clustering checks this only under
-the second strategy.
+writes conflict if they change the same file group. For this module, new file groups never conflict; `commits` checks
+separately whether two writes add rows with the same keys. This module adds two rules to those of Hudi. First, if a
+commit was rolled back while this write updated its rows, the write has a conflict, because the update would restore the
+rolled-back rows. Second, a clustering drops a group if a writer changed a file of the group, under both strategies;
+Hudi's clustering checks this only under PreferWriterConflictResolutionStrategy.
 """
 
 from collections.abc import Collection, Iterable
@@ -28,7 +28,8 @@ class Conflict:
 
     Attributes:
         other: the concurrent instant.
-        file_groups: file groups that both instants change, in order; empty if the other instant was undone.
+        file_groups: file groups that this write and the other instant change, in order; empty if the other instant was
+            rolled back.
         message: description of the conflict.
     """
 
@@ -42,7 +43,7 @@ def find_conflict(
     own_file_groups: Collection[FileGroupId],
     strategy: ConflictStrategy = ConflictStrategy.SIMPLE,
 ) -> Conflict | None:
-    """First conflict of a write of rows, in order of the other instants, or None if the write may commit.
+    """Return the first conflict of a write of rows, in the order of the other instants; None if the write may commit.
 
     Args:
         changes: changes by other writers since this write read its snapshot.
@@ -60,7 +61,7 @@ def find_conflict(
 
 
 def groups_to_drop(changes: Iterable[ConcurrentChange]) -> frozenset[FileGroupId]:
-    """File groups that a clustering must not change, because other writers changed or are about to change them."""
+    """Return the file groups that a clustering must not change, because other writers changed or will change them."""
     return frozenset(group for change in changes for group in change.file_groups)
 
 

@@ -1,4 +1,4 @@
-"""Reconstruct the file sizes after each of the latest writes: begin with the present sizes and undo write by write."""
+"""Reconstruct the file sizes after each of the latest writes, backwards from the present sizes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -52,7 +52,7 @@ def write_summary(instant: Instant, metadata: CommitMetadata) -> WriteSummary:
 
 
 class _Sizes:
-    """Sizes of the table's base files as of a write; None for an unknown size."""
+    """The sizes of the table's base files as of a write. An unknown size is None."""
 
     def __init__(self, snapshot: TableSnapshot, writes: Iterable[CommitMetadata], stored: _Versions) -> None:
         self._now: dict[FileGroupId, int | None] = {

@@ -17,12 +17,12 @@ class TableNeed:
     """Measures of one table that decide how much the table needs a service.
 
     Attributes:
-        key: identifies the table, and orders tables with equal benefit.
+        key: identifies the table. Tables with equal benefit are sorted by their keys.
         small_files: number of small live files, without files that are the only small file of their partition.
         small_file_ratio: share of small files among the live files, 0 to 1.
         outdated_files, outdated_bytes: number and bytes of files that the latest state does not need.
         is_cleanable: whether the retention policy lets a clean delete some of the outdated files.
-        is_trusted: False if the timeline cannot be trusted, so no service may run on the table.
+        is_trusted: False if the timeline is damaged; no service may run on such a table.
     """
 
     key: str
@@ -35,7 +35,7 @@ class TableNeed:
 
 
 def benefit(need: TableNeed, service: FleetService) -> int:
-    """Upper bound of the number of files that a clustering could save, or of the bytes that a clean could free."""
+    """Return an upper bound of the number of files that a clustering saves, or of the bytes that a clean frees."""
     if not need.is_trusted:
         return 0
     if service is FleetService.CLUSTERING:
@@ -46,7 +46,7 @@ def benefit(need: TableNeed, service: FleetService) -> int:
 def rank(
     needs: Iterable[TableNeed], service: FleetService, *, quota: int, at_least: int = 1
 ) -> tuple[TableNeed, ...]:
-    """At most `quota` tables for which the service is worthwhile, the largest benefit first.
+    """Return at most `quota` tables for which the service is worthwhile, the largest benefit first.
 
     Args:
         at_least: minimum benefit, in files or bytes; tables with a smaller benefit are left out.
@@ -57,5 +57,5 @@ def rank(
 
 
 def _weight(need: TableNeed, service: FleetService) -> float:
-    """Order of tables with equal benefit: by the share of small files, or by the number of outdated files."""
+    """Return the number that ranks tables with equal benefit: share of small files, or number of outdated files."""
     return need.small_file_ratio if service is FleetService.CLUSTERING else need.outdated_files

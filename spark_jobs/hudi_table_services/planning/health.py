@@ -31,8 +31,8 @@ _ADVICE = {
     "commits_since_clustering": "Cluster the table.",
     "commits_to_archive": "Archive the timeline: readers list and load all of it.",
     "commits_to_clean": "Clean the table.",
-    "damaged": "Write nothing until the file is restored or the instant is undone; `damage` in the report names the "
-    "file or the instant.",
+    "damaged": "Write nothing until the file is restored or the instant is rolled back; `damage` in the report names "
+    "the file or the instant.",
     "dead_instants": "Run the next write, or take the next step that is listed for each dead instant.",
     "foreign_files": "Move the foreign files out of the table, because some readers treat them as data files. No job "
     "of this project touches them.",
@@ -43,18 +43,19 @@ _ADVICE = {
     "leftover_files": "List the leftover files with repair_orphan_files.py, which by default deletes nothing.",
     "metadata_bytes": "Run jobs that change the table: they also compact and clean the metadata table. Or drop indexes "
     "that no reader uses.",
-    "metadata_commits_ahead": f"Readers that use the metadata table may see files of undone writes. {_REBUILD}",
+    "metadata_commits_ahead": f"Readers that use the metadata table may see files of rolled-back writes. {_REBUILD}",
     "metadata_commits_behind": "A writer ignored the metadata table, and readers that use it lose rows. Find the "
     f"writer. {_REBUILD}",
-    "metadata_commits_since_compaction": "Finish or undo the pending instants of the table and of its metadata table: "
-    f"they prevent the compaction. Compare the limit with {COMPACT_DELTA_COMMITS} of the writers.",
+    "metadata_commits_since_compaction": "Finish or roll back the pending instants of the table and of its metadata "
+    f"table: they prevent the compaction. Compare the limit with {COMPACT_DELTA_COMMITS} of the writers.",
     "metadata_log_bytes": f"Lower {COMPACT_DELTA_COMMITS} for the writers.",
     "metadata_log_files": f"Lower {COMPACT_DELTA_COMMITS} for the writers.",
     "metadata_missing_files": "Readers that use the metadata table fail, or read old files. If the files were deleted "
     f"by mistake, copy them back. Otherwise: {_REBUILD}",
-    "metadata_pending_instants": "Run a job that changes the table: the job finishes or undoes these instants.",
-    "metadata_unlisted_files": "Readers that use the metadata table do not see these files. Look for copies and for "
-    f"files that a clean left with repair_orphan_files.py. If the files belong to commits: {_REBUILD}",
+    "metadata_pending_instants": "Run a job that changes the table: the job finishes or rolls back these instants.",
+    "metadata_unlisted_files": "Readers that use the metadata table do not see these files. Run "
+    "repair_orphan_files.py to find copied files. A clean that failed to delete a file also leaves such a file. If "
+    f"readers need the files: {_REBUILD}",
     "metadata_unusable": f"`metadata_table_state` in the report names the reason. {_REBUILD}",
     "metadata_wrong_statistics": "Readers that skip files with these statistics lose rows. "
     f"`metadata_table_state` in the report names some of the records. {_REBUILD}",
@@ -162,7 +163,8 @@ _OTHERS = {
 
 def _diagnose_heartbeat_ahead(what: str, facts: PendingFacts, blocks: tuple[str, ...]) -> _Diagnosis:
     return _Diagnosis(
-        f"A {what} whose heartbeat is ahead of the clock: it counts as alive until the clock reaches that time",
+        f"A {what} whose heartbeat is ahead of the clock: the {what} counts as alive until the clock reaches the time "
+        "of the heartbeat",
         f"Check the clocks of all machines. If no machine runs the {what}, delete its heartbeat, "
         f".hoodie/.heartbeat/{facts.instant.requested_time}",
         "deleting the heartbeat while its writer runs",
@@ -178,8 +180,8 @@ def _diagnose_write(facts: PendingFacts) -> _Diagnosis:
         return _Diagnosis(
             "A write that is running, or whose writer was killed in the last two minutes",
             "Wait until the write ends. If its job has certainly ended, run the same request again: the new attempt "
-            "undoes this attempt first",
-            "running the same request again while its job still runs: the running attempt would be undone",
+            "rolls this attempt back first",
+            "running the same request again while its job still runs: the new attempt would roll back the running one",
             blocks=blocks,
         )
     if facts.heartbeat == "none" and facts.age_s < _YOUNG_S:
@@ -239,13 +241,13 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
         )
     if facts.age_s < _YOUNG_S:
         return _Diagnosis(
-            f"A {what} that is planned but not started",
+            f"A {what} that is scheduled but not started",
             executes,
             f"scheduling a second {what} before this {what} is executed",
             blocks,
         )
     return _Diagnosis(
-        f"A {what} that was planned long ago and never executed",
+        f"A {what} that was scheduled long ago and never executed",
         executes,
         "deleting its plan while another job may be starting to execute the plan",
         blocks,
@@ -253,7 +255,7 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
 
 
 def relevant_limits(limits: Mapping[str, float], measures: Mapping[str, float]) -> dict[str, float]:
-    """Leave out the limit of ``small_file_ratio`` for a table with so few small files that they do not matter."""
+    """Leave out the limit of ``small_file_ratio`` if the table has only few small files."""
     has_few = measures.get("small_files", 0) <= FEW_SMALL_FILES
     return {name: limit for name, limit in limits.items() if not (has_few and name == "small_file_ratio")}
 
@@ -261,7 +263,10 @@ def relevant_limits(limits: Mapping[str, float], measures: Mapping[str, float]) 
 def findings(
     measures: Mapping[str, float], warn_above: Mapping[str, float], fail_above: Mapping[str, float]
 ) -> tuple[HealthFinding, ...]:
-    """Measures above their limits, failures first. A measure above its failure limit has no additional warning."""
+    """Return the measures above their limits, failures first.
+
+    A measure above its failure limit has no additional warning.
+    """
     found: list[HealthFinding] = []
     for level, limits in (("fail", fail_above), ("warn", warn_above)):
         for measure, limit in sorted(limits.items()):
@@ -286,13 +291,13 @@ def _advice(measure: str, measures: Mapping[str, float]) -> str:
 
 
 def status_of(found: tuple[HealthFinding, ...]) -> str:
-    """Status of a table with these findings: ``failing``, ``warning`` or ``healthy``."""
+    """Return the status of a table with these findings: ``failing``, ``warning`` or ``healthy``."""
     levels = {each.level for each in found}
     return "failing" if "fail" in levels else "warning" if levels else "healthy"
 
 
 def partition_health(snapshot: TableSnapshot, small_file_limit_bytes: int) -> tuple[PartitionHealth, ...]:
-    """Counts and sizes of the live files of every partition, in order of path."""
+    """Return numbers and sizes of the live files of each partition, in the order of paths."""
     found = []
     for path in snapshot.partitions:
         sizes = [each.size_bytes for each in snapshot.slices_of(path)]
@@ -306,14 +311,17 @@ def partition_health(snapshot: TableSnapshot, small_file_limit_bytes: int) -> tu
 
 
 def small_file_measures(partitions: tuple[PartitionHealth, ...]) -> dict[str, float]:
-    """Number and share of small files. A single small file in a partition cannot be merged, so it does not count."""
+    """Return the number and the share of small files. If a partition has only one small file, the file does not count.
+
+    A clustering could not merge such a file with another one.
+    """
     small = sum(each.small_file_count for each in partitions if each.small_file_count > 1)
     live = sum(each.file_count for each in partitions)
     return {"small_files": small, "small_file_ratio": round(small / live, 4) if live else 0.0}
 
 
 def worst_partitions(partitions: tuple[PartitionHealth, ...]) -> tuple[PartitionHealth, ...]:
-    """The partitions in which clustering would merge the most files."""
+    """Return the partitions in which clustering would merge the most files."""
     several = [each for each in partitions if each.small_file_count > 1]
     several.sort(key=lambda each: (-each.small_file_count, each.partition_path))
     return tuple(several[:_MAX_WORST_PARTITIONS])

@@ -20,20 +20,20 @@ class IoMib(NamedTuple):
 
 
 def io_mib(base_bytes: int, log_bytes: int, new_base_file_bytes: int) -> IoMib:
-    """Input and output of the rewrite of one slice.
+    """Return the expected input and output of the rewrite of one slice.
 
     Args:
         base_bytes: size of the base file; 0 if the slice has no base file.
-        new_base_file_bytes: size of the new base file if the slice has no base file.
+        new_base_file_bytes: assumed size of the new base file if the slice has no base file.
     """
     return IoMib((base_bytes + log_bytes) // _MIB, (base_bytes or new_base_file_bytes) // _MIB)
 
 
 def slice_metrics(file_slices: Iterable[FileSlice], new_base_file_bytes: int) -> dict[str, float]:
-    """Metrics of slices that are rewritten together. Unknown file sizes count as 0.
+    """Return the metrics of slices that are rewritten together. Unknown file sizes count as 0.
 
     Args:
-        new_base_file_bytes: size of the new base file of a slice without a base file.
+        new_base_file_bytes: assumed size of the new base file of a slice without a base file.
     """
     logs = written = read = log_bytes = 0
     for file_slice in file_slices:

@@ -22,7 +22,7 @@ class RowGroupRange:
 
 
 def ranges_of(metadata: pq.FileMetaData, columns: Sequence[str]) -> tuple[RowGroupRange, ...]:
-    """Ranges of the columns in all row groups of a file."""
+    """Return the ranges of the columns in all row groups of a file."""
     if not columns or metadata.num_rows == 0:
         return ()
     first = metadata.row_group(0)
@@ -46,10 +46,10 @@ def _bounds(group: pq.RowGroupMetaData, place: int | None) -> tuple[Any, Any] | 
 
 
 def read_share(ranges: Iterable[RowGroupRange], column: int) -> float:
-    """Share of the rows, between 0 and 1, that a reader must read on average to find one value of the column.
+    """Return the share of the rows, between 0 and 1, that a reader must read on average to find a value of the column.
 
-    The result is an average over the smallest and the largest value of every row group, weighted by the rows of that
-    row group. Row groups without a known range must always be read.
+    The searched values are the smallest and the largest value of every row group; each value counts with the number of
+    rows in its row group. A reader must always read row groups without a known range.
     """
     all_ranges = list(ranges)
     total = sum(r.rows for r in all_ranges)
@@ -67,7 +67,7 @@ def read_share(ranges: Iterable[RowGroupRange], column: int) -> float:
 
 
 def mean_read_share(by_partition: Iterable[tuple[str, Sequence[RowGroupRange]]], column: int) -> float:
-    """Mean of `read_share` over the partitions, weighted by rows. A partition may occur more than once."""
+    """Return the mean of `read_share` over the partitions, weighted by rows. A partition may occur more than once."""
     joined: dict[str, list[RowGroupRange]] = {}
     for path, ranges in by_partition:
         joined.setdefault(path, []).extend(ranges)
@@ -77,9 +77,10 @@ def mean_read_share(by_partition: Iterable[tuple[str, Sequence[RowGroupRange]]],
 
 
 def _mean_rows_hit(ranges: list[tuple[Any, Any, int]]) -> float:
-    """Total rows of the ranges that contain a given value, on average.
+    """Return how many rows are, on average, in the ranges that contain a searched value.
 
-    The result is an average over the smallest and the largest value of every range, weighted by the rows of that range.
+    The searched values are the smallest and the largest value of every range; each value counts with the number of rows
+    in its range.
     """
     starts, ends = _running(ranges, 0), _running(ranges, 1)
     weighted = total = 0.0
@@ -93,7 +94,11 @@ def _mean_rows_hit(ranges: list[tuple[Any, Any, int]]) -> float:
 
 
 def _running(ranges: list[tuple[Any, Any, int]], end: int) -> tuple[list[Any], list[int]]:
-    """Sorted smallest (`end` 0) or largest (1) values, and for each position the total rows of the ranges before it."""
+    """Return one end of each range, sorted, and for each position in this list the total rows of the ranges before it.
+
+    Args:
+        end: 0 for the smallest value of a range, 1 for the largest value.
+    """
     ordered = sorted(((r[end], r[2]) for r in ranges), key=lambda pair: pair[0])
     sums = [0]
     for _, rows in ordered:

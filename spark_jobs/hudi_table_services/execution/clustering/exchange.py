@@ -94,7 +94,7 @@ def sample_file(job: RewriteJob, file: InputFile, files: int, measures: bool) ->
 
 
 def arrow_bytes(samples: Sequence[FileSample]) -> int:
-    """Estimated size of all rows in memory: extrapolated from the measured rows, but at least their encoded size."""
+    """Estimate the size of all rows in memory from the measured rows. The result is at least the rows' encoded size."""
     rows = sum(each.rows for each in samples)
     measured_rows = max(1, sum(each.measured_rows for each in samples))
     estimate = rows * sum(each.measured_bytes for each in samples) // measured_rows
@@ -129,7 +129,7 @@ class Buckets:
         return cls(order, *_with_heavy_values_apart(picked))
 
     def number_of_each(self, keys: pa.Table) -> Integers:
-        """For each row, the number of its bucket; buckets are numbered in order."""
+        """Return for each row the number of its bucket. Buckets are numbered in order."""
         return count_at_or_below(keys, self.bounds, self.excluded)
 
     def is_constant(self, bucket: int) -> bool:
@@ -140,7 +140,10 @@ class Buckets:
 
 
 def _with_heavy_values_apart(picked: pa.Table) -> tuple[pa.Table, Flags]:
-    """Bounds from the picked keys. A key that was picked twice fills a bucket alone, so it gets two bounds."""
+    """Return bounds from the picked keys. A key that was picked twice gets two bounds, because it fills a bucket alone.
+
+    The second result is `Buckets.excluded`.
+    """
     runs = _runs(picked)
     rows: list[int] = []
     excluded: list[bool] = []
@@ -154,7 +157,7 @@ def _with_heavy_values_apart(picked: pa.Table) -> tuple[pa.Table, Flags]:
 
 
 def _runs(ordered: pa.Table) -> list[tuple[int, int]]:
-    """First row and length of each run of equal rows."""
+    """Return the first row and the length of each run of equal rows."""
     if ordered.num_rows == 0:
         return []
     rows = ordered.to_pylist()
@@ -168,7 +171,7 @@ def _same(one: dict[str, object], other: dict[str, object]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class BucketRun:
-    """Rows of one bucket in one staged file."""
+    """The rows of one bucket in one staged file."""
 
     bucket: int
     batch: StagedBatch
@@ -237,7 +240,7 @@ class OutputTask:
 
 
 def output_tasks(group: GroupTask, buckets: Buckets, distributed: Sequence[Distributed]) -> list[OutputTask]:
-    """One task per output file, with the runs that contain its rows. Row counts of files differ by at most one."""
+    """Return one task per output file, with the runs that contain its rows. Row counts differ by at most one."""
     runs = sorted((run for each in distributed for run in each.runs), key=lambda run: run.bucket)
     total = sum(run.batch.row_count for run in runs)
     tasks = []
@@ -259,7 +262,7 @@ def output_tasks(group: GroupTask, buckets: Buckets, distributed: Sequence[Distr
 
 
 def _overlapping(runs: Sequence[BucketRun], start: int, stop: int) -> tuple[tuple[BucketRun, ...], int]:
-    """Runs of the buckets that contain the rows `start` to `stop`, and the number of rows before these buckets."""
+    """Return the runs of the buckets with the rows `start` to `stop`, and the number of rows before these buckets."""
     sizes: dict[int, int] = {}
     for run in runs:
         sizes[run.bucket] = sizes.get(run.bucket, 0) + run.batch.row_count

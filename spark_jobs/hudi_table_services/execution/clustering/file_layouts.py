@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def footer_of(settled: SettledSlice) -> dict[str, str]:
-    """Footer pairs for files that a clustering writes."""
+    """Return the key-value pairs for the footers of files that a clustering writes."""
     return {
         LAYOUT_COLUMNS: ",".join(settled.layout.columns),
         LAYOUT_STRATEGY: settled.layout.strategy.value,
@@ -28,7 +28,7 @@ def footer_of(settled: SettledSlice) -> dict[str, str]:
 
 
 def read_layouts(storage: Storage, paths: Collection[str]) -> dict[str, SettledSlice]:
-    """Map each path to the layout and target size in the footer. Files whose footers lack these values are left out."""
+    """Map each path to the layout and target size in the file's footer. Leave out files without these values."""
     ordered = sorted(paths)
     found = zip(
         ordered,

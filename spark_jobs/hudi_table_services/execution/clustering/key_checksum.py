@@ -18,7 +18,7 @@ _FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D04
 
 
 def _mixed(values: Words) -> Words:
-    """Splitmix64's finaliser: a change of one input bit changes about half of the output bits."""
+    """Apply the finaliser of Splitmix64: a change of one input bit changes about half of the output bits."""
     values = (values ^ (values >> np.uint64(30))) * _FIRST_FACTOR
     values = (values ^ (values >> np.uint64(27))) * _SECOND_FACTOR
     return values ^ (values >> np.uint64(31))
@@ -41,7 +41,7 @@ class KeyChecksum:
 
     @classmethod
     def of(cls, keys: pa.ChunkedArray) -> "KeyChecksum":
-        """Checksum of a column of record keys without nulls."""
+        """Compute the checksum of a column of record keys without nulls."""
         total = cls()
         for chunk in keys.chunks:
             for start in range(0, len(chunk), _BLOCK_ROWS):
@@ -51,7 +51,10 @@ class KeyChecksum:
 
 
 def _hashes(keys: pa.StringArray) -> Words:
-    """One hash per key, from its length and the sum of its eight-byte words, each times a factor for its position."""
+    """Return one hash per key: the mixed sum of the key's length and its eight-byte words.
+
+    Before the addition, each word is multiplied by a factor that depends on the word's position in the key.
+    """
     offsets, data = utf8_buffers(keys)
     starts = (offsets[:-1] - offsets[0]).astype(np.int64)
     lengths = np.diff(offsets).astype(np.int64)
@@ -69,7 +72,7 @@ def _hashes(keys: pa.StringArray) -> Words:
 
 
 def _word_at_each_byte(data: Bytes) -> Words:
-    """For each byte, this byte and the next seven as one number; the data is padded with zeros."""
+    """Return for each byte the number that consists of this byte and the next seven. The data is padded with zeros."""
     padded = np.zeros(len(data) + _WORD_BYTES, dtype=np.uint8)
     padded[: len(data)] = data
     return np.ndarray(shape=len(data) + 1, dtype="<u8", buffer=padded.data, strides=(1,))

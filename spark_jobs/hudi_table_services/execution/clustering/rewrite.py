@@ -1,7 +1,8 @@
 """Rewrite the file slices of one clustering group into sorted files of even size.
 
 Rows keep their commit time, sequence number and key. To verify that no row was lost, the module counts the rows that it
-reads and computes a checksum of their keys. It does the same for the written files, which it reads back from storage.
+reads and computes a checksum of their keys. Then the module reads the written files back from storage, and compares
+their number of rows and their checksum.
 """
 
 import time
@@ -213,7 +214,7 @@ def outcome_of(
 
 
 def _all_rows(job: RewriteJob, source: Input) -> pa.Table | None:
-    """All rows as one table with one chunk per column, or None if they exceed the task's memory."""
+    """Return all rows as one table with one chunk per column, or None if the rows exceed the task's memory."""
     schema = with_kept_meta(job.data_schema)
     chunks: dict[str, list[pa.Array]] = {
         name: [pa.nulls(0, schema.field(name).type)] for name in schema.names
@@ -291,18 +292,18 @@ def _write(
 
 
 def _released(head: deque[pa.Table], rest: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Yield all tables, and release each table when it is written: together they can be as large as a row group."""
+    """Yield all tables, and release each table when it is written, because the tables together can fill much memory."""
     while head:
         yield head.popleft()
     yield from rest
 
 
 def _peek(rows: Iterable[pa.Table], max_entries: int) -> tuple[deque[pa.Table], Iterator[pa.Table], int]:
-    """The first tables with rows, the remaining tables, and the number of rows for which the bloom filter is sized.
+    """Return the first tables with rows, the remaining tables, and the number of rows for which to size the filter.
 
     Args:
-        max_entries: number of rows beyond which the filter does not grow. If the first tables do not contain all rows,
-            the returned number of rows is at least `max_entries`.
+        max_entries: number of rows beyond which the bloom filter does not grow. If the first tables do not contain all
+            rows, the returned number of rows is at least `max_entries`.
     """
     iterator = iter(rows)
     head: deque[pa.Table] = deque()

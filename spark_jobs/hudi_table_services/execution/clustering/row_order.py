@@ -1,6 +1,6 @@
 """Sort rows by a layout: by columns, or along a space-filling curve through the ranks of several columns.
 
-Nulls come first, as in Spark. Equal positions on a curve are ordered by the columns themselves.
+Nulls come first, as in Spark. Rows at the same position on a curve are sorted by the columns themselves.
 """
 
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ _SAMPLE_ROWS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class RowOrder:
-    """An order of rows that can sort any part of the rows independently of the other parts.
+    """An order of rows, by which any part of the rows can be sorted without the other parts.
 
     Attributes:
-        boundaries: for a curve: some distinct values of each column, in order; they divide the rows evenly. Empty for
-            an order by columns.
+        boundaries: for an order along a curve, some distinct values of each column, in order, which divide the rows
+            evenly. Empty for an order by columns.
     """
 
     layout: Layout
@@ -34,14 +34,14 @@ class RowOrder:
 
     @classmethod
     def of(cls, layout: Layout, sample: pa.Table) -> "RowOrder":
-        """The layout's order, with ranks derived from a sample of the rows or from all rows."""
+        """Return the order of the layout. `sample` contains some or all of the rows, and determines the ranks."""
         if layout.strategy is LayoutStrategy.LINEAR or len(layout.columns) == 1:
             return cls(layout)
         limit = 1 << bits_per_column(len(layout.columns))
         return cls(layout, tuple(_boundaries(sample[name], limit) for name in layout.columns))
 
     def keys(self, rows: pa.Table) -> pa.Table:
-        """Sort keys of the rows, most important column first."""
+        """Return the sort keys of the rows, the most important column first."""
         columns = rows.select(self.layout.columns)
         if not self.boundaries:
             return columns
@@ -52,12 +52,12 @@ class RowOrder:
         return columns.add_column(0, _CURVE, pa.chunked_array([pa.array(position.view(np.int64))]))
 
     def indices(self, rows: pa.Table) -> pa.Array:
-        """Indices of the rows in sorted order; rows that compare equal keep their order."""
+        """Return the indices of the rows in sorted order. Rows that compare equal keep their order."""
         return sorted_indices(self.keys(rows))
 
 
 def sorted_indices(keys: pa.Table) -> pa.Array:
-    """Indices that sort the table by all its columns; the sort is stable and nulls come first."""
+    """Return the indices that sort the table by all its columns. The sort is stable, and nulls come first."""
     columns: list[pa.ChunkedArray] = []
     for column in keys.columns:
         if column.null_count:  # false sorts before true
@@ -68,7 +68,7 @@ def sorted_indices(keys: pa.Table) -> pa.Array:
 
 
 def evenly(rows: pa.Table, count: int) -> pa.Table:
-    """At most `count` rows, at even distances."""
+    """Return at most `count` rows, at even distances."""
     if rows.num_rows <= count:
         return rows
     positions = np.linspace(0, rows.num_rows - 1, count).astype(np.int64)
@@ -76,7 +76,7 @@ def evenly(rows: pa.Table, count: int) -> pa.Table:
 
 
 def _boundaries(column: pa.ChunkedArray, limit: int) -> pa.ChunkedArray:
-    """At most `limit` distinct values in order, with about the same number of rows between any two neighbours."""
+    """Return at most `limit` distinct values in order, with about equal numbers of rows between neighbouring values."""
     sample = evenly(pa.table({"0": column}), max(limit, _SAMPLE_ROWS))
     ordered = sample.take(sorted_indices(sample))
     picked = evenly(ordered, limit)["0"]
@@ -84,10 +84,10 @@ def _boundaries(column: pa.ChunkedArray, limit: int) -> pa.ChunkedArray:
 
 
 def _ranks(column: pa.ChunkedArray, boundaries: pa.ChunkedArray, bits: int) -> Words:
-    """Rank of each row: the number of boundaries at or below its value, minus one, scaled to the range of `bits` bits.
+    """Return the rank of each row: the number of boundaries at or below its value, minus one, scaled to `bits` bits.
 
-    Equal values have equal ranks. Curves compare the first bits of all columns first. Without scaling, a column with
-    few distinct values would have ranks that differ only in the last bits.
+    Equal values have equal ranks. A curve compares the first bits of all columns before the later bits. Without
+    scaling, the ranks of a column with few distinct values would differ only in the last bits.
     """
     numbers = count_at_or_below(pa.table({"0": column}), pa.table({"0": boundaries}))
     ranks = np.maximum(numbers - 1, 0).astype(np.uint64)
@@ -116,6 +116,6 @@ def count_at_or_below(rows: pa.Table, bounds: pa.Table, excluded: Flags | None =
 
 
 def divide_evenly(rows: int, parts: int) -> Sequence[tuple[int, int]]:
-    """Consecutive ranges of rows whose lengths differ by at most one."""
+    """Return consecutive ranges of rows whose lengths differ by at most one."""
     edges = [rows * i // parts for i in range(parts + 1)]
     return tuple(pairwise(edges))

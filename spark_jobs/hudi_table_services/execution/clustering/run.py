@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 _FILTER_BYTES = 420 << 10
-"""Bytes of a bloom filter for 60,000 keys, as in each file of Hudi; reading a filter costs almost nothing."""
+"""Bytes of a bloom filter for 60,000 keys, as in each file of Hudi. The cost of an input does not include these bytes,
+because reading a filter costs almost nothing."""
 
 _BYTES_OF_AN_INPUT = 40 << 10
 """Cost of opening a file and its columns, 2.5 ms, as an equivalent of written bytes."""
@@ -116,7 +117,7 @@ def _fits_a_task(job: RewriteJob, group: GroupTask, groups: int, parallelism: in
 
 
 def _weight(files: Sequence[InputFile]) -> int:
-    """Cost of rewriting the files, in the unit of `group_tasks`."""
+    """Return the cost of rewriting the files, in the unit of `group_tasks`."""
     return sum(max(0, file.size_bytes - _FILTER_BYTES) + _BYTES_OF_AN_INPUT for file in files)
 
 

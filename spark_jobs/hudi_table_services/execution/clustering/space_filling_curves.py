@@ -1,9 +1,8 @@
-"""Positions along a z-order or Hilbert curve, from the ranks of each row's values.
+"""Compute positions along a z-order or Hilbert curve from the ranks of each row's values.
 
-Positions are computed from ranks instead of values. Ranks support text (with prefixes of any length), decimals, dates
-and negative numbers alike, and they spread skewed values evenly. Hudi maps each value to eight bytes (HilbertCurve,
-SpaceCurveSortingHelper). The Hilbert transform is by Skilling: "Programming the Hilbert curve", AIP Conference
-Proceedings 707 (2004).
+Ranks support strings (with common prefixes of any length), decimals, dates and negative numbers alike, and they spread
+skewed values evenly. Hudi instead maps each value to eight bytes (HilbertCurve, SpaceCurveSortingHelper). The Hilbert
+transform is by Skilling: "Programming the Hilbert curve", AIP Conference Proceedings 707 (2004).
 """
 
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ MAX_BITS_PER_COLUMN = 16
 
 
 def bits_per_column(columns: int) -> int:
-    """Number of bits for the ranks of each column, at least 1."""
+    """Return the number of bits for the ranks of each column, at least 1."""
     return max(1, min(MAX_BITS_PER_COLUMN, POSITION_BITS // columns))
 
 
@@ -40,7 +39,7 @@ def z_order(ranks: Sequence[Ranks], bits: int) -> Ranks:
 
 
 def hilbert(ranks: Sequence[Ranks], bits: int) -> Ranks:
-    """Position along a Hilbert curve through a cube with 2^bits ranks per column.
+    """Return the positions along a Hilbert curve through a cube with 2^bits ranks per column.
 
     Two neighbours on the curve differ by one in the rank of a single column.
     """

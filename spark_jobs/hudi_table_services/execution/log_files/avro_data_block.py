@@ -1,4 +1,4 @@
-"""Rows in AVRO_DATA blocks: decode them to Arrow tables, whole blocks or chosen rows and columns."""
+"""Decode the rows of AVRO_DATA blocks to Arrow tables: whole blocks, or chosen rows and columns."""
 
 import struct
 from collections.abc import Collection
@@ -18,7 +18,7 @@ _VERSIONS = (2, 3)
 
 
 class AvroDataBlock:
-    """One block, of which rows and columns can be decoded.
+    """A block, from which rows and columns can be decoded.
 
     Args:
         content: content of the block.
@@ -48,7 +48,7 @@ class AvroDataBlock:
     def read(
         self, wanted: pa.Schema, rows: Integers | None = None, extra_columns: Collection[str] = ()
     ) -> pa.Table:
-        """Rows with the wanted columns, in their order.
+        """Return rows with the wanted columns, in the order of `wanted`.
 
         Args:
             wanted: columns of the result. A column that the block does not have is null.
@@ -81,7 +81,7 @@ class AvroDataBlock:
 
 
 def _records(content: bytes, what: str) -> tuple[Integers, Integers]:
-    """Positions of all records, and the positions behind them."""
+    """Return the start and end positions of all records."""
     try:
         version, count = _HEADER.unpack_from(content)
     except struct.error:

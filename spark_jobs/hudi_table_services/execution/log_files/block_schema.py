@@ -71,7 +71,7 @@ class AvroType:
         return bool(pa.types.is_decimal(self.arrow))
 
     def avro(self, name: str) -> Any:
-        """Avro schema without logical types, complete in itself.
+        """Return an Avro schema without logical types. The schema refers to no type outside itself.
 
         Args:
             name: name of the type, if it needs one. The names of inner types begin with it.
@@ -91,7 +91,7 @@ class AvroType:
 
     @property
     def physical(self) -> pa.DataType:
-        """Arrow type before the conversion to the logical type."""
+        """Return the Arrow type before the conversion to the logical type."""
         if self.kind == "array":
             return _list_of(self.members[0].physical, is_nullable=self.members[0].is_nullable)
         if self.kind == "map":
@@ -119,7 +119,7 @@ class BlockSchema:
 
     @property
     def arrow(self) -> pa.Schema:
-        """Arrow schema of all columns."""
+        """Return the Arrow schema of all columns."""
         named = zip(self.names, self.types, strict=True)
         return pa.schema([pa.field(name, t.arrow, t.is_nullable) for name, t in named])
 
@@ -129,7 +129,8 @@ def parse_block_schema(text: str) -> BlockSchema:
     """Parse the schema of a block.
 
     Raises:
-        MalformedMetadataError: the text is not the Avro schema of a record, or reading with it has no bounded cost.
+        MalformedMetadataError: the text is not the Avro schema of a record, or the cost of reading with this schema
+            has no bound.
         UnsupportedTableError: a column has a type that the project cannot read; the message names the column.
     """
     try:
@@ -236,7 +237,7 @@ def _decimal(node: Mapping[str, Any], path: str) -> pa.DataType:
 
 
 def _full_name(node: Mapping[str, Any], enclosing: str) -> tuple[str, str]:
-    """Full name of a named type, and the namespace that applies inside of it."""
+    """Return the full name of a named type, and the namespace that applies inside this type."""
     name, namespace = node["name"], node.get("namespace", enclosing) or ""
     full_name = name if "." in name or not namespace else f"{namespace}.{name}"
     return full_name, full_name.rpartition(".")[0]

@@ -74,7 +74,7 @@ class _Cursor:
             raise MalformedMetadataError("a record has bytes behind its last column")
 
     def read(self, avro_type: AvroType, name: str, *, is_wanted: bool) -> pa.Array | None:
-        """Values of a column; None if the column is only skipped."""
+        """Read or skip a column. Return its values, or None if the column is only skipped."""
         try:
             valid = self._valid(avro_type)
             rows = None if valid is None else np.flatnonzero(valid)
@@ -94,7 +94,7 @@ class _Cursor:
         return array
 
     def _valid(self, avro_type: AvroType) -> Flags | None:
-        """Read the branch of a union with null. None: no row is null."""
+        """Read the branch of a union with null. Return the mask of the rows with a value; None if all have a value."""
         if not avro_type.is_nullable:
             return None
         branch = self._data[self._at]
@@ -108,7 +108,7 @@ class _Cursor:
     def _inner_values(
         self, avro_type: AvroType, at: Integers, ends: Integers, *, is_wanted: bool
     ) -> tuple[Callable[[Flags | None], pa.Array], Integers]:
-        """As `_values`, for a type with inner values."""
+        """Do the same as `_values`, for a type with inner values."""
         array, behind = read_inner_values(self._stream, at, ends, avro_type, is_wanted=is_wanted)
         rows = np.arange(len(at), dtype=np.int64)
         return lambda valid: array if valid is None else array.take(_rows_or_nulls(rows, valid)), behind
@@ -116,7 +116,10 @@ class _Cursor:
     def _values(
         self, avro_type: AvroType, at: Integers, ends: Integers
     ) -> tuple[Callable[[Flags | None], pa.Array], Integers]:
-        """Function that returns the values of rows that are not null, and the positions behind these values."""
+        """Return a function that builds the array of all rows, and the positions behind the values.
+
+        `at` and `ends` belong to the rows that are not null. The function receives the mask of these rows.
+        """
         kind = avro_type.kind
         if kind in ("int", "long"):
             numbers, behind = self._varints(at, ends)
@@ -147,11 +150,11 @@ class _Cursor:
         return lambda valid: self._slices(start, stop, valid, avro_type), stop
 
     def _varints(self, at: Integers, ends: Integers) -> tuple[Integers, Integers]:
-        """Numbers in zigzag encoding of at most 10 bytes, and the positions behind them."""
+        """Return numbers that are stored in zigzag encoding of at most 10 bytes, and the positions behind them."""
         word: Words = self._words[at].astype(np.uint64)
         final = ~word & _CONTINUES
         lowest = final & (~final + np.uint64(1))  # the highest bit of the last byte
-        covered = lowest | (lowest - np.uint64(1))  # all bits up to it; all 64 bits if the number is longer
+        covered = lowest | (lowest - np.uint64(1))  # all bits up to `lowest`; all 64 if the number is longer
         length = (((covered & _ONES) * _ONES) >> np.uint64(56)).astype(np.int64)
         raw = _without_continuation(word & covered)
         if (long := np.flatnonzero(final == 0)).size:
@@ -161,7 +164,7 @@ class _Cursor:
         return (raw >> np.uint64(1)).astype(np.int64) ^ -(raw & np.uint64(1)).astype(np.int64), behind
 
     def _long_varints(self, at: Integers, raw: Words) -> tuple[Words, Integers]:
-        """Complete numbers of more than 8 bytes."""
+        """Read numbers of more than 8 bytes completely."""
         ninth, tenth = self._data[at + _WORD], self._data[at + _WORD + 1]
         is_tenth = ninth >= 0x80
         if (is_tenth & (tenth > 1)).any():
@@ -171,7 +174,7 @@ class _Cursor:
         return raw | high | highest, np.where(is_tenth, _MOST_VARINT_BYTES, _WORD + 1)
 
     def _slices(self, start: Integers, stop: Integers, valid: Flags | None, avro_type: AvroType) -> pa.Array:
-        """Texts or bytes. The bytes between the values become values of their own, which `take` leaves out."""
+        """Return strings or bytes. The bytes between two values become a value, too; `take` leaves these values out."""
         if not len(start):
             return pa.nulls(0 if valid is None else len(valid), avro_type.arrow)
         offsets = np.empty(2 * len(start), np.int32)
@@ -184,10 +187,10 @@ class _Cursor:
         try:
             return chosen.cast(pa.string())
         except pa.ArrowInvalid as error:
-            raise MalformedMetadataError(f"a text is not UTF-8: {error}") from error
+            raise MalformedMetadataError(f"a string is not UTF-8: {error}") from error
 
     def _view(self, dtype: str) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
-        """The content as one number per byte, each starting at this byte."""
+        """Return the content as an array with one number per byte. Number i consists of the bytes from byte i on."""
         count = len(self._data) - np.dtype(dtype).itemsize + 1
         return np.ndarray((count,), dtype, self._data.data, strides=(1,))
 
@@ -223,7 +226,7 @@ def _numbers(numbers: Integers, valid: Flags | None, avro_type: AvroType) -> pa.
 def _plain(
     values: np.ndarray[tuple[int], np.dtype[np.generic]], valid: Flags | None, arrow: pa.DataType
 ) -> pa.Array:
-    """Array of values, with nulls in the rows that are not valid."""
+    """Return an array of the values, with nulls in the rows that are not valid."""
     if valid is None:
         return pa.array(values, arrow)
     spread = np.zeros(len(valid), values.dtype)

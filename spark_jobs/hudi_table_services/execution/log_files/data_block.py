@@ -37,7 +37,7 @@ def open_data_block(block: LocatedBlock, content: bytes) -> DataBlock:
 
 
 def read_keys(block: DataBlock, what: str, ordering: pa.Schema) -> pa.Table:
-    """Keys and ordering values of all rows: the columns `RECORD_KEY`, those of `ordering`, and `ROW`.
+    """Return keys and ordering values of all rows: the columns `RECORD_KEY`, those of `ordering`, and `ROW`.
 
     Args:
         what: name of the block, for error messages.

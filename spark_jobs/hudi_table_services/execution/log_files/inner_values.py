@@ -1,4 +1,4 @@
-"""Values of columns with inner values: structs, lists and maps. The Avro library converts them one by one."""
+"""Read and write values of structs, lists and maps. The Avro library converts these values one by one."""
 
 import io
 from typing import Any
@@ -13,18 +13,19 @@ from hudi_table_services.execution.log_files.logical_values import to_logical, t
 from hudi_table_services.execution.numpy_types import Integers
 
 _BATCH_BYTES = 4 << 20
-"""Bytes of values that become Python objects at the same time. An object needs up to a hundred times as many bytes."""
+"""Bytes of the values that become Python objects at the same time. An object needs up to a hundred times as many bytes
+as the encoded value."""
 _NAME = "value"
 
 
 def read_inner_values(
     content: io.BytesIO, starts: Integers, ends: Integers, avro_type: AvroType, *, is_wanted: bool
 ) -> tuple[pa.Array, Integers]:
-    """Values at these positions, and the positions behind them. No value is null.
+    """Return the values at these positions, and the positions behind them. No value is null.
 
     Args:
         ends: positions behind the records that contain the values.
-        is_wanted: False returns an empty array, because the values are only skipped.
+        is_wanted: if False, the function only skips the values, and the returned array is empty.
 
     Raises:
         MalformedMetadataError: a value is damaged.
@@ -63,7 +64,7 @@ def encode_inner_values(array: pa.Array, avro_type: AvroType) -> pa.Array:
 
 
 def _not_null(avro_type: AvroType) -> Any:
-    """Schema of the values without the union with null, which the caller reads and writes itself."""
+    """Return the schema of the values without the union with null. The caller reads and writes the union's branch."""
     schema = avro_type.avro(_NAME)
     return schema[1 - avro_type.null_branch] if avro_type.is_nullable else schema
 
@@ -84,7 +85,7 @@ def _array(values: list[Any], avro_type: AvroType) -> pa.Array:
 
 
 def _with_pairs(value: Any, avro_type: AvroType) -> Any:
-    """Replace each map inside of a value by its pairs, as Arrow needs it."""
+    """Replace each map inside a value by its pairs, because Arrow requires pairs."""
     if value is None or avro_type.is_flat:
         return value
     if avro_type.kind == "record":

@@ -13,7 +13,7 @@ _DECIMAL_BYTES = 16
 def decimals(
     data: Bytes, start: Integers, stop: Integers, valid: Flags | None, arrow: pa.DataType
 ) -> pa.Array:
-    """Decimals from their unscaled values, which are big-endian numbers of up to 16 bytes.
+    """Return decimals from their unscaled values, which are big-endian numbers of up to 16 bytes.
 
     Args:
         start: position of each value that is not null.
@@ -73,13 +73,13 @@ def to_logical(array: pa.Array, avro_type: AvroType) -> pa.Array:
 
 
 def _members(array: pa.Array) -> list[pa.Array]:
-    """Members of a struct. They are null where the struct is null; Arrow stores any value there."""
+    """Return the members of a struct, with null where the struct is null. Arrow stores arbitrary values there."""
     members: list[pa.Array] = array.flatten()
     return members
 
 
 def _with_child(array: pa.Array, arrow: pa.DataType, child: pa.Array) -> pa.Array:
-    """List or map with other values."""
+    """Return the list or map array with the values of `child` instead of its own values."""
     buffers = array.buffers()[:2]
     return pa.Array.from_buffers(arrow, len(array), buffers, array.null_count, array.offset, [child])
 
@@ -117,10 +117,10 @@ def to_physical(array: pa.Array, avro_type: AvroType) -> pa.Array:
 
 
 def decimal_bytes(array: pa.Array, size: int) -> pa.Array:
-    """Unscaled values of decimals as big-endian bytes.
+    """Return the unscaled values of decimals as big-endian bytes.
 
     Args:
-        size: number of bytes of each value; 0 stands for the fewest bytes that hold the value.
+        size: number of bytes of each value; 0 stands for the fewest bytes that can represent the value.
     """
     count = len(array)
     stored = np.frombuffer(array.buffers()[1] or b"", np.uint8).reshape(-1, _DECIMAL_BYTES)
@@ -136,7 +136,7 @@ def decimal_bytes(array: pa.Array, size: int) -> pa.Array:
 
 
 def _fewest_bytes(values: Bytes) -> Integers:
-    """Number of bytes without the leading bytes that only repeat the sign."""
+    """Return the number of bytes without the leading bytes that only repeat the sign."""
     sign = np.where(values[:, :1] >= 0x80, 0xFF, 0)
     differs = values != sign
     first = np.where(differs.any(axis=1), differs.argmax(axis=1), _DECIMAL_BYTES - 1)

@@ -1,4 +1,4 @@
-"""Rows in PARQUET_DATA blocks. The content of such a block is a whole Parquet file with meta columns."""
+"""Decode and encode rows in PARQUET_DATA blocks. The content of a block is a whole Parquet file with meta columns."""
 
 from collections.abc import Collection
 
@@ -14,11 +14,12 @@ from hudi_table_services.model.schema import META_COLUMNS
 
 _SCHEMA_KEY = "parquet.avro.schema"
 _MOST_ROWS_PER_BYTE = 64
-"""Rows of real blocks have distinct keys, so that they take more space. The limit refuses files that only repeat."""
+"""Rows of real blocks have distinct keys, so there are fewer rows per byte. The limit refuses small files that would
+need much memory because they repeat one row."""
 
 
 class ParquetDataBlock:
-    """One block, of which rows and columns can be decoded. It has the methods of `AvroDataBlock`.
+    """A block, from which rows and columns can be decoded. The class has the methods of `AvroDataBlock`.
 
     Raises:
         MalformedMetadataError: the content is not a Parquet file.
@@ -47,7 +48,7 @@ class ParquetDataBlock:
     def read(
         self, wanted: pa.Schema, rows: Integers | None = None, extra_columns: Collection[str] = ()
     ) -> pa.Table:
-        """As `AvroDataBlock.read`."""
+        """Do the same as `AvroDataBlock.read`."""
         more = [name for name in extra_columns if name in self._names and name not in wanted.names]
         names = [name for name in wanted.names if name in self._names]
         try:

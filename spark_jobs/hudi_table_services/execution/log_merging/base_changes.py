@@ -1,6 +1,6 @@
-"""Merge the merged log entries with the keys of a base file: which base rows change, and which log rows are appended.
+"""Merge the winning log entries with a base file: find the base rows that change, and the log rows that are appended.
 
-The changes are a table with one row for each base row that changes or log row that is appended:
+The changes are a table. It has one row for each base row that changes, and one for each log row that is appended:
 
 - ``base_row``: row number in the base file; -1 for an appended row.
 - ``deletes``: whether the base row is deleted.
@@ -9,7 +9,8 @@ The changes are a table with one row for each base row that changes or log row t
 If rows are filled, there are three more columns:
 
 - ``sources``: positions of the log rows that give the new row its values, see `FilledRows`.
-- ``base_place``: place of the base row among the sources: -1 before all log rows, 1 after all log rows, 0 nowhere.
+- ``base_place``: place of the base row among the sources: -1 before all log rows, 1 after all log rows, 0 if there is
+  no base row.
 - ``latest``: index of the latest log row in ``sources``.
 """
 
@@ -65,7 +66,7 @@ class ChangeCounts:
 
 
 class BaseMerge:
-    """Merges merged log entries with the rows of a base file, which are given batch by batch."""
+    """Merges the winning log entries with the rows of a base file. The caller passes the base rows batch by batch."""
 
     def __init__(self, rule: MergeRule, winners: LogWinners) -> None:
         self._rule = rule
@@ -79,7 +80,7 @@ class BaseMerge:
         return len(self._winners.keys)
 
     def changes(self, base: pa.Table) -> pa.Table:
-        """Changes of some rows of the base file, in file order.
+        """Return the changes of some rows of the base file, in file order.
 
         Args:
             base: columns `KEY`, those of `ordering_names` and `BASE_ROW`.
@@ -99,7 +100,7 @@ class BaseMerge:
         return self._table(base_rows, codes[changes], np.where(wins[changes], 1, -1))
 
     def appended(self) -> pa.Table:
-        """Log rows without a base row, in the order of the log. Call it after all calls of `changes`."""
+        """Return the log rows without a base row, in the order of the log. Call `changes` for all base rows before."""
         codes = np.flatnonzero(~self._has_base_row & (self._kinds == EntryKind.ROW))
         entries = self._winners.entries
         codes = codes[np.lexsort((entries[ROW].to_numpy()[codes], entries[BLOCK].to_numpy()[codes]))]
@@ -108,7 +109,7 @@ class BaseMerge:
         return self._table(np.full(len(codes), NO_BASE_ROW), codes, nowhere)
 
     def _wins(self, base: pa.Table, hits: Integers, codes: Integers, kinds: Integers) -> Flags:
-        """Mask of the base rows that lose against the log entry with their key."""
+        """Return the mask of the base rows against which the log entry with the same key wins."""
         rule = self._rule
         names = ordering_names(rule)
         compares = np.full(len(hits), rule.orders_base_rows)

@@ -10,7 +10,7 @@ from hudi_table_services.model.merging.merge_rule import MergeRule
 
 
 def combine_duplicates(rule: MergeRule, rows: pa.Table, fill: ColumnFill) -> pa.Table:
-    """Combine the rows of each key into one row, by the rule by which the table merges log rows with each other.
+    """Combine the rows of each key into one row. Use the rule by which the table merges log rows with each other.
 
     A row that is marked as a delete is treated as in a data block. If it wins, it stays as it is.
 

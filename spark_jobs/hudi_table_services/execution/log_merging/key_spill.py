@@ -17,7 +17,7 @@ from hudi_table_services.hudi_format.murmur_hash import key_blocks
 
 BUCKET_COUNT = 32
 LARGEST_DEPTH = 3
-"""How often a bucket can be divided again."""
+"""Maximum number of times that a bucket can be divided again."""
 
 _FILTER_SIZE = 1 << 22
 _COMPRESSION = "lz4"
@@ -37,13 +37,13 @@ class KeySpill:
 
     @contextmanager
     def entries(self, bucket: int) -> Iterator[Iterator[pa.Table]]:
-        """The log entries of a bucket, in merge order."""
+        """Open the log entries of a bucket, in merge order."""
         with _opened(self.folder / f"entries-{bucket}.arrow") as tables:
             yield tables
 
     @contextmanager
     def base(self, bucket: int) -> Iterator[Iterator[pa.Table]]:
-        """The keys of the base file that may be in the bucket's log entries, in file order."""
+        """Open the keys of the base file that may be in the bucket's log entries, in file order."""
         with _opened(self.folder / f"base-{bucket}.arrow") as tables:
             yield tables
 
@@ -56,7 +56,7 @@ def split_by_key(folder: Path, entries: Iterable[pa.Table], base: Iterable[pa.Ta
     """Write the rows of both inputs into files of `folder`, so that equal keys are in the same bucket.
 
     Args:
-        depth: how often these rows were already divided. Each depth divides by other bits.
+        depth: how often these rows were already divided. Each depth divides by a different hash.
     """
     seen = np.zeros(_FILTER_SIZE, dtype=bool)
     with _Buckets(folder, "entries") as entry_files:
@@ -97,7 +97,7 @@ class _Buckets:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Numbers of the buckets that have rows."""
+        """Return the numbers of the buckets that have rows."""
         return tuple(sorted(self._writers))
 
     def write(self, table: pa.Table, hashes: _Hashes) -> None:
@@ -122,7 +122,7 @@ class _Buckets:
 
 
 def _hashes(keys: pa.ChunkedArray, depth: int) -> _Hashes:
-    """Hash of each key; the hashes of different depths are independent."""
+    """Return the hash of each key. The hashes of different depths are independent."""
     result = np.empty(len(keys), dtype=np.uint32)
     if not len(keys):
         return result

@@ -1,6 +1,6 @@
 """Log entries: key, kind, ordering values and position of each record in the log files of a file slice.
 
-A merge decides by these columns alone which rows win. So it reads the other columns of the winning rows only.
+A merge decides with these columns alone which rows win. So a merge reads the other columns only of the winning rows.
 """
 
 from enum import IntEnum
@@ -21,7 +21,7 @@ ROW = "row"
 
 
 class EntryKind(IntEnum):
-    """What a log entry is."""
+    """The kind of a log entry."""
 
     ROW = 0
     DELETED_ROW = 1
@@ -29,22 +29,23 @@ class EntryKind(IntEnum):
     DELETE = 2
     """A record of a delete block that has an ordering value."""
     DELETE_ALWAYS = 3
-    """A delete without ordering value. It deletes everything before it, and every row after it wins."""
+    """A delete without ordering value. The delete wins against all earlier entries of the key, and all later rows win
+    against the delete."""
 
 
 def ordering_names(rule: MergeRule) -> list[str]:
-    """Names of the ordering columns of log entries, and of keys of a base file."""
+    """Return the names of the ordering columns in the tables of log entries and of keys of a base file."""
     return [f"ordering{number}" for number in range(len(rule.ordering_fields))]
 
 
 def row_columns(rule: MergeRule) -> tuple[str, ...]:
-    """Columns of a data block that `entries_of_rows` uses, if the block has them. The key comes first."""
+    """Return the columns that `entries_of_rows` uses if the data block has them. The first column is the key."""
     marker = () if rule.delete_marker is None else (rule.delete_marker.field,)
     return tuple(dict.fromkeys((RECORD_KEY, *rule.ordering_fields, DELETED_FLAG, *marker)))
 
 
 def entries_of_rows(rule: MergeRule, rows: pa.Table, block: int) -> pa.Table:
-    """Log entries of the rows of one data block.
+    """Return the log entries of the rows of one data block.
 
     Args:
         rows: columns `row_columns` in the types of the table. `DELETED_FLAG` and the column of the delete marker may
@@ -63,15 +64,15 @@ def entries_of_rows(rule: MergeRule, rows: pa.Table, block: int) -> pa.Table:
 def entries_of_deletes(
     rule: MergeRule, keys: pa.ChunkedArray, block: int, ordering: pa.Table, is_unconditional: Flags
 ) -> pa.Table:
-    """Log entries of the records of one delete block.
+    """Return the log entries of the records of one delete block.
 
     Args:
         block: number of the block among the blocks of the slice, in merge order.
         ordering: ordering values, one column for each ordering field, in the types of the table. Values of
             unconditional deletes are ignored.
-        is_unconditional: mask of the records that delete whatever the ordering values are: those whose ordering value
-            is null or ``IntWrapper(0)``. In tables of version 6, also those whose wrapper is not of the type of the
-            ordering field.
+        is_unconditional: mask of the records that delete rows with any ordering value. These are the records whose
+            ordering value is null or ``IntWrapper(0)``. In tables of version 6, these are also the records whose
+            wrapper does not have the type of the ordering field.
     """
     kinds = np.full(len(keys), EntryKind.DELETE, dtype=np.int8)
     kinds[is_unconditional] = EntryKind.DELETE_ALWAYS
@@ -95,7 +96,7 @@ def _entries(
 
 
 def _deleted_rows(rule: MergeRule, rows: pa.Table) -> Flags:
-    """Mask of the rows that are marked as deletes."""
+    """Return the mask of the rows that are marked as deletes."""
     deleted = np.zeros(rows.num_rows, dtype=bool)
     if DELETED_FLAG in rows.schema.names and pa.types.is_boolean(rows.schema.field(DELETED_FLAG).type):
         deleted |= pc.fill_null(rows[DELETED_FLAG], False).to_numpy()
@@ -107,11 +108,11 @@ def _deleted_rows(rule: MergeRule, rows: pa.Table) -> Flags:
 
 
 def _always_deletes(rule: MergeRule, rows: pa.Table) -> Flags:
-    """Mask of the rows that, if they are marked as deletes, delete whatever the ordering values are.
+    """Return the mask of the rows that, if they are marked as deletes, delete rows with any ordering value.
 
-    From version 8 on, this is so for a delete whose ordering value equals Hudi's default, an integer 0, which also
-    stands for null (BufferedRecord.isCommitTimeOrderingDelete). In version 6 it is so if the payload fills columns
-    (PartialUpdateAvroPayload.preCombine).
+    From version 8 on, these are the rows whose ordering value is null or equals Hudi's default, an integer 0
+    (BufferedRecord.isCommitTimeOrderingDelete). In version 6, these are all rows if the payload fills columns
+    (PartialUpdateAvroPayload.preCombine), and otherwise no rows.
     """
     count = rows.num_rows
     if rule.order is MergeOrder.VERSION_6:

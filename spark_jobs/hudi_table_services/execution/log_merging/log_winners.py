@@ -1,9 +1,10 @@
 """Merge the log entries of each key with each other.
 
-Entries are sorted by key and, for each key, in merge order. An entry *takes over* if it replaces the merged version of
-its key so far. So the last entry that takes over wins. Which entries take over is computed for all keys at once, with
-a running maximum of the ordering values. Only tables of version 6 need a loop: there, a delete with an ordering value
-may make the maximum smaller. The loop visits only the keys that have such a delete and other entries.
+Entries are sorted by key and, for each key, in merge order. An entry *takes over* if it replaces the result of merging
+all earlier entries of its key. So the last entry that takes over wins. The module finds the entries that take over for
+all keys at once, with a running maximum of the ordering values. Only tables of version 6 need a loop, because in these
+tables a delete with an ordering value can make the maximum smaller. The loop visits only the keys that have such a
+delete and other entries.
 """
 
 from dataclasses import dataclass
@@ -32,9 +33,9 @@ class FilledRows:
     """For each key, the log rows that give a filled row its values.
 
     Attributes:
-        sources: for each key, the positions (block and row) of the log rows. The values of the first row are used
-            first: it is the winner. A key whose winner is a delete has no rows.
-        latest: for each key, the index of the latest of its log rows among them.
+        sources: for each key, the positions (block and row) of the log rows. The first row is the winner; its values
+            have priority over the values of the next rows, and so on. A key whose winner is a delete has no rows.
+        latest: for each key, the index in `sources` of the latest log row.
     """
 
     sources: pa.ListArray
@@ -73,13 +74,13 @@ class _Groups:
     kinds: Integers
 
     def last(self, mask: Flags) -> Integers:
-        """For each key, the position of the last entry in the mask; -1 if there is none."""
+        """Return for each key the position of the last entry in the mask; -1 if there is none."""
         positions = np.where(mask, np.arange(len(mask)), -1)
         result: Integers = np.maximum.reduceat(positions, self.starts)
         return result
 
     def first(self, mask: Flags) -> Integers:
-        """For each key, the position of the first entry in the mask; the number of entries if there is none."""
+        """Return for each key the position of the first entry in the mask; the number of entries if there is none."""
         positions = np.where(mask, np.arange(len(mask)), len(mask))
         result: Integers = np.minimum.reduceat(positions, self.starts)
         return result
@@ -89,7 +90,7 @@ def merge_log_entries(rule: MergeRule, entries: pa.Table) -> LogWinners:
     """Merge the log entries of each key.
 
     Args:
-        entries: log entries in merge order, see `log_entries`. An entry is named by its row number in this table.
+        entries: log entries in merge order, see `log_entries`. The row number in this table identifies an entry.
     """
     entries = entries.combine_chunks()
     encoded = _one_array(entries[KEY]).dictionary_encode()
@@ -124,7 +125,7 @@ def _groups(codes: Integers, key_count: int, kinds: Integers) -> _Groups:
 
 
 def _takes_over(rule: MergeRule, groups: _Groups, entries: pa.Table) -> Flags:
-    """Mask of the sorted entries that replace the merged version of their key."""
+    """Return the mask of the sorted entries that take over (see the module's description)."""
     if rule.order is MergeOrder.BY_ARRIVAL:
         return np.ones(len(groups.rows), dtype=bool)
     names, kinds = ordering_names(rule), groups.kinds
@@ -146,9 +147,9 @@ def _takes_over(rule: MergeRule, groups: _Groups, entries: pa.Table) -> Flags:
 
 
 def _deletes_after_delete(kinds: Integers, part_starts: Integers) -> Flags:
-    """Mask of the records of delete blocks that follow an unconditional delete, without a row in between.
+    """Return the mask of the records of delete blocks that follow an unconditional delete, without a row in between.
 
-    They are dropped (BufferedRecordMergerFactory.deltaMergeDeleteRecord).
+    Hudi drops these records (BufferedRecordMergerFactory.deltaMergeDeleteRecord).
     """
     is_delete = kinds == EntryKind.DELETE
     others = np.cumsum(~is_delete)
@@ -175,10 +176,11 @@ def _visit_deletes(groups: _Groups, values: Integers, takes_over: Flags) -> None
 
 
 def _filled_rows(groups: _Groups, takes_over: Flags, entries: pa.Table) -> FilledRows:
-    """Log rows that give each merged row its values.
+    """Return the log rows that give each merged row its values.
 
-    A row that takes over goes before the rows so far; another row goes after them. A delete that takes over removes all
-    rows so far, and a row that does not beat this delete is dropped.
+    Each key has a list of rows, to which the entries of the key are added in merge order. A row that takes over is put
+    before the rows in the list, and any other row is put after them. A delete that takes over empties the list. After
+    such a delete, rows are dropped until a row takes over.
     """
     is_row = groups.kinds == EntryKind.ROW
     positions = np.arange(len(is_row))
@@ -196,7 +198,7 @@ def _filled_rows(groups: _Groups, takes_over: Flags, entries: pa.Table) -> Fille
 
 
 def _unfilled_rows(winners: pa.Table) -> FilledRows:
-    """Each winner that is a row, alone: log rows do not fill each other."""
+    """Return for each key only its winner, if the winner is a row, because log rows do not fill each other."""
     is_row = winners[KIND].to_numpy() == EntryKind.ROW
     offsets = np.append(0, np.cumsum(is_row))
     latest = np.zeros(len(is_row), dtype=np.int64)
@@ -204,7 +206,7 @@ def _unfilled_rows(winners: pa.Table) -> FilledRows:
 
 
 def _sources(entries: pa.Table, rows: Integers, offsets: Integers) -> pa.ListArray:
-    """For each key, the positions of some entries; `offsets` are the bounds of the entries of each key in `rows`."""
+    """Return for each key the positions of some entries. `offsets` are the bounds of each key's entries in `rows`."""
     values = [pa.array(entries[name].to_numpy()[rows]) for name in SOURCE_TYPE.names]
     positions = pa.StructArray.from_arrays(values, fields=list(SOURCE_TYPE))
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), positions, type=pa.list_(SOURCE_TYPE))

@@ -1,7 +1,7 @@
 """Build the merged rows of a file slice: base rows in file order, then the log rows that have no base row.
 
-A batch of base rows without changes is passed on as it is. For the other batches, only the log rows that win are read.
-A merged row has the meta columns of the winning row, as a compaction of Hudi keeps them.
+A batch of base rows without changes stays as it is. For the other batches, the module reads only the log rows that win.
+A merged row has the meta columns of the winning row, as after a compaction of Hudi.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,17 +33,17 @@ class LogRows(Protocol):
     """The rows of the data blocks of a slice."""
 
     def take(self, blocks: Integers, rows: Integers) -> pa.Table:
-        """Rows at these positions, in this order, with the columns and types of the merged rows."""
+        """Return the rows at these positions, in this order, with the columns and types of the merged rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnFill:
-    """How the columns of rows are filled.
+    """The rule by which the columns of a row are filled with values of other rows.
 
     Attributes:
         fill: which values are filled.
         keeps_meta_of_latest: see `MergeRule`.
-        defaults: defaults of columns that are not null, for `Fill.DEFAULTS`.
+        defaults: default values of the columns that have a default other than null, for `Fill.DEFAULTS`.
     """
 
     fill: Fill
@@ -87,7 +87,7 @@ def _changed(rows: pa.Table, start: int, changes: pa.Table, log_rows: LogRows, f
 def _new_rows(
     base: pa.Table | None, start: int, changes: pa.Table, log_rows: LogRows, fill: ColumnFill
 ) -> pa.Table:
-    """The rows that replace base rows or are appended, in the order of `changes`."""
+    """Return the rows that replace base rows or are appended, in the order of `changes`."""
     if fill.fill is Fill.NOTHING:
         new_rows = log_rows.take(changes[BLOCK].to_numpy(), changes[ROW].to_numpy())
         return new_rows if base is None else new_rows.select(base.schema.names)
@@ -106,10 +106,10 @@ def _new_rows(
 
 
 def _with_base_rows(counts: Integers, places: Integers) -> tuple[Integers, Integers]:
-    """Insert the base rows, which follow all log rows, at their places among the log rows of each new row.
+    """Put each base row at its place among the log rows of its new row. In the input, base rows follow all log rows.
 
     Returns:
-        The order of log rows and base rows, and the bounds of the rows for each new row in this order.
+        The order of log rows and base rows, and for each new row the bounds of its rows in this order.
     """
     log_count = int(counts.sum())
     owners = np.repeat(np.arange(len(counts)), counts)
@@ -124,7 +124,10 @@ def _with_base_rows(counts: Integers, places: Integers) -> tuple[Integers, Integ
 
 
 def fill_rows(rows: pa.Table, offsets: Integers, latest: Integers, fill: ColumnFill) -> pa.Table:
-    """Make one row of the rows in each pair of bounds: each value is the first one that is not left open."""
+    """Combine the rows between each pair of bounds into one row, which has the first filled value of each column.
+
+    A value counts as not filled if `fill` says that other rows fill it.
+    """
     first, last = offsets[:-1], offsets[1:] - 1
     meta = latest if fill.keeps_meta_of_latest else first
     columns = []
@@ -132,7 +135,7 @@ def fill_rows(rows: pa.Table, offsets: Integers, latest: Integers, fill: ColumnF
         if name in META_COLUMNS:
             picked = meta
         else:
-            # If all values are left open, the last one is used, which is the oldest.
+            # If no row has a filled value, the last row is used, which is the oldest.
             positions = np.where(_is_open(name, column, fill), len(rows), np.arange(len(rows)))
             picked = np.minimum(np.minimum.reduceat(positions, first), last)
         columns.append(column.take(pa.array(picked)))
@@ -140,7 +143,7 @@ def fill_rows(rows: pa.Table, offsets: Integers, latest: Integers, fill: ColumnF
 
 
 def _is_open(name: str, column: pa.ChunkedArray, fill: ColumnFill) -> Flags:
-    """Mask of the values that other rows fill."""
+    """Return the mask of the values that other rows fill."""
     default = fill.defaults.get(name) if fill.fill is Fill.DEFAULTS else None
     if default is None or not default.is_valid:
         is_open = pc.is_null(column)

@@ -1,8 +1,9 @@
 """Find the changes that the log files of a file slice make to its base file, in bounded memory.
 
-If the log entries need more memory than the caller permits, they and the keys of the base file are divided into Arrow
-IPC files, by the hashes of the keys. Then the files of each bucket are merged on their own, and the changes that are
-found are stored in files, too. These files are mapped into memory, so the operating system keeps only the parts in use.
+If the log entries need more memory than the caller permits, the log entries and the keys of the base file are divided
+into buckets by the hashes of the keys. The buckets are Arrow IPC files. Each bucket is merged separately, and the
+changes are stored in files, too. These files are mapped into memory, so the operating system keeps only the parts in
+use.
 """
 
 import tempfile
@@ -35,9 +36,8 @@ class MergeMemory:
 
     Attributes:
         budget_bytes: largest size of the log entries that a merge keeps in memory, in bytes of Arrow data. The peak
-            of the whole merge is about five times as large: copies of the entries, row numbers, and as many keys of
-            the base file as there are keys in the log. If the entries of a single key are larger, they are kept all
-            the same.
+            of the whole merge is about five times as large, because of copies of the entries, row numbers, and as many
+            keys of the base file as there are keys in the log. Only the entries of a single key may exceed this size.
         folder: existing folder for spill files on a local disk. None means the system's folder for temporary files.
     """
 
@@ -47,7 +47,7 @@ class MergeMemory:
 
 @dataclass(slots=True)
 class SliceChanges:
-    """Changes of one file slice. Leave the `with` block to delete the spill files.
+    """Changes of one file slice. The end of the `with` block deletes the spill files.
 
     Attributes:
         parts: changes of base rows, see `base_changes`; each part is sorted by base row.
@@ -75,7 +75,7 @@ class SliceChanges:
             self._folder.cleanup()
 
     def between(self, start: int, stop: int) -> pa.Table | None:
-        """Changes of the base rows from `start` (inclusive) to `stop` (exclusive), sorted; None if there are none."""
+        """Return the changes of the base rows from `start` (inclusive) to `stop` (exclusive), sorted, or None."""
         return _joined(self.parts, BASE_ROW, start, stop)
 
     def appended_rows(self) -> Iterator[pa.Table]:
@@ -110,7 +110,7 @@ def find_changes(
 
 
 def _joined(parts: list[pa.Table], column: str, start: int, stop: int) -> pa.Table | None:
-    """Rows of sorted parts whose value in a column is at least `start` and less than `stop`, sorted by this value."""
+    """Return the rows of sorted parts whose value in a column is from `start` to below `stop`, sorted by this value."""
     found = []
     for part in parts:
         low, high = np.searchsorted(part[column].to_numpy(), [start, stop])
@@ -177,7 +177,10 @@ def _find_in_buckets(
 
 
 def _large_batches(base: Iterable[pa.Table], row_count: int) -> Iterator[pa.Table]:
-    """Join batches, so that each search in `row_count` keys is for about as many keys: a search hashes all keys."""
+    """Join batches until they have about `row_count` rows. `row_count` is the number of keys that are searched.
+
+    Each search hashes all these keys, so few searches for many rows cost less.
+    """
     held: list[pa.Table] = []
     held_rows = 0
     for batch in base:

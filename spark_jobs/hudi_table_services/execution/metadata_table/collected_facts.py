@@ -33,7 +33,7 @@ class CollectedFacts:
     """Facts about the new files of a write.
 
     Attributes:
-        statistics: path of a file → its statistics. Statistics of other files are read from their footers.
+        statistics: maps the path of a file to its statistics. Statistics of other files are read from their footers.
         keys: new and deleted keys, by file group; None if the tasks collected no keys.
         secondary: changed entries of secondary indexes. Empty for a clustering.
         collected_indexes: the secondary indexes whose changes the tasks collected.
@@ -52,7 +52,7 @@ class CollectedFacts:
         keys: Iterable[StagedKeys | None],
         secondary: Iterable[StagedSecondaryKeys] = (),
     ) -> "CollectedFacts":
-        """The facts in the results of tasks.
+        """Collect the facts in the results of tasks.
 
         Args:
             wanted: the facts that the tasks had to collect.
@@ -66,7 +66,7 @@ class CollectedFacts:
         )
 
     def only(self, file_groups: Collection[FileGroupId]) -> "CollectedFacts":
-        """The facts without the keys of other file groups."""
+        """Return the facts without the keys of file groups other than `file_groups`."""
         if self.keys is None:
             return self
         return replace(self, keys=tuple(each for each in self.keys if each.file_group_id in file_groups))

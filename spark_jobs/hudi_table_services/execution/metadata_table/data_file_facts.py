@@ -61,7 +61,7 @@ class DataFileReader:
     spark: "SparkSession | None" = None
 
     def statistics(self, files: Sequence[DataFile], columns: Collection[str]) -> list[FileStatistics]:
-        """Statistics of each file, in the order of the files.
+        """Return the statistics of each file, in the order of the files.
 
         Most statistics are in the footer. Rows are read only for columns whose bounds the footer does not contain.
 
@@ -80,7 +80,7 @@ class DataFileReader:
         return run_tasks(self.spark, files, work, description=phase, weights=weights)
 
     def row_count(self, files: Sequence[DataFile]) -> int:
-        """Number of rows of all files, from their footers.
+        """Return the number of rows of all files together, from their footers.
 
         Raises:
             CorruptTableError: a file is not a Parquet file, or is damaged.
@@ -91,7 +91,9 @@ class DataFileReader:
         )
 
     def blooms(self, files: Sequence[DataFile]) -> Iterator[BaseFileBloom]:
-        """Yield the bloom filter of each file that has one, in the order of the files. Few are in memory at a time.
+        """Yield the bloom filter of each file that has one, in the order of the files.
+
+        Only few bloom filters are in memory at a time.
 
         Raises:
             CorruptTableError: a file is not a Parquet file, or is damaged.
@@ -104,7 +106,7 @@ class DataFileReader:
 
 
 def statistics_of(storage: Storage, columns: Collection[str], file: DataFile) -> FileStatistics:
-    """Statistics of one file. Raises CorruptTableError and ObjectNotFoundError."""
+    """Return the statistics of one file. Raise CorruptTableError and ObjectNotFoundError as `row_count` does."""
     with _opened(storage, file) as opened:
         known = file_statistics(file.partition_path, file.file_name, opened.metadata)
         return completed_from_rows(opened, known, columns)

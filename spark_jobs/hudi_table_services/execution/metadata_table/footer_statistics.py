@@ -5,7 +5,7 @@ A footer does not contain all statistics. `row_statistics` computes the followin
 - Whether a column has NaN, if pyarrow wrote the file. pyarrow leaves NaN out of the bounds of a chunk, so the footer
   does not show whether a column has NaN. The Java library (parquet-mr) treats NaN as the greatest value and writes NaN
   as the upper bound; a chunk with another upper bound has no NaN.
-- Bounds of long texts. pyarrow writes no bounds if one of them has more than 4096 bytes.
+- Bounds of long strings. pyarrow writes no bounds if one of the two bounds has more than 4096 bytes.
 - Bounds of timestamps with 96 bits.
 """
 
@@ -24,11 +24,11 @@ Bounds: TypeAlias = tuple[RangeValue, RangeValue]
 """Smallest and greatest value."""
 
 CountedBounds: TypeAlias = Mapping[tuple[int, str], Bounds | None]
-"""Bounds by number of the row group and path of the column; None for a column that has no values but nulls and NaN."""
+"""Maps the number of a row group and the path of a column to bounds; None for a column with only nulls and NaN."""
 
 _JAVA_LIBRARY = "parquet-mr"
 _FLOATING = ("FLOAT", "DOUBLE")
-# Milliseconds and microseconds become microseconds. The bounds of nanoseconds would have to be rounded.
+# Milliseconds and microseconds become microseconds. Nanoseconds are missing, because their bounds would need rounding.
 _MICROSECONDS = {"milliseconds": 1000, "microseconds": 1}
 
 
@@ -41,7 +41,7 @@ def file_statistics(
     counted_bounds: CountedBounds | None = None,
     columns: Collection[str] | None = None,
 ) -> FileStatistics:
-    """Statistics of the columns of a file. Columns inside lists and maps are left out.
+    """Return the statistics of the columns of a file. Leave out columns inside lists and maps.
 
     Args:
         counted_nan_columns: the columns in which the writer of the file found NaN (`row_statistics.nan_columns`); None
@@ -87,7 +87,11 @@ class _Chunk:
         return self.null_count != self.value_count
 
     def known_bounds(self, counted: CountedBounds, place: tuple[int, str]) -> list[Bounds | None]:
-        """The bounds from the rows, else from the footer; None for unknown bounds; empty if there are no values."""
+        """Return the bounds as a list with one element, or with no element if there are no values.
+
+        The element contains the bounds from the rows, or else those from the footer. The element is None for unknown
+        bounds.
+        """
         if not self.needs_bounds:
             return []
         if place not in counted:
@@ -131,7 +135,7 @@ def _with_floating_bounds(
     counted: bool | None,
     is_java: bool,
 ) -> FileColumnRange:
-    """Add bounds, without NaN. A column with NaN also gets the known bounds, which are those of its other values."""
+    """Add bounds to `known`. NaN is no bound: the bounds of a column with NaN are the bounds of its other values."""
     values = [value for pair in bounds if pair is not None for value in pair]
     numbers = [value for value in values if not math.isnan(value)]
     shows_nan = len(numbers) < len(values)
@@ -190,15 +194,15 @@ def _decimal(unscaled: int, scale: int) -> Decimal:
 
 
 def least(values: Iterable[Any]) -> Any:
-    """Smallest value of a column."""
+    """Return the smallest value of a column."""
     return min(values, key=_order)
 
 
 def greatest(values: Iterable[Any]) -> Any:
-    """Greatest value of a column."""
+    """Return the greatest value of a column."""
     return max(values, key=_order)
 
 
 def _order(value: Any) -> Any:
-    """Sort key of a value. Texts are ordered by their UTF-8 bytes, as in Parquet and Spark."""
+    """Return the sort key of a value. Strings are sorted by their UTF-8 bytes, as in Parquet and Spark."""
     return value.encode() if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""Read the staged keys of a commit on the driver, for one file group of the record index at a time."""
+"""Read the staged keys of a commit in the driver, for one file group of the record index at a time."""
 
 import io
 from collections import defaultdict
@@ -25,14 +25,16 @@ _CHUNK_ROWS = 1 << 14
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyChanges:
-    """Changes of one file group of the record index, as Arrow arrays. Memory: the keys, and about 12 bytes per key.
+    """Changes of one file group of the record index, as Arrow arrays.
+
+    The changes need the memory of the keys, and about 12 bytes per key.
 
     Attributes:
         new_keys: keys that have a new location, in ascending order of their UTF-8 bytes, each key once.
         places: for each new key the position of its file group in `file_groups`.
         file_groups: file groups of the table.
-        deleted_keys: keys that no file group contains any longer, in the same order, each key once. A key that the
-            commit deleted from one file group and added to another is left out.
+        deleted_keys: keys that no file group contains after the commit, in the same order, each key once. They do not
+            include keys that the commit deleted from one file group and added to another.
     """
 
     new_keys: pa.StringArray
@@ -45,14 +47,14 @@ class KeyChanges:
         return len(self.new_keys) == len(self.deleted_keys) == 0
 
     def locations(self) -> Iterator[tuple[str, FileGroupId]]:
-        """Yield each new key with its file group, in order. Only a few keys at a time are Python objects."""
+        """Yield each new key with its file group, in order. Convert only a few keys at a time to Python objects."""
         for start in range(0, len(self.new_keys), _CHUNK_ROWS):
             keys = self.new_keys.slice(start, _CHUNK_ROWS).to_pylist()
             places = self.places[start : start + _CHUNK_ROWS].tolist()
             yield from ((key, self.file_groups[place]) for key, place in zip(keys, places, strict=True))
 
     def deletions(self) -> Iterator[str]:
-        """Yield each deleted key, in order. Only a few keys at a time are Python objects."""
+        """Yield each deleted key, in order. Convert only a few keys at a time to Python objects."""
         for start in range(0, len(self.deleted_keys), _CHUNK_ROWS):
             yield from self.deleted_keys.slice(start, _CHUNK_ROWS).to_pylist()
 
@@ -60,8 +62,8 @@ class KeyChanges:
 class StagedKeysReader:
     """Reads the keys that all tasks of a commit staged.
 
-    Memory: the keys of one file group of the record index, and staged files of at most `cached_bytes`, which are read
-    only once. The reader opens the other files again for each file group.
+    The reader keeps the keys of one file group of the record index in memory, and staged files of at most
+    `cached_bytes`. It reads these files only once, and opens the other files again for each file group.
 
     Args:
         staged: results of the tasks, in any order. If two results have the same new key, the later result is used.
@@ -79,7 +81,7 @@ class StagedKeysReader:
         )
 
     def by_partition(self) -> dict[str, "StagedKeysReader"]:
-        """Map each partition of the table to a reader of the keys of its file groups. The readers share a cache."""
+        """Map each partition of the table to a reader for the keys of its file groups. The readers share a cache."""
         staged: dict[str, list[StagedKeys]] = defaultdict(list)
         for each in self._staged:
             staged[each.file_group_id.partition_path].append(each)
@@ -90,7 +92,7 @@ class StagedKeysReader:
         return readers
 
     def changes(self, group: int, group_count: int) -> KeyChanges:
-        """Changes of one file group of the record index.
+        """Return the changes of one file group of the record index.
 
         Args:
             group: number of the file group.
@@ -134,7 +136,7 @@ class StagedKeysReader:
 
 
 def _smallest(staged: Sequence[StagedKeys], limit_bytes: int) -> list[str]:
-    """Paths of the smallest files, together at most `limit_bytes`."""
+    """Return the paths of the smallest files, which together have at most `limit_bytes`."""
     paths: list[str] = []
     for each in sorted(staged, key=lambda each: each.size_bytes):
         limit_bytes -= each.size_bytes
@@ -155,7 +157,7 @@ def _concatenated(columns: Sequence[pa.ChunkedArray]) -> pa.StringArray:
 
 
 def _ascending(keys: pa.StringArray) -> tuple[pa.StringArray, Integers]:
-    """The keys in ascending order of their bytes, each once, and the position of the last occurrence of each."""
+    """Return the distinct keys in ascending order of their bytes, and the position of each key's last occurrence."""
     order = pc.array_sort_indices(keys)  # stable
     ordered = keys.take(order)
     is_last = np.ones(len(keys), dtype=bool)

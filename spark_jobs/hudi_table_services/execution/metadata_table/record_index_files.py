@@ -33,7 +33,7 @@ class IndexedFile:
 
 
 WriteGroup = Callable[[int, Sequence[MetadataRecord]], WriteStat]
-"""Picklable function that writes the base file of a file group, given by its number. Executors may repeat a call."""
+"""Picklable function that writes the base file of the file group with this number. Executors may repeat a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

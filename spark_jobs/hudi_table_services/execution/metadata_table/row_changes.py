@@ -68,7 +68,7 @@ class StagedRowChanges:
 
 
 class RowChangeStager:
-    """Stages the changes of the rows of one file group. An error in the `with` block deletes the staged files.
+    """Stages the changes of the rows of one file group. If an error ends the `with` block, the files are deleted.
 
     The tables that are passed to the methods need only the columns in `columns`.
 
@@ -106,7 +106,7 @@ class RowChangeStager:
         self._files.__exit__(error_type, error, traceback)
 
     def inserted(self, rows: pa.Table) -> None:
-        """Stage new rows of the file group, and stored rows whose keys the commit deletes from another file group."""
+        """Stage new rows of the file group, and stored rows whose keys the commit deletes from other file groups."""
         self._keys.add_new(rows[RECORD_KEY])
         self._each(rows, KeyStager.add_new)
 
@@ -116,7 +116,7 @@ class RowChangeStager:
         self._each(rows, KeyStager.add_deleted)
 
     def updated(self, before: pa.Table, after: pa.Table) -> None:
-        """Stage updates: rows of `after` replace stored rows of `before`. Both have the same keys, row by row."""
+        """Stage updates: rows of `after` replace stored rows of `before`. The tables have the same keys, row by row."""
         for index, stager in self._secondary:
             is_changed = pc.not_equal(secondary_keys(index, before), secondary_keys(index, after))
             stager.add_deleted(all_secondary_keys(index, before.filter(is_changed)))

@@ -15,7 +15,7 @@ _BATCH_ROWS = 65_536
 
 
 def nan_columns(rows: pa.Table | pa.RecordBatch) -> frozenset[str]:
-    """Names of the columns with NaN in these rows; a dotted path for a member of a struct."""
+    """Return the names of the columns with NaN in these rows; a dotted path for a member of a struct."""
     found = (
         path
         for field, column in zip(rows.schema, rows.columns, strict=True)
@@ -39,7 +39,7 @@ def completed_from_rows(
 ) -> FileStatistics:
     """Complete the statistics from a footer: compute missing bounds from the rows, and check whether columns have NaN.
 
-    Only columns with an unknown value are read, one after another.
+    The function reads only columns for which a statistic is unknown, one after another.
 
     Args:
         columns: the columns whose bounds are needed.
@@ -63,7 +63,7 @@ def _is_incomplete(found: FileColumnRange) -> bool:
 
 
 def leaves(path: str, column: pa.Array | pa.ChunkedArray) -> Iterator[tuple[str, pa.Array | pa.ChunkedArray]]:
-    """Yield the column, or the members of a struct with their dotted paths. Lists and maps are not divided."""
+    """Yield a column with its path. Instead of a struct, yield its members with their dotted paths."""
     if not pa.types.is_struct(column.type):
         yield path, column
         return
@@ -74,7 +74,7 @@ def leaves(path: str, column: pa.Array | pa.ChunkedArray) -> Iterator[tuple[str,
 
 
 def _member(chunk: pa.StructArray, place: int) -> pa.Array:
-    """Values of a member. In a row whose struct is null, the value is null."""
+    """Return the values of a member. In a row whose struct is null, the value is null."""
     return chunk.flatten()[place]
 
 
@@ -100,7 +100,10 @@ def _range_from_rows(file: pq.ParquetFile, found: FileColumnRange) -> FileColumn
 
 
 def bounds_of_rows(column: pa.Array | pa.ChunkedArray) -> tuple[Any, Any]:
-    """Smallest and greatest value without NaN, in the form of `FileColumnRange`; both None without such values."""
+    """Return the smallest and the greatest value other than NaN, in the form of `FileColumnRange`.
+
+    Both are None if there is no such value.
+    """
     plain = column
     if pa.types.is_dictionary(plain.type):
         plain = pc.cast(plain, plain.type.value_type)

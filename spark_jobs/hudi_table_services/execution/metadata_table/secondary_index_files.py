@@ -29,7 +29,7 @@ _KEYS = pa.schema([("file_group", pa.int32()), ("key", pa.binary())])
 _SPARK_KEYS = "file_group int, key binary"
 
 WriteGroup = Callable[[int, Sequence[MetadataRecord]], WriteStat]
-"""Picklable function that writes the base file of a file group, given by its number. Executors may repeat a call."""
+"""Picklable function that writes the base file of the file group with this number. Executors may repeat a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,10 @@ class SecondaryIndexFiles:
 
 
 def _records(keys: Iterable[bytes]) -> list[MetadataRecord]:
-    """One record for each key. A key occurs twice only if the table has a record key twice, with the same value."""
+    """Return one record for each distinct key.
+
+    A key occurs twice only if the table has two rows with the same record key and the same value of the indexed column.
+    """
     return [
         MetadataRecord(
             key=key.decode(), record_type=RecordType.SECONDARY_INDEX, payload=SecondaryIndexEntry()

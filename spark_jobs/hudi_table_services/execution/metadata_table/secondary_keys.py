@@ -1,4 +1,4 @@
-"""Keys of a secondary index for whole columns of rows: `hudi_format.metadata_table.keys`, on Arrow arrays."""
+"""Build the keys of a secondary index for Arrow arrays. `hudi_format.metadata_table.keys` does the same for one row."""
 
 from dataclasses import dataclass
 
@@ -28,13 +28,13 @@ class SecondaryKeyGroups:
     is_grouped_by_value: bool
 
     def of(self, keys: pa.StringArray, group_count: int) -> Integers:
-        """Number of the file group of each key."""
+        """Return the number of the file group of each key."""
         hashed = prefixes_of(keys) if self.is_grouped_by_value else keys
         return file_groups_of(*utf8_buffers(hashed), group_count)
 
 
 def secondary_keys(index: SecondaryIndex, rows: pa.Table) -> pa.StringArray:
-    """Key of the entry of each row.
+    """Return the key of the index entry of each row.
 
     Args:
         rows: rows with the record key and with the indexed column, or the struct that contains this column.
@@ -43,9 +43,9 @@ def secondary_keys(index: SecondaryIndex, rows: pa.Table) -> pa.StringArray:
 
 
 def all_secondary_keys(index: SecondaryIndex, rows: pa.Table) -> pa.ChunkedArray:
-    """Keys of all entries of the rows.
+    """Return the keys of all index entries of the rows.
 
-    A floating-point number has two entries if its text differs between releases of Java.
+    A floating-point number has two entries if releases of Java convert the number to different strings.
 
     Args:
         rows: see `secondary_keys`.
@@ -62,12 +62,12 @@ def all_secondary_keys(index: SecondaryIndex, rows: pa.Table) -> pa.ChunkedArray
 
 
 def prefixes_of(keys: pa.StringArray) -> pa.StringArray:
-    """Prefix of each key, up to and including the separator after the value."""
+    """Return the prefix of each key, up to and including the separator after the value."""
     return pc.struct_field(pc.extract_regex(keys, _PREFIX), "prefix")
 
 
 def column_at(rows: pa.Table, path: str) -> pa.Array:
-    """The column at a dotted path. A member of a struct that is null is null."""
+    """Return the column at a dotted path. If a struct is null, its members are null, too."""
     name, *members = path.split(".")
     column = _whole(rows[name])
     for member in members:
@@ -76,10 +76,10 @@ def column_at(rows: pa.Table, path: str) -> pa.Array:
 
 
 def texts_of(values: pa.Array) -> pa.StringArray:
-    """The text of each value in an index, from the form of the value in Spark's internal rows. Nulls stay null.
+    """Return the string that represents each value in an index. Nulls stay null.
 
-    A date is its number of days since 1970, and a timestamp is its number of microseconds since 1970. The text of a
-    floating-point number is that of Java 19 and later.
+    As in Spark's internal rows, a date is its number of days since 1970, and a timestamp is its number of microseconds
+    since 1970. A floating-point number becomes the string of Java 19 and later.
 
     The types are those of `planning.metadata_table.secondary_indexes.INDEXED_TYPES`.
     """
@@ -95,7 +95,7 @@ def texts_of(values: pa.Array) -> pa.StringArray:
 
 
 def _java_texts(values: pa.Array) -> list[tuple[str, ...]]:
-    """Texts of each number in Java; an empty tuple for null."""
+    """Return the strings to which releases of Java convert each number; an empty tuple for null."""
     is_single = pa.types.is_float32(values.type)
     return [() if value is None else java_texts(value, is_single=is_single) for value in values.to_pylist()]
 

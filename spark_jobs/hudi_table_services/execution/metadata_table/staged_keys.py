@@ -1,13 +1,13 @@
 """Stage the record keys that a commit adds to file groups or deletes from them, for the record index.
 
 Each task writes its keys into a file of the job's staging folder, and returns only the path and counts. If the tasks
-returned the keys themselves, all keys would be in the memory of the driver, and Spark limits the size of results. The
-staged rows of the input cannot be used instead: they do not contain the keys that a merge deletes, and a clustering may
-have no staged rows.
+returned the keys themselves, the driver would need memory for all keys, and Spark limits the size of results. The
+staged rows of the input cannot replace these files: they do not contain the keys that a merge deletes, and a clustering
+may have no staged rows.
 
 A staged file is an Arrow IPC file. Each of its record batches contains the keys of one file group of the record index.
 So the driver processes one file group of the index at a time, and never has the keys of several file groups in memory.
-The job deletes the staging folder with all files at its end; `KeyStager` deletes the file of a task that fails.
+At its end, the job deletes the staging folder with all files. If a task fails, `KeyStager` deletes its file.
 """
 
 import uuid
@@ -35,7 +35,7 @@ _BUFFERED_BYTES = 16 << 20
 
 
 def groups_of_keys(keys: pa.StringArray, group_count: int) -> Integers:
-    """Number of the file group of the record index for each key."""
+    """Return the number of the file group of the record index for each key."""
     return file_groups_of(*utf8_buffers(keys), group_count)
 
 
@@ -57,7 +57,7 @@ class KeyStaging:
     groups: Callable[[pa.StringArray, int], Integers] = groups_of_keys
 
     def group_count_of(self, partition_path: str) -> int:
-        """Number of file groups of the index among which the keys of a partition of the table are divided."""
+        """Return the number of file groups of the index that contain the keys of a partition of the table."""
         return self.other_counts.get(partition_path, self.group_count)
 
 
@@ -70,7 +70,7 @@ class StagedKeys:
         size_bytes: size of the staged file.
         file_group_id: the file group of the table.
         group_count: number of file groups of the record index to which the keys are assigned.
-        batch_groups: the file group of the record index of each record batch.
+        batch_groups: for each record batch, the number of the file group of the record index.
         new_count, deleted_count: numbers of keys.
     """
 
@@ -83,7 +83,7 @@ class StagedKeys:
     deleted_count: int
 
     def batches_of(self, group: int, group_count: int) -> tuple[int, ...]:
-        """Indices of the record batches that may have keys of a file group of the record index."""
+        """Return the indices of the record batches that may have keys of a file group of the record index."""
         is_divided_alike = group_count == self.group_count
         return tuple(
             index for index, stored in enumerate(self.batch_groups) if stored == group or not is_divided_alike
@@ -91,9 +91,10 @@ class StagedKeys:
 
 
 class KeyStager:
-    """Stages the keys of one file group of the table. An error in the `with` block deletes the staged file.
+    """Stages the keys of one file group of the table. If an error ends the `with` block, the staged file is deleted.
 
-    Keys have no nulls. Memory: `_BUFFERED_BYTES` of keys, a copy of these keys, and the keys of one call.
+    Keys have no nulls. The stager needs memory for `_BUFFERED_BYTES` of keys, a copy of these keys, and the keys of one
+    call.
 
     Args:
         staging: None if no keys are needed; in that case, the methods do nothing.
@@ -123,12 +124,12 @@ class KeyStager:
     ) -> None:
         if error_type is None or self._sink is None:
             return
-        with suppress(HudiTableServiceError, OSError):  # a failed deletion must not hide the original error
+        with suppress(HudiTableServiceError, OSError):  # a failed deletion must not mask the original error
             self._sink.close()
             self._storage.delete(self._path)
 
     def add_new(self, keys: pa.ChunkedArray) -> None:
-        """Add keys whose location the index must store: new keys of the file group, and keys that others lose."""
+        """Add keys whose location the index must store: new keys, and keys that other file groups lose."""
         self._add(keys, is_deleted=False)
 
     def add_deleted(self, keys: pa.ChunkedArray) -> None:
@@ -186,7 +187,7 @@ class KeyStager:
 def _divided(
     batch: pa.RecordBatch, groups_of: Callable[[pa.StringArray, int], Integers], group_count: int
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield the keys of each file group of the index, in their order."""
+    """Yield the number of each file group of the index with its keys. The keys keep their order."""
     groups = groups_of(batch.column(0), group_count)
     order = np.argsort(groups, kind="stable")
     rows, groups = batch.take(pa.array(order)), groups[order]

@@ -1,8 +1,9 @@
 """Statistics of a base file, collected while the file is written.
 
-The footer contains all statistics except NaN and the bounds of long texts (see `footer_statistics`). The collector
-computes these from the rows before they are written, so that no file is read again. It computes bounds only for the row
-groups whose bounds are not in the footer.
+The footer contains all statistics except whether a column has NaN, and the bounds of long strings (see
+`footer_statistics`). The collector finds the missing statistics in the rows before the rows are written, so that no
+file is read again. In each row group, the collector computes the bounds of every floating-point column with NaN, and of
+every string or binary column whose longest value has more than 4,096 bytes.
 """
 
 from collections.abc import Iterable
@@ -22,7 +23,8 @@ _LONGEST_BOUND_BYTES = 4096
 class StatisticsCollector:
     """Collects the statistics of some columns of one file.
 
-    Memory: the names of the columns with NaN, and two bounds for each row group and column with long texts.
+    The collector needs memory for the names of the columns with NaN, and for two bounds per row group of each column
+    with NaN or long values.
 
     Args:
         columns: names of the columns; a dotted path for a member of a struct. Columns that the file does not have are
@@ -51,7 +53,7 @@ class StatisticsCollector:
         self._row_groups += 1
 
     def statistics(self, partition_path: str, file_name: str) -> FileStatistics:
-        """Statistics of the file. Call the method after the Parquet writer has closed the file."""
+        """Return the statistics of the file. Call the method after the Parquet writer has closed the file."""
         footer = self.footers[0]
         # pyarrow divides tables of more than 64 Mi rows. In that case, the bounds from the rows do not belong to single
         # row groups.
@@ -77,7 +79,7 @@ class StatisticsCollector:
 
 
 def _longest(column: pa.ChunkedArray) -> int:
-    """Bytes of the longest text or byte string of a column; 0 for columns of other types."""
+    """Return the bytes of the longest value of a string or binary column; 0 for columns of other types."""
     if pa.types.is_dictionary(column.type):
         return max((_longest(pa.chunked_array([chunk.dictionary])) for chunk in column.chunks), default=0)
     if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):

@@ -1,4 +1,4 @@
-"""Sessions of a Spark Connect server, which run jobs without a JVM of their own.
+"""Open and close sessions of a Spark Connect server. A job with such a session needs no JVM of its own.
 
 The driver's Python runs in this process, and the server runs the Spark tasks. Therefore the server needs the packages
 of the engine, but not the engine itself: each session uploads the engine as an artifact.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 DEFAULT_PORT = 15002
-"""Port of a server whose address contains no port; Spark's default."""
+"""Port of a server whose address contains no port. This port is Spark's default."""
 
 _SESSIONS = uuid.UUID("8a2f5f0e-5d0b-4f0f-9a57-6a1f3c1f5b0e")
 _OWNER = "spark.hudi_table_services.owner"
@@ -56,7 +56,7 @@ def open_session(remote: str, *, identity: str, conf: Mapping[str, str]) -> "Spa
 
     Args:
         remote: address of the server, ``sc://host:port/;name=value``.
-        identity: text that all runs of the request share, and no other request.
+        identity: string that all runs of the request share, and that no other request has.
         conf: properties of the session. A warning names the properties that only the server can set, such as its
             memory.
 
@@ -89,7 +89,7 @@ def open_session(remote: str, *, identity: str, conf: Mapping[str, str]) -> "Spa
 
 
 def close_session(spark: "SparkSession") -> None:
-    """End the Spark jobs of a session, and the session. If the server has died, only the client is closed."""
+    """End the Spark jobs of a session, and the session itself. If the server has died, close only the client."""
     server = _SERVERS.get(spark)
     if server is not None and not _listens(*server):
         # Spark's client would repeat its last requests for about ten minutes.
@@ -106,7 +106,7 @@ def interrupt_jobs() -> None:
     """Ask the server to end the Spark jobs of this process's sessions, and wait for at most a second.
 
     A signal handler calls this function while the main thread waits for the server. Separate threads send the requests,
-    because the client may hold a lock in the main thread.
+    because the main thread may have acquired a lock of the client.
     """
     threads = [
         threading.Thread(target=_interrupt, args=(spark,), name="interrupt", daemon=True)
@@ -126,7 +126,8 @@ def _interrupt(spark: "SparkSession") -> None:
 def parallelism(spark: "SparkSession") -> int:
     """Return the number of tasks that the server's cluster runs in parallel.
 
-    The plan of a range without a number of partitions contains this number; the API of Spark Connect does not.
+    The API of Spark Connect does not return this number. But the plan of a range contains it as the number of
+    partitions, if the caller of `range` gives no number.
     """
     if spark not in _PARALLELISM:
         with redirect_stdout(io.StringIO()) as plan:
@@ -137,7 +138,7 @@ def parallelism(spark: "SparkSession") -> int:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of the error's text, or the name of its class."""
+    """Return the first line of the error's message, or the name of the error's class."""
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
@@ -190,7 +191,7 @@ def _listens(host: str, port: int) -> bool:
 
 
 def _session_ids(identity: str) -> Iterator[str]:
-    """Ids of the sessions that the runs of a request use, in this order."""
+    """Yield the ids of the sessions that the runs of a request use, in the order of use."""
     for number in itertools.count():
         yield str(uuid.uuid5(_SESSIONS, f"{identity}/{number}"))
 

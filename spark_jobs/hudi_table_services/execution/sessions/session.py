@@ -23,8 +23,8 @@ class SessionSettings:
 
     Attributes:
         application_name: name of the application in Spark's UI.
-        identity: text that all runs of a request share, and no other request. On a Spark Connect server, a later run
-            of the request finds the session of an earlier run by this text.
+        identity: string that all runs of a request share, and that no other request has. On a Spark Connect server, a
+            later run of the request finds the session of an earlier run by this string.
         remote: address of a Spark Connect server, ``sc://host:port/;name=value``; empty if the job starts Spark.
         is_submitted: whether spark-submit started this process, and Spark's JVM with it.
         conf: Spark properties of the session. If `is_submitted`, the properties of spark-submit apply.
@@ -63,7 +63,7 @@ def start_session(settings: SessionSettings) -> "SparkSession":
 
 
 def stop_session(spark: "SparkSession") -> None:
-    """Stop the session. A failure, e.g. because the JVM died, does not change the result of the job."""
+    """Stop the session. If this fails, for example because the JVM has died, the result of the job does not change."""
     try:
         if connect.is_connect(spark):
             connect.close_session(spark)
@@ -74,7 +74,7 @@ def stop_session(spark: "SparkSession") -> None:
 
 
 def driver_age_s(spark: "SparkSession") -> float | None:
-    """Seconds since the start of the driver's JVM; None if unknown, as with Spark Connect.
+    """Return the seconds since the start of the driver's JVM; None if unknown, as with Spark Connect.
 
     With spark-submit, the JVM starts before this process.
     """

@@ -19,7 +19,7 @@ _TRAILER_BYTES = 8
 def sample_base_files(
     storage: Storage, snapshot: TableSnapshot, partition_paths: Collection[str]
 ) -> tuple[FileSample, ...]:
-    """Read the footers of a bounded number of files in each partition: newest first, and for equal times largest first.
+    """Read the footers of a bounded number of files in each partition. Prefer newer files, and then larger files.
 
     If none of the given partitions has a file, the function samples files of other partitions, because the rows of a
     new partition probably resemble the table's rows.
@@ -56,7 +56,7 @@ def _sample(storage: Storage, file_slice: FileSlice) -> FileSample:
 
 
 def any_record_key(storage: Storage, snapshot: TableSnapshot) -> str:
-    """Return any stored record key of the table, or an empty text if the table has no rows."""
+    """Return any stored record key of the table, or an empty string if the table has no rows."""
     for file_slice in snapshot.all_slices:
         path = file_slice.base_file_path
         if path is None:

@@ -33,13 +33,13 @@ MAX_KEYS_PER_TASK = 1_000_000
 """Maximum number of keys, on average, that one task keeps in memory. A key is a Python object of about 100 bytes."""
 
 MAX_LIVE_GROUPS = 1_000
-"""Greatest number of live file groups of the table for which each task receives a copy of the list of these groups."""
+"""Maximum number of live file groups of the table for which each task receives a copy of the list of these groups."""
 
 MAX_PROBED_LIVE_GROUPS = 20
-"""Greatest number of live file groups of the table for which the driver looks up some keys before the tasks start."""
+"""Maximum number of live file groups of the table for which the driver looks up some keys before the tasks start."""
 
 _MAX_PROBED_BYTES = 64 << 20
-"""Greatest size of a file group of the record index that the driver reads from."""
+"""Maximum size of a file group of the record index from which the driver reads."""
 
 _BYTES_OF_A_BLOCK = 64 << 10
 _BYTES_OF_A_KEY = 16
@@ -49,9 +49,9 @@ SearchResult = set[FileGroupId] | UnusableMetadataTable
 
 
 class IndexGroups(Protocol):
-    """Some file groups of the record index, with consecutive numbers. It can be pickled.
+    """Some file groups of the record index, with consecutive numbers. The object can be pickled.
 
-    `storage.metadata_table.record_locations` implements it; `execution` does not read timelines.
+    `storage.metadata_table.record_locations` implements this protocol, because `execution` does not read timelines.
     """
 
     @property
@@ -78,8 +78,8 @@ class IndexSearchTask:
         group_count: number of all file groups among which the keys are divided: all file groups of the record index or,
             in a partitioned record index, the file groups of one partition of the table.
         bucket, bucket_count: hash bucket of the keys to look up, and number of buckets. Buckets limit the memory.
-        enough: file groups of the table; the task ends early when it has found all of them. None means that the task
-            looks up all its keys.
+        enough: file groups of the table. When the task has found keys in all these file groups, it ends early. None
+            means that the task looks up all its keys.
     """
 
     storage: Storage
@@ -94,7 +94,7 @@ class IndexSearchTask:
 
 @dataclass(frozen=True, slots=True)
 class SearchedGroups:
-    """All file groups that may have the keys of some batches. The hash of a key determines its file group."""
+    """The file groups of the record index that may have the keys of some batches. A key's hash determines the group."""
 
     batches: tuple[StagedBatch, ...]
     groups: IndexGroups
@@ -113,14 +113,14 @@ def search_record_index(
     *,
     max_keys_per_task: int = MAX_KEYS_PER_TASK,
 ) -> SearchResult:
-    """The file groups in which the record index locates keys of the batch, or why the index cannot be used.
+    """Return the file groups in which the record index locates keys of the batch, or why the index cannot be used.
 
-    Often, for example if the keys are random, the keys of a batch are in every live file group. A part of the keys is
-    then enough to find this out, and the tasks do not look up the other keys. For a table with few file groups, the
-    driver first looks up some keys: if they are in all file groups, no Spark job is necessary.
+    Often, for example if the keys are random, the keys of a batch are in every live file group. A part of the keys then
+    suffices for this result, and the tasks do not look up the other keys. For a table with few file groups, the driver
+    first looks up some keys: if these keys are in all file groups, no Spark job is necessary.
 
     Args:
-        batches: staged rows; no two of them are the same record batch.
+        batches: staged rows; each record batch occurs once.
         live: file groups with a live base file. Other file groups may be missing in the result.
     """
     probed = probe_record_index(storage, batches, index, frozenset(live))
@@ -138,7 +138,7 @@ def search_groups(
     live: Collection[FileGroupId] = (),
     max_keys_per_task: int = MAX_KEYS_PER_TASK,
 ) -> SearchResult:
-    """As `search_record_index`, for several sets of file groups, each with its own keys, in one Spark job.
+    """Do the same as `search_record_index` for several sets of file groups, each with its own keys, in one Spark job.
 
     Without `live`, the tasks look up all keys.
     """
@@ -174,8 +174,8 @@ def probe_record_index(
     """Look up some keys of a batch in one file group of the record index.
 
     Returns:
-        The live file groups if these keys are in all of them; the reason if the index cannot be used; None if tasks
-        must look up the keys.
+        The live file groups if each of them has one of these keys; the reason if the index cannot be used; None if
+        tasks must look up the keys.
     """
     # With fewer keys than blocks, each key would need a separate request.
     has_many_keys = sum(each.row_count for each in batches) * _BYTES_OF_A_BLOCK >= index.size_bytes
@@ -196,12 +196,12 @@ def probe_record_index(
 
 
 def _sample_size(group_count: int) -> int:
-    """Number of random keys that together are in all file groups with a probability of 95 % (coupon collector)."""
+    """Return the number of random keys that are in all file groups with a probability of 95 % (coupon collector)."""
     return math.ceil(group_count * (math.log(group_count) + 3))
 
 
 def find_file_groups(task: IndexSearchTask) -> SearchResult:
-    """Look up the keys of one task, on an executor. Raises StorageError if a staged file cannot be read."""
+    """Look up the keys of one task, on an executor. Raise StorageError if a staged file cannot be read."""
     return task.groups.locate(_keys_by_group(task), task.enough)
 
 
@@ -232,13 +232,13 @@ def _tasks(
 
 
 def _weight(task: IndexSearchTask) -> int:
-    """Estimated bytes that a task reads: the keys of the batch, and its part of the record index."""
+    """Estimate the bytes that a task reads: the keys of the batch, and the task's part of the record index."""
     key_bytes = sum(batch.row_count for batch in task.batches) * _BYTES_OF_A_KEY
     return key_bytes + BYTES_OF_A_FILE * task.groups.count + task.groups.size_bytes
 
 
 def _keys_by_group(task: IndexSearchTask) -> list[frozenset[bytes]]:
-    """The keys of the batch that belong to each file group of the task, as UTF-8."""
+    """Return for each file group of the task the keys of the batch that belong to the file group, as UTF-8."""
     count = task.groups.count
     keys, groups = [pa.array([], pa.string())], [np.empty(0, dtype=np.int64)]
     reader = StagedReader(task.storage, [KEY_COLUMN])

@@ -1,8 +1,7 @@
-"""Generate the record keys and partition paths of Arrow tables. They are the same as those of Hudi's upsert on Spark.
+"""Generate the record keys and partition paths of Arrow tables, equal to those of Hudi's upsert on Spark.
 
 Follows KeyGenUtils and BuiltinKeyGenerator of Hudi 0.15 and 1.2; docs/key-generators.md has the observed values. For
-speed, the module processes rows only with Arrow kernels, and builds the text of a partition path once per distinct
-value.
+speed, the module processes rows only with Arrow kernels, and builds a partition path once per distinct value.
 """
 
 import re
@@ -47,8 +46,9 @@ class KeyGenerator:
         schema: columns of the tables that will be passed in.
 
     Raises:
-        InvalidRequestError: a key or partition column is missing, has a type whose text differs between releases or
-            Java versions (float, double, binary), or has a type without a text form (struct, list, map).
+        InvalidRequestError: a key or partition column is missing, or has an unsupported type. Releases of Hudi and Java
+            convert values of the types float, double and binary to different strings; struct, list and map have no
+            string form.
     """
 
     def __init__(self, config: KeyGeneratorConfig, schema: StructType) -> None:
@@ -73,14 +73,14 @@ class KeyGenerator:
         )
         if not simple:
             raise InvalidRequestError(
-                f"The {role} column {name!r} has the type {field.type}, whose text differs between releases or Java "
-                "versions.",
+                f"The {role} column {name!r} has the type {field.type}; releases of Hudi and Java convert its values "
+                "to different strings.",
                 hint="Use a column of a different type, or cast the column to string or decimal in the source query.",
             )
         return field
 
     def record_keys(self, table: pa.Table) -> pa.Array:
-        """Record key of each row, as strings without null.
+        """Return the record key of each row, as strings without null.
 
         Raises:
             InvalidDataError: some rows have no key, because all key columns are null or empty. The message has the
@@ -110,7 +110,7 @@ class KeyGenerator:
     def _text(self, table: pa.Table, field: Field) -> pa.ChunkedArray:
         column = _column(table, field.name)
         if field.type == DATE:
-            # A column has few distinct days, so convert each day to text once.
+            # A column has few distinct days, so convert each day to a string only once.
             coded = pc.dictionary_encode(column)
             chunks = [_text_of_date(chunk.dictionary, field).take(chunk.indices) for chunk in coded.chunks]
             return pa.chunked_array(chunks, type=pa.string())
@@ -142,7 +142,7 @@ class KeyGenerator:
         )
 
     def partition_paths(self, table: pa.Table) -> pa.DictionaryArray:
-        """Partition path of each row, dictionary-encoded, without nulls; dictionary values are distinct.
+        """Return the partition path of each row, dictionary-encoded, without nulls; dictionary values are distinct.
 
         Raises:
             InvalidDataError: a value would result in a path that Hudi cannot read back.
@@ -193,7 +193,7 @@ def _one_array(values: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 
 def _null_or_empty(text: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Mask of the values that are null or empty; None if no value is null or empty."""
+    """Return the mask of the values that are null or empty; None if no value is null or empty."""
     if not text.null_count and pc.min(pc.binary_length(text)).as_py() != 0:
         return None
     return pc.fill_null(pc.equal(pc.binary_length(text), 0), True)
@@ -224,7 +224,7 @@ def _text_of_timestamp(
 def _check_range(
     instants: pa.ChunkedArray | pa.Array, field: Field, min_us: int = -62135596800000000
 ) -> None:
-    """Refuse years outside 1 to 9999 and times before the Gregorian calendar, because their text differs in Java."""
+    """Refuse years outside 1 to 9999 and times before the Gregorian calendar, because Java formats them differently."""
     limits = pc.min_max(pc.cast(instants, pa.int64()))
     low, high = limits["min"].as_py(), limits["max"].as_py()
     if low is not None and (low < min_us or high >= _YEAR_10000_US):
@@ -235,7 +235,7 @@ def _check_range(
 
 
 def _recoded(coded: pa.DictionaryArray, texts: list[str]) -> pa.DictionaryArray:
-    """Replace the dictionary values by other texts; equal texts become one dictionary value."""
+    """Replace the dictionary values by other strings. Equal strings become one dictionary value."""
     positions: dict[str, int] = {}
     codes = pa.array([positions.setdefault(text, len(positions)) for text in texts], pa.int32())
     indices = coded.indices
@@ -247,7 +247,7 @@ def _recoded(coded: pa.DictionaryArray, texts: list[str]) -> pa.DictionaryArray:
 
 
 def _combined(left: pa.DictionaryArray, right: pa.DictionaryArray) -> pa.DictionaryArray:
-    """Join the two paths of each row by ``/``. The text of each distinct pair is built once."""
+    """Join the two paths of each row by ``/``. Build the result of each distinct pair only once."""
     width = len(right.dictionary)
     pairs = pc.add(pc.multiply(pc.cast(left.indices, pa.int64()), width), pc.cast(right.indices, pa.int64()))
     coded = pc.dictionary_encode(pairs)
@@ -261,7 +261,7 @@ def _check_unescaped(name: str, value: str) -> None:
         raise _unreadable(name, value, "contains a ':', so Hudi could no longer read the table")
     if _LOOKS_ESCAPED.search(value):
         raise _unreadable(
-            name, value, "looks percent-encoded, so readers would decode it to a different text"
+            name, value, "looks percent-encoded, so readers would decode it to a different string"
         )
     if value.startswith("/") or value.endswith("/") or "//" in value:
         raise _unreadable(name, value, "results in an empty folder name")

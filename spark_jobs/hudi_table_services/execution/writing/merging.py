@@ -1,4 +1,4 @@
-"""Merge incoming rows into a base file, which is streamed in batches of rows.
+"""Merge incoming rows into a base file, which is read in batches of rows.
 
 The peak memory consists of the incoming rows of one file group and a bounded number of batches, regardless of the
 file's size. As in HoodieMergeHandle (Hudi 1.2), unchanged rows keep their commit time and sequence number.
@@ -22,17 +22,17 @@ class Change(IntEnum):
 
     UPDATE = 0
     DELETE = 1
-    """A soft delete (``_hoodie_is_deleted``), whose ordering value is compared as for an update."""
+    """A soft delete (``_hoodie_is_deleted``). As for an update, its ordering value is compared with the stored one."""
     DELETE_ALWAYS = 2
-    """A hard delete, or the deletion of a stored row that moves to another partition, without regard to event time."""
+    """A hard delete, or the deletion of a stored row that moves to another partition. Ordering values do not count."""
 
 
 DELETED_ELSEWHERE = 4
-"""Flag, added to a `Change`: the commit deletes rows with the same key in other partitions (duplicates of the key)."""
+"""Flag that is added to a `Change` if the commit also deletes rows with the same key in other partitions."""
 
 
 def without_flag(kinds: Integers) -> Integers:
-    """Each change as a value of `Change`."""
+    """Return the changes without the flag, as values of `Change`."""
     return kinds & ~DELETED_ELSEWHERE
 
 
@@ -52,13 +52,13 @@ class RowWatcher(Protocol):
     columns: tuple[str, ...]
 
     def inserted(self, rows: pa.Table) -> None:
-        """Called with rows that stay in this file group, but have the flag `DELETED_ELSEWHERE`."""
+        """Receive rows that stay in this file group although their changes have the flag `DELETED_ELSEWHERE`."""
 
     def deleted(self, rows: pa.Table) -> None:
-        """Called with the stored rows that the merge deletes."""
+        """Receive the stored rows that the merge deletes."""
 
     def updated(self, before: pa.Table, after: pa.Table) -> None:
-        """Called with the stored rows that the merge replaces, and with the new rows in the same order."""
+        """Receive the stored rows that the merge replaces, and the new rows in the same order."""
 
 
 class Merger:
@@ -69,7 +69,7 @@ class Merger:
             columns and the three meta columns, sorted by base row.
         ordering_fields: columns to compare, first to last, if event time determines which row wins; empty if incoming
             rows always win.
-        watcher: called with the rows of each batch that the merge changes.
+        watcher: receives the rows of each batch that the merge changes.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Merger:
         return replace_rows(base, new_rows, hit_rows[updates], hit_rows[deletes])
 
     def _wins(self, base: pa.Table, hit_rows: Integers, incoming: pa.Table) -> Flags:
-        """Mask of the incoming rows that replace the stored row, because their ordering value is larger or equal."""
+        """Return the mask of the incoming rows whose ordering value is not smaller than that of the stored row."""
         if not self._ordering_fields:
             return np.ones(len(hit_rows), dtype=bool)
         fields = list(self._ordering_fields)
@@ -131,7 +131,7 @@ class _Hits:
     watcher: RowWatcher
 
     def report(self, updates: Flags, deletes: Flags, kept: Flags) -> None:
-        """Pass the rows that these masks of the incoming rows select to the watcher."""
+        """Pass rows to the watcher. The arguments are masks of the incoming rows."""
         if deletes.any():
             self.watcher.deleted(self._stored(deletes))
         if updates.any():

@@ -31,15 +31,15 @@ def refuses_nanoseconds(error: Exception) -> bool:
 def nanosecond_columns(source: SourceSpec, storage_options: Mapping[str, str]) -> dict[str, bool]:
     """Return the columns of a Parquet source whose values are timestamps in nanoseconds.
 
-    Members of structs and elements of lists are ignored. If the first file has such columns, the function reads the
-    footers of all files, because Spark would read numbers in another unit as nanoseconds, without an error.
+    The function ignores members of structs and elements of lists. If the first file has such columns, the function
+    reads the footers of all files, because Spark would read numbers in another unit as nanoseconds, without an error.
 
     Args:
         storage_options: settings of an object store.
 
     Returns:
-        Maps the name of each column to True if its values are points in time, and to False if they have no time zone.
-        Empty if the first file has no such column, or if this process cannot read the first file.
+        Maps the name of each column to True if its values are points in time, and to False if its values have no time
+        zone. Empty if the first file has no such column, or if this process cannot read the first file.
 
     Raises:
         InvalidRequestError: files store a column in different ways; the message names two files.
@@ -71,9 +71,9 @@ def _is_in_nanoseconds(data_type: pa.DataType) -> bool:
 
 
 def _numbers(file: SourceFile) -> dict[str, pa.DataType]:
-    """Types of the top-level columns of a Parquet file that are integers or timestamps.
+    """Return the types of those top-level columns of a Parquet file that contain integers or timestamps.
 
-    Every time zone becomes UTC: Parquet stores points in time without their zone.
+    Every time zone becomes UTC, because Parquet stores points in time without their zone.
     """
     with file.storage.open_reader(file.stored.path) as stream, pq.ParquetFile(stream) as opened:
         names = column_names(opened)
@@ -92,8 +92,9 @@ def read_with_nanoseconds(
 ) -> "tuple[SparkSession, DataFrame]":
     """Read a Parquet source, and convert these columns to timestamps in microseconds, without rounding up.
 
-    The function reads the source in a new session, because Spark has no reader option for the setting. A session of
-    Spark Connect belongs to this job alone, which reads one source, so the function uses the given session there.
+    The function reads the source in a new session, because Spark has no reader option for the conversion. Only with
+    Spark Connect the function uses the given session, because that session belongs to this job alone, and the job reads
+    only one source.
 
     Args:
         columns: the result of `nanosecond_columns`.
@@ -114,7 +115,7 @@ def read_with_nanoseconds(
 
 
 def _timestamp(name: str, is_instant: bool) -> str:
-    """SQL expression of a column in nanoseconds as a timestamp."""
+    """Return the SQL expression that converts a column of nanoseconds to timestamps."""
     microseconds = _MICROSECONDS.format(f"`{name.replace('`', '``')}`")
     if is_instant:
         return f"timestamp_micros({microseconds})"

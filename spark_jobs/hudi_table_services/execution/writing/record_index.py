@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MAX_KEYS_PER_TASK = 6_000_000
-"""Maximum number of keys of one partition (with a global index, of the batch) that one task keeps in memory."""
+"""Maximum number of keys that one task keeps in memory: keys of one partition, or with a global index of the batch."""
 
 _BYTES_OF_A_KEY = 16
 _BYTES_OF_FILE_KEYS = 4 << 20
@@ -32,10 +32,10 @@ class IndexLookup:
 
     Attributes:
         searches_files: True for upsert, delete, and an insert that refuses or drops existing keys. If False, the index
-            only combines rows.
+            only combines rows of the batch.
         is_global: whether keys are unique in the whole table; otherwise they are unique per partition.
         combine: whether rows of the batch with the same key are combined into one row.
-        use_footers: whether to prune files by key range and bloom filter.
+        use_footers: whether to skip files whose key range or bloom filter excludes all keys of the batch.
         compares_moves: whether a row that would move to another partition replaces the stored row only if its ordering
             value is not smaller.
         parallelism: target number of Spark tasks for reading key columns.
@@ -53,7 +53,7 @@ class IndexLookup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutedBatch:
-    """All rows of the batch, routed to file groups or to the inserts.
+    """All rows of the batch, divided into changes of file groups and inserts.
 
     Attributes:
         batches: batches of changes, which have a file id, and batches of inserts, whose file id is None.
@@ -99,8 +99,8 @@ class RecordIndex:
 
         Args:
             slices: live file slices that may have keys of the batch.
-            key_ranges: map from the paths of base files to their smallest and greatest keys. Files with unknown ranges
-                are missing.
+            key_ranges: maps the paths of base files to their smallest and greatest keys. Files with unknown ranges are
+                missing.
         """
         targets = _targets(slices, key_ranges or {}) if self._lookup.searches_files else ()
         tasks = self._tag_tasks(staged, targets)
@@ -214,7 +214,7 @@ class RecordIndex:
 
 
 def _weight(task: TagTask) -> int:
-    """Estimated bytes of the keys that a task reads from staged rows and from base files."""
+    """Estimate the bytes of the keys that a task reads from staged rows and from base files."""
     key_count = sum(batch.row_count for batch in task.batches)
     return key_count * _BYTES_OF_A_KEY + len(task.base_files) * _BYTES_OF_FILE_KEYS + BYTES_OF_A_FILE
 

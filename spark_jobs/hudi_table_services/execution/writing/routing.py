@@ -1,7 +1,7 @@
-"""Route every staged row to the file group that has its key, or to the inserts.
+"""Assign every staged row to the file group that has its key, or to the inserts.
 
-One task per staged file reads the rows of the file again, drops superseded rows and writes the other rows grouped by
-target. Therefore the task that writes a file group reads only the rows of that file group.
+One task per staged file reads the rows of the file again, drops superseded rows, and writes the other rows grouped by
+their file group. Therefore the task that writes a file group reads only the rows of this file group.
 """
 
 import uuid
@@ -28,7 +28,7 @@ from hudi_table_services.storage.stores.storage import Storage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutingRules:
-    """Rules for matched rows, whose key is in the table, and for unmatched rows.
+    """Rules for matched rows, whose key is in the table, and for unmatched rows, whose key is not in the table.
 
     Attributes:
         deletes: whether the operation is `delete`: matched rows are deleted, unmatched rows are dropped.
@@ -104,7 +104,7 @@ class _RowTags:
 
 
 def routed_schema(staged: pa.Schema) -> pa.Schema:
-    """Schema of routed rows: the staged columns, the row number in the base file and the kind of change."""
+    """Return the schema of routed rows: the staged columns, the row number in the base file and the kind of change."""
     return staged.append(pa.field(BASE_ROW_COLUMN, pa.int64())).append(pa.field(CHANGE_COLUMN, pa.int8()))
 
 
@@ -161,7 +161,7 @@ class _Router:
     def _write_changes(
         self, staged: StagedBatch, rows: pa.RecordBatch, tags: _RowTags, deleted: Flags
     ) -> Flags:
-        """Write the rows that change a file group. Returns a mask of the rows that also become inserts elsewhere."""
+        """Write the rows that change a file group. Return the mask of the rows that also become inserts elsewhere."""
         moved = np.zeros(rows.num_rows, dtype=bool)
         if self._rules.drops_existing:
             self._dropped += len(np.unique(tags.rows))
@@ -186,9 +186,9 @@ class _Router:
         return moved
 
     def _matched_in_own_partition(self, staged: StagedBatch, rows: pa.RecordBatch, tags: _RowTags) -> Flags:
-        """Mask of rows whose key is also stored in the row's own partition.
+        """Return the mask of the rows whose key is also stored in the row's own partition.
 
-        Such a row updates the stored row of its partition, so it must not be inserted as well.
+        Such a row updates the stored row of its partition, so it must not also be inserted.
         """
         is_own = self._is_own(staged)
         matched = np.zeros(rows.num_rows, dtype=bool)
@@ -197,14 +197,14 @@ class _Router:
         return matched
 
     def _deleted_elsewhere(self, staged: StagedBatch, rows: pa.RecordBatch, tags: _RowTags) -> Flags:
-        """Mask of rows that delete stored rows of other partitions, because rows move to their own partition."""
+        """Return the mask of the rows that delete rows of other partitions because they move to their own partition."""
         deletes = np.zeros(rows.num_rows, dtype=bool)
         if self._rules.moves_rows:
             deletes[tags.rows[~self._is_own(staged)[tags.targets] & ~tags.loses]] = True
         return deletes
 
     def _is_own(self, staged: StagedBatch) -> Flags:
-        """Mask of the targets in the partition of the rows."""
+        """Return the mask of the target files that are in the partition of the staged rows."""
         return np.array([t.partition_path == staged.partition_path for t in self._task.targets], dtype=bool)
 
     def _write(

@@ -63,7 +63,7 @@ def read_source(spark: "SparkSession", source: SourceSpec, storage_options: Mapp
 def _load(
     spark: "SparkSession", source: SourceSpec, storage_options: Mapping[str, str]
 ) -> "tuple[SparkSession, DataFrame]":
-    """The rows of the source without its query, and the session of the frame."""
+    """Load the rows of the source without its query. Return the session of the frame, and the frame."""
     is_parquet = source.format.lower() == "parquet" and bool(source.path)
     if is_parquet and (columns := nanosecond_columns(source, storage_options)):
         _LOG.info("Converting timestamps in nanoseconds to microseconds: %s", ", ".join(columns))
@@ -73,7 +73,7 @@ def _load(
 
 
 def in_session_zone(frame: "DataFrame", columns: StructType) -> "DataFrame":
-    """Cast timestamps without time zone to timestamps, as times in Spark's session time zone.
+    """Cast timestamps without time zone to timestamps with time zone, as times in Spark's session time zone.
 
     Args:
         columns: columns of the frame with the wanted types. Only timestamps differ from the columns of the frame.
@@ -84,7 +84,7 @@ def in_session_zone(frame: "DataFrame", columns: StructType) -> "DataFrame":
 
 
 def _with_zones(node: Any, wanted: DataType) -> Any:
-    """The JSON form of a Spark type in which each timestamp that is wanted with time zone has one."""
+    """Return the JSON form of a Spark type, with a time zone for each timestamp that has a time zone in `wanted`."""
     match wanted:
         case StructType():
             fields = [

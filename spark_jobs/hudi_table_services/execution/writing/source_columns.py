@@ -1,7 +1,8 @@
 """Read the columns of a source without Spark: from the footer of a Parquet file, or the first line of a CSV file.
 
-The functions return only columns that Spark reads in the same way. Where Spark's result depends on settings or on rows
-that the functions do not read, they return the reason. A small file of JSON lines is read completely.
+The functions return columns only if Spark would read the same columns. If Spark's result depends on settings, or on
+rows that the functions do not read, the functions return the reason instead. A small file of JSON lines is read
+completely.
 """
 
 import csv
@@ -44,7 +45,7 @@ _CSV_OPTIONS |= {
     "samplingratio",
     "locale",
 }
-"""Options of CSV files, in lower case, whose effect on the columns is known here."""
+"""Options of CSV files, in lower case, whose effect on the columns this module knows."""
 _JSON_OPTIONS = {
     "mode",
     "dateformat",
@@ -97,12 +98,12 @@ class SourceColumns:
 
 
 def chooses_files(source: SourceSpec) -> bool:
-    """Whether reader options choose among the files of the source, so that its first file may not be read."""
+    """Whether reader options choose among the files of the source, so that Spark may leave out the first file."""
     return not _FILTERS.isdisjoint(name.lower() for name in source.options)
 
 
 def read_source_columns(source: SourceSpec, file: SourceFile) -> SourceColumns | None:
-    """Return the columns that Spark will find, or None if they are not known. Raises as `columns_or_reason` does."""
+    """Return the columns that Spark will find; None if they are not known. Raise the errors of `columns_or_reason`."""
     found = columns_or_reason(source, file)
     return found if isinstance(found, SourceColumns) else None
 
@@ -165,7 +166,7 @@ def _parquet_columns(file: SourceFile) -> SourceColumns:
 
 
 def _spark_type(found: "pa.DataType") -> DataType | None:
-    """Type of a Parquet column in Spark, as `schema_from_spark_json` names it; None if it is not known here."""
+    """Return the type of a Parquet column in Spark, as `schema_from_spark_json` names it; None if it is not known."""
     import pyarrow as pa
 
     if (name := _PRIMITIVES.get(str(found))) is not None:
@@ -214,16 +215,16 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile) -> SourceColumns 
     times = _columns_of_times(dict(zip(names, rows[0], strict=False)) if rows else {})
     if options.get("inferschema", "false").lower() == "true":
         return SourceColumns(names, types=None, reason="the option inferSchema is set", times=times)
-    # Without inferred types, every column of a CSV file is text.
+    # Without inferred types, every column of a CSV file is a string.
     types = StructType(tuple(Field(name, STRING, nullable=True) for name in names))
     return SourceColumns(names, types, times=times)
 
 
 def _renamed(names: Sequence[str], null_value: str) -> tuple[str, ...]:
-    """Names that Spark gives to the columns of a CSV file with a header (CSVUtils.makeSafeHeader).
+    """Return the names that Spark gives to the columns of a CSV file with a header (CSVUtils.makeSafeHeader).
 
-    An empty name, or the text that means null, becomes ``_c<position>``. Each of several names that differ at most in
-    case gets its position; the text that means null counts as a name.
+    An empty name, or a name that equals `null_value`, becomes ``_c<position>``. If several names are equal or differ
+    only in case, each of them gets its position as a suffix. A name that equals `null_value` counts as such a name.
     """
     count = Counter(name.lower() for name in names)
     return tuple(
@@ -237,14 +238,14 @@ def _renamed(names: Sequence[str], null_value: str) -> tuple[str, ...]:
 
 
 def _columns_of_times(row: Mapping[str, object]) -> tuple[str, ...]:
-    """Names of the columns that contain the text of a date with a time of day."""
+    """Return the names of the columns whose value in this row is a string with a date and a time of day."""
     return tuple(name for name, value in row.items() if isinstance(value, str) and _TIME.match(value))
 
 
 def _json_columns(file: SourceFile) -> SourceColumns | str:
-    """Names of all members, if the file is small and each of its lines is a JSON object.
+    """Return the names of all members if the file is small and each of its lines is a JSON object, or else a reason.
 
-    Spark drops names whose values are all empty objects, so the names may be too many, but never too few.
+    The result can contain names that Spark drops, because all their values are empty objects. No name is missing.
     """
     name = file.stored.path.lower()
     if file.stored.size_bytes >= _READ_BYTES or name.endswith(_COMPRESSED):
@@ -259,7 +260,7 @@ def _json_columns(file: SourceFile) -> SourceColumns | str:
                 return f"a line of {file.uri} is not a JSON object"
             for name_of_value, value in document.items():
                 first_values.setdefault(name_of_value, value)
-    except (ValueError, RecursionError):  # Spark accepts some texts that Python refuses
+    except (ValueError, RecursionError):  # Spark accepts some documents that Python refuses
         return f"a line of {file.uri} is not a JSON document according to the standard"
     return SourceColumns(
         tuple(first_values),
@@ -272,8 +273,8 @@ def _json_columns(file: SourceFile) -> SourceColumns | str:
 def _check_json(options: Mapping[str, str], file: SourceFile) -> None:
     """Refuse a file whose first line is only a part of a JSON document, as in a formatted list.
 
-    Spark accepts texts that Python refuses, such as single quotes. So the function checks only the first and the last
-    character, and only with options under which Spark would also refuse such a line.
+    Spark accepts some documents that Python refuses, such as documents with single quotes. So the function checks only
+    the first and the last character, and only with options under which Spark would also refuse such a line.
     """
     if not options.keys() <= _JSON_OPTIONS or options.get("mode", "").lower() == "dropmalformed":
         return
@@ -287,7 +288,10 @@ def _check_json(options: Mapping[str, str], file: SourceFile) -> None:
 
 
 def _first_lines(file: SourceFile) -> Sequence[str]:
-    """At most two lines that are not empty; none if the first is too long, compressed by another codec or not UTF-8."""
+    """Return at most two lines that are not empty.
+
+    Return no line if the first line is too long, is not UTF-8, or is compressed by a codec other than gzip.
+    """
     name = file.stored.path.lower()
     try:
         with file.storage.open_reader(file.stored.path) as stream:

@@ -76,7 +76,7 @@ class StagedInput:
 
     @property
     def bytes_per_record(self) -> float | None:
-        """Bytes per record, measured on the samples; None if no row was sampled."""
+        """Return the bytes per record, measured on the samples; None if no row was sampled."""
         rows = sum(sample.record_count for sample in self.samples)
         return sum(sample.size_bytes for sample in self.samples) / rows if rows else None
 
@@ -110,7 +110,7 @@ def _stage_part(spec: StagingSpec, batches: Iterator[pa.RecordBatch]) -> tuple[i
 
 
 def _task_partition() -> int:
-    """Number of the Spark partition. It determines the order of the rows, regardless of which task ends first."""
+    """Return the number of the Spark partition, which determines the order of the rows, whichever task ends first."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -171,7 +171,7 @@ class _Stager:
 
 
 def split_by_value(table: pa.Table, values: pa.Array | pa.ChunkedArray) -> Iterator[tuple[str, pa.Table]]:
-    """Split the rows by the values of a text column without nulls; rows with the same value keep their order."""
+    """Split the rows by the values of a string column without nulls. Rows with the same value keep their order."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
     encoded = values if isinstance(values, pa.DictionaryArray) else pc.dictionary_encode(values)

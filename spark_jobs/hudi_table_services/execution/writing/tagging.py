@@ -38,7 +38,7 @@ _TAG_SCHEMA = pa.schema(
     ]
 )
 SUPERSEDED = -1
-"""Target of a row that is replaced by another row of the batch with the same key."""
+"""Target in the tag of a row that is replaced by another row of the batch with the same key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class BaseFileRef:
     """A live base file that may have keys of the batch.
 
     Attributes:
-        key_range: smallest and greatest key of the file by UTF-8 bytes, so that a task need not open a file which has
-            no key of the batch; None if not known.
+        key_range: smallest and greatest key of the file by UTF-8 bytes; None if not known. A task does not open a file
+            whose range excludes all keys of the batch.
     """
 
     partition_path: str
@@ -64,15 +64,15 @@ class TagTask:
         storage: the table's storage.
         folder: staging folder for the tags.
         batches: staged batches whose keys are looked up, in input order.
-        base_files: files to search. A job has one list of all base files that it searches, its targets; a tag contains
-            the position of its file in this list.
+        base_files: files to search. The targets of a job are the list of all base files that the job searches; a tag
+            contains the position of its file in this list.
         first_target: position of the first of `base_files` in the job's list of targets.
-        combine: whether to report also the rows that are superseded inside the batch. A task without base files
+        combine: whether to report also the rows that other rows of the batch supersede. A task without base files
             reports only these rows.
         bucket, bucket_count: hash bucket of the keys to look up, and number of buckets. Buckets limit the memory.
-        ordering_fields: columns that decide between rows with the same key, first to last; the later row wins if
-            the values are equal.
-        use_footers: whether to prune files by key range and bloom filter (BLOOM index).
+        ordering_fields: columns that decide between rows with the same key, first to last; if the values are equal, the
+            later row wins.
+        use_footers: whether to skip files by key range and bloom filter (BLOOM index).
         compares_moves: whether a row that would move to another partition is first compared with the stored row, to
             decide which of the two rows wins (global index with `update.partition.path`).
     """
@@ -92,7 +92,7 @@ class TagTask:
 
 @dataclass(frozen=True, slots=True)
 class TagResult:
-    """Tags of one task: one batch for each staged file that has tags, and totals."""
+    """The tags that one task found: one batch for each staged file that has tags, and totals."""
 
     batches: tuple[tuple[str, StagedBatch], ...] = ()
     superseded_count: int = 0
@@ -118,7 +118,7 @@ class _Tags:
 
 
 def find_tags(task: TagTask) -> TagResult:
-    """Find the tags of one task, on an executor. Raises StorageError if a base file cannot be read."""
+    """Find the tags of one task, on an executor. Raise StorageError if a base file cannot be read."""
     incoming = _Incoming.load(task)
     tags = _Tags()
     superseded = matched = files_read = files_pruned = 0
@@ -202,7 +202,7 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _winners(codes: Integers, distinct_count: int, ordering: pa.Table) -> Integers:
-    """For each distinct key, the row with the largest ordering value; the later row if ordering values are equal."""
+    """Return for each distinct key the row with the largest ordering value; of equal ordering values, the later row."""
     if distinct_count == len(codes):
         return np.arange(len(codes))
     repeated = np.bincount(codes, minlength=distinct_count)[codes] > 1
@@ -223,7 +223,7 @@ def _winners(codes: Integers, distinct_count: int, ordering: pa.Table) -> Intege
 
 
 def _search(task: TagTask, base_file: BaseFileRef, incoming: _Incoming) -> _Hits | None:
-    """Incoming keys found in one base file, or None if its key range or its footer excludes all incoming keys."""
+    """Find incoming keys in one base file. Return None if its key range or its footer excludes all incoming keys."""
     if base_file.key_range is not None and len(_within(incoming.distinct, base_file.key_range)) == 0:
         return None
     with task.storage.open_reader(base_file.path) as source:
@@ -265,9 +265,9 @@ def _within(keys: pa.Array, key_range: tuple[str, str]) -> pa.Array:
 
 
 def _supersede_matched_duplicates(incoming: _Incoming, codes: Integers, tags: _Tags) -> None:
-    """In a batch that is not combined, tag all rows of a matched key except one as superseded.
+    """In a batch whose rows are not combined, tag all rows of a matched key except one as superseded.
 
-    So only one row updates the stored row.
+    As a result, only one row updates the stored row.
     """
     if len(incoming.distinct) == len(incoming.codes):
         return
@@ -304,8 +304,8 @@ def _write_tags(task: TagTask, incoming: _Incoming, tags: _Tags) -> tuple[tuple[
 def _runs_by_file(batches: Sequence[StagedBatch], pointers: Integers) -> Iterator[tuple[str, int, int, int]]:
     """Divide `pointers`, the sorted positions of rows, by batch.
 
-    Each item contains the path of the staged file, the bounds of a range of `pointers`, and the number to add to a
-    position to get the row number in the file.
+    Yield for each batch the path of the staged file, the two bounds of a range of `pointers`, and the difference
+    between the number of a row in the file and its position.
     """
     start = 0
     for batch in batches:
@@ -316,7 +316,7 @@ def _runs_by_file(batches: Sequence[StagedBatch], pointers: Integers) -> Iterato
 
 
 def key_buckets(keys: pa.Array, bucket_count: int) -> Integers:
-    """Hash bucket of each key, from its length and last 16 bytes: cheap, stable, and the same for equal keys."""
+    """Return the hash bucket of each key, computed from the length and the last 16 bytes of the key."""
     offsets, data = utf8_buffers(keys)
     starts, stops = offsets[:-1].astype(np.int64), offsets[1:].astype(np.int64)
     mixed = (stops - starts).astype(np.uint64)

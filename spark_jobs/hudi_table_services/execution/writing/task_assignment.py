@@ -1,4 +1,4 @@
-"""Count routed rows as a workload for file sizing, and assign staged rows to write tasks by the resulting plan."""
+"""Count routed rows as the workload for file sizing, and assign staged rows to write tasks according to the plan."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,8 +53,8 @@ def assign_tasks(
 ) -> list[WriteTask]:
     """Create one task per write bucket. Inserts are assigned by their position in the batch.
 
-    So each write bucket gets exactly the planned number of rows. The tasks with the most bytes are first, so that the
-    tasks that finish last are small.
+    So each write bucket gets exactly the planned number of rows. The tasks are sorted by bytes, the largest first, so
+    that the tasks that finish last are small.
     """
     slices = {s.file_group_id: s for s in snapshot.all_slices}
     inserts, changes = _by_destination(batches)

@@ -1,4 +1,4 @@
-"""Count the texts in columns of a source that are not numbers, dates or times, although most values are."""
+"""Count the values of a source's column that force Spark to read it as strings, although most values are no strings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ READ_ROWS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class UnreadTexts:
-    """Texts of one column that cannot be read as values of another type.
+    """The strings of one column that cannot be read as values of another type.
 
     Attributes:
         type_name: the other type, such as ``double``.
         value_count: number of values that were read; nulls do not count.
         unread_count: number of these values that do not have the type.
-        example: one of these values; None if all values have the type.
+        example: a value that does not have the type; None if all values have the type.
     """
 
     column: str
@@ -30,7 +30,7 @@ class UnreadTexts:
 
     @property
     def sentence(self) -> str:
-        """A sentence such as "price was read as text: 1 of 4 values cannot be read as double: 'n/a'."."""
+        """Return a sentence such as "price was read as text: 1 of 4 values cannot be read as double: 'n/a'."."""
         if not self.unread_count:
             return f"{self.column} was read as text, although all {self.value_count} values are {self.type_name}."
         return (
@@ -40,7 +40,7 @@ class UnreadTexts:
 
 
 def count_unread_texts(frame: "DataFrame", columns: Mapping[str, str]) -> tuple[UnreadTexts, ...]:
-    """Count the texts that Spark cannot cast, among the first `READ_ROWS` rows, in one Spark job.
+    """Count the strings that Spark cannot cast, among the first `READ_ROWS` rows, in one Spark job.
 
     Args:
         columns: maps the name of each column to count to the name of a type in Spark SQL.

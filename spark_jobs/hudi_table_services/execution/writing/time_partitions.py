@@ -21,7 +21,7 @@ class TimePartition:
     Args:
         config: time zones and options; ``config.timestamp`` must be set.
         field: the column, of type int, long, date (unit DAYS), timestamp (unit MICROSECONDS) or string (for timestamp
-            types that read text).
+            types that parse strings).
 
     Raises:
         InvalidRequestError: the column's type does not fit the timestamp type. Hudi writes a wrong date in this case.
@@ -42,10 +42,10 @@ class TimePartition:
             )
 
     def coded(self, column: pa.ChunkedArray) -> pa.DictionaryArray:
-        """Formatted values, dictionary-encoded, without nulls. As in Hudi, null is formatted as a time in 1970.
+        """Return the formatted values, dictionary-encoded, without nulls. As in Hudi, null becomes a time in 1970.
 
         Raises:
-            InvalidDataError: no input format matches a text, or a year is outside 1 to 9999.
+            InvalidDataError: no input format matches a string, or a year is outside 1 to 9999.
         """
         if self._field.type == STRING:
             return self._coded_text(column)
@@ -57,10 +57,10 @@ class TimePartition:
         return pa.DictionaryArray.from_arrays(whole.indices, self._formatted(whole.dictionary))
 
     def _instants(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Microseconds since 1970 in UTC, truncated toward zero to milliseconds, as Java's TimeUnit does."""
+        """Return microseconds since 1970 in UTC. As in Java's TimeUnit, truncate them toward zero to milliseconds."""
         unit_us = 1 if self._reads_instants else self._options.unit_us
         if unit_us is None:
-            raise InvalidRequestError(f"Column {self._field.name!r} is not text.")
+            raise InvalidRequestError(f"Column {self._field.name!r} is not a string.")
         numbers = column
         if column.type != pa.int64():
             numbers = pc.cast(pc.cast(column, pa.int32()) if self._field.type == DATE else column, pa.int64())
@@ -72,10 +72,11 @@ class TimePartition:
             raise self._out_of_range() from error
 
     def _local_of_null(self) -> pa.Scalar:
-        """Local time that Hudi formats for null.
+        """Return the local time that Hudi formats for null.
 
-        For numbers and dates this is one time unit after the start of 1970, or the start of 1970 itself if the unit is
-        shorter than a millisecond. For text this is the start of 1970 as read with the first input format.
+        For numbers and dates, this time is one time unit after the start of 1970, or the start of 1970 itself if the
+        unit is shorter than a millisecond. For strings, this time is the start of 1970 as read with the first input
+        format.
         """
         options = self._options
         if options.unit_us is not None:
@@ -107,9 +108,9 @@ class TimePartition:
         return pa.DictionaryArray.from_arrays(coded.indices, formatted)
 
     def _read(self, texts: pa.Array) -> pa.Array:
-        """Local time of each text, in the output time zone or else in the input time zone.
+        """Return the local time of each string, in the output time zone or else in the input time zone.
 
-        If neither option is set, the result is the time as the text states it.
+        If neither time zone is set, the result is the time as the string contains it.
         """
         result = pa.nulls(len(texts), _US)
         for pattern in self._options.input_formats:
@@ -192,7 +193,7 @@ def _padded(numbers: pa.Array, width: int) -> pa.Array:
 
 
 def _written_time(found: pa.StructArray) -> pa.Array:
-    """The local time in each text, without time zone; null if the pattern does not match."""
+    """Return the local time in each string, without time zone; null if the pattern does not match."""
     names = [member.name for member in found.type]
 
     def digits(letter: str, width: int, default: str) -> pa.Array | pa.Scalar:
@@ -211,7 +212,7 @@ def _written_time(found: pa.StructArray) -> pa.Array:
 
 
 def _offset_us(found: pa.StructArray) -> pa.Array | None:
-    """Offset from UTC in each text, in microseconds; None if the pattern has no offset."""
+    """Return the offset from UTC in each string, in microseconds; None if the pattern has no offset."""
     if found.type.get_field_index("Z") < 0:
         return None
     text = pc.replace_substring(

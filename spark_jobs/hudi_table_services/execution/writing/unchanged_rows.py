@@ -71,7 +71,7 @@ def without_unchanged(
     routed: RoutedBatch,
     slices: Mapping[FileGroupId, FileSlice],
 ) -> RoutedBatch:
-    """Leave out the updates that would store the values that are already stored.
+    """Leave out the updates whose values are already stored.
 
     Args:
         folder: staging folder.
@@ -125,8 +125,8 @@ def compare(task: CompareTask) -> ComparedRows:
     with open_base_file(task.storage, path, base_file.size_bytes) as file:
         equal = _equal_rows(file, task.data_schema, incoming, base_rows)
     kinds = incoming[CHANGE_COLUMN].to_numpy()
-    # A row with a flag also affects rows of other partitions. If several rows change one stored row, the last row wins.
-    # So such rows are kept.
+    # Keep rows with a flag, because they also affect rows of other partitions. If several rows change one stored row,
+    # keep them all, because the last row wins.
     unchanged = equal & (kinds == Change.UPDATE) & _occurs_once(base_rows)
     if not unchanged.any():
         return ComparedRows(task.changes, 0)
@@ -135,7 +135,7 @@ def compare(task: CompareTask) -> ComparedRows:
 
 
 def _occurs_once(base_rows: Integers) -> Flags:
-    """Mask of the sorted numbers that occur once."""
+    """Return the mask of the sorted numbers that occur once."""
     same = base_rows[1:] == base_rows[:-1]
     occurs_once: Flags = ~(np.append(same, False) | np.append(False, same))
     return occurs_once
@@ -154,7 +154,7 @@ def _staged(task: CompareTask, kept: pa.Table) -> tuple[StagedBatch, ...]:
 
 
 def _equal_rows(file: pq.ParquetFile, schema: pa.Schema, incoming: pa.Table, base_rows: Integers) -> Flags:
-    """Mask of the incoming rows whose values equal those of the stored row."""
+    """Return the mask of the incoming rows whose values equal those of the stored row."""
     equal = np.zeros(len(base_rows), dtype=bool)
     for start, stored in _row_groups(file, schema, base_rows):
         low, high = np.searchsorted(base_rows, [start, start + stored.num_rows])
@@ -172,7 +172,7 @@ def _equal_rows(file: pq.ParquetFile, schema: pa.Schema, incoming: pa.Table, bas
 def _row_groups(
     file: pq.ParquetFile, schema: pa.Schema, base_rows: Integers
 ) -> Iterator[tuple[int, pa.Table]]:
-    """Yield parts of the row groups that contain one of the rows: the number of the first row, and the values."""
+    """Yield the row groups that contain one of `base_rows`, in parts: the number of the first row, and the rows."""
     present = column_names(file)
     columns = [name for name in schema.names if name in present]
     start = 0
@@ -190,13 +190,13 @@ def _row_groups(
 
 
 def _equal_values(ours: pa.ChunkedArray, theirs: pa.ChunkedArray, wanted: Flags) -> Flags:
-    """Mask of the rows with equal values. Two nulls are equal, and so are two NaN.
+    """Return the mask of the rows with equal values. Two nulls are equal, and two NaN are equal.
 
     Args:
         wanted: mask of the rows whose result is used.
     """
     if pa.types.is_nested(ours.type):
-        # Arrow does not compare nested values. Python compares two NaN inside them as different, which is safe.
+        # Arrow does not compare nested values. For Python, two NaN inside them differ; then the write keeps the row.
         found = np.zeros(len(ours), dtype=bool)
         rows = np.flatnonzero(wanted)
         indices = pa.array(rows)

@@ -1,7 +1,8 @@
-"""File ids as text and as numbers in the record index (HoodieMetadataPayload.createRecordIndexUpdate, Hudi 1.2).
+"""Convert file ids between strings and the numbers of the record index.
 
 A file id that Hudi creates is a UUID and a number, ``<uuid>-<number>``, or only a UUID. The record index stores the two
-halves of the UUID as signed integers of 64 bits, and the number.
+halves of the UUID as signed integers of 64 bits, and the number (HoodieMetadataPayload.createRecordIndexUpdate, Hudi
+1.2).
 """
 
 import uuid

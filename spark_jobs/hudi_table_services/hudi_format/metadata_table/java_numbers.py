@@ -1,8 +1,8 @@
-"""Floating-point numbers as text, as in Java (Double.toString, Float.toString), for keys of secondary indexes.
+"""Convert floating-point numbers to strings as Java does (Double.toString, Float.toString), for secondary indexes.
 
-Since Java 19, a text has the fewest digits from which Java reads the same number. In earlier releases, the texts of
-some numbers have more digits: ``1.9999999999999998E23`` instead of ``2.0E23`` (JDK-4511638). Writers and readers of a
-table may use Java releases of both kinds, so an index contains entries for both texts of such a number.
+Since Java 19, the string has the fewest digits from which Java reads the same number. In earlier releases, the strings
+of some numbers have more digits: ``1.9999999999999998E23`` instead of ``2.0E23`` (JDK-4511638). Writers and readers of
+a table may use Java releases of both kinds, so an index contains entries for both strings of such a number.
 """
 
 import math
@@ -20,7 +20,7 @@ _MIN_PLAIN_EXPONENT, _MAX_PLAIN_EXPONENT = -3, 8
 
 
 def java_texts(value: float, *, is_single: bool = False) -> tuple[str, ...]:
-    """Return the text of a number in Java 19 and later; then the text in Java 18 and earlier, if it differs.
+    """Return the string for a number in Java 19 and later; then the string in Java 18 and earlier, if it differs.
 
     Args:
         is_single: whether the number is a `float` of Java, with 32 bits. Its value must then fit into 32 bits.
@@ -42,7 +42,7 @@ def _texts_of_positive(value: float, is_single: bool) -> tuple[str, ...]:
 
 
 def _text(digits: str, exponent: int) -> str:
-    """Return Java's text for the number ``0.<digits>`` times ten to the power of the exponent."""
+    """Return Java's string for the number ``0.<digits>`` times ten to the power of the exponent."""
     if 0 < exponent < _MAX_PLAIN_EXPONENT:
         return f"{digits[:exponent].ljust(exponent, '0')}.{digits[exponent:] or '0'}"
     if _MIN_PLAIN_EXPONENT < exponent <= 0:
@@ -53,7 +53,7 @@ def _text(digits: str, exponent: int) -> str:
 def _shortest_digits(value: float, is_single: bool) -> tuple[str, int]:
     """Return the shortest digits that Java reads as this number; if one digit is enough, the closest two digits.
 
-    If several texts of this length are possible, the result is the text of the closest number.
+    If several digit strings of this length are possible, return the digits of the closest number.
     """
     text = np.format_float_scientific(np.float32(value) if is_single else value, unique=True, trim="-")
     if "." not in text:
@@ -171,7 +171,7 @@ class _Generator:
             self.exponent -= 1
         else:
             found.append(digit)
-        # A text with an exponent has at least one digit after the point.
+        # A number with an exponent has at least one digit after the point.
         if not _MIN_PLAIN_EXPONENT <= self.exponent < _MAX_PLAIN_EXPONENT:
             is_low = is_high = False
         while not is_low and not is_high:

@@ -1,9 +1,9 @@
 """Compute `keys.file_group_of` for a whole column of record keys at once (HashID, HoodieTableMetadataUtil).
 
-Java hashes a text as a polynomial of its UTF-16 units, modulo 2^32: unit i of a key with n units adds
-``unit * 31^(n-1-i)``. The sum over a key is the difference of two running sums over all units, which also wrap at 2^32.
+Java hashes a string as a polynomial of its UTF-16 units, modulo 2^32: unit i of a key with n units adds
+``unit * 31^(n-1-i)``. The sum over a key is the difference of two running sums over all units, also modulo 2^32.
 
-Functions receive keys in Arrow's layout for text: offsets into one array of UTF-8 bytes.
+Functions receive keys in Arrow's layout for strings: offsets into one array of UTF-8 bytes.
 """
 
 import numpy as np

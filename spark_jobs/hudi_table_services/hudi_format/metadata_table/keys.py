@@ -1,7 +1,7 @@
 """Keys of the records of the metadata table, and the file group of each key (HoodieMetadataPayload, HashID; Hudi 1.2).
 
 The key of a record is the key of its HFile entry, as UTF-8. The keys of statistics and bloom filters consist of hashes
-as base64 text: 64 bits for a partition path or a column, 128 bits for the name of a file.
+in base64: 64 bits for a partition path or a column, 128 bits for the name of a file.
 """
 
 import base64
@@ -24,7 +24,7 @@ _UNESCAPED_SEPARATOR = re.compile(r"(?:[^\\$]|\\.)*(\$)", re.DOTALL)
 def files_key(partition_path: str) -> str:
     """Return the key of the list of files of a partition.
 
-    The same text is the name of the partition in the list of all partitions.
+    The same string is the name of the partition in the list of all partitions.
     """
     return partition_path or _ROOT
 
@@ -85,7 +85,7 @@ def file_group_of(hashed: str, group_count: int) -> int:
     """Return the number of the file group of a key.
 
     Args:
-        hashed: the text to hash: the whole key, or, in a secondary index of version V2, the start of the key
+        hashed: the string to hash. This is the whole key, or, in a secondary index of version V2, the start of the key
             (`secondary_index_prefix`).
         group_count: number of file groups of the partition of the metadata table, at least 1.
     """

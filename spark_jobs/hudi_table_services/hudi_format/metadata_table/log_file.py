@@ -83,7 +83,7 @@ def encode_first_block(instant_time: str) -> bytes:
 
 
 def encode_rollback_block(instant_time: str, target_instant_time: str) -> bytes:
-    """Encode a block that undoes the blocks of an instant."""
+    """Encode a block that rolls back the blocks of an instant."""
     headers: dict[int, str] = {
         HeaderKey.INSTANT_TIME: instant_time,
         HeaderKey.TARGET_INSTANT_TIME: target_instant_time,

@@ -1,7 +1,8 @@
 """Copy records of the metadata table without decoding them; only the name of their file changes.
 
-A record begins with its five meta fields. Each of them is null or a text, and all but the last, the name of the file,
-are null. So the bytes after the name of the file are the same in every file with the same schema.
+A record begins with its five meta fields, whose types are unions of null and string. The last meta field is the name of
+the file, and the other four are null. So the bytes after the name of the file are the same in every file with the same
+schema.
 """
 
 import json
@@ -12,11 +13,11 @@ from hudi_table_services.hudi_format.metadata_table.record_schema import META_FI
 _NULLS = bytes(len(META_FIELDS) - 1)
 _NAME_AT = len(_NULLS)
 _NULL, _TEXT = 0, 2
-"""Avro encodings of the branch numbers of the union of null and text."""
+"""Avro encodings of the branch numbers of the union of null and string."""
 
 
 def begins_with_meta_fields(schema: str) -> bool:
-    """Whether records with this Avro schema begin with the meta fields, each of which is null or a text."""
+    """Whether records with this Avro schema begin with the meta fields, each of which is null or a string."""
     try:
         fields = json.loads(schema)["fields"][: len(META_FIELDS)]
         return [(field["name"], _is_optional_text(field["type"])) for field in fields] == [

@@ -84,7 +84,7 @@ def decimal_wrapper(value: Decimal) -> StatValue:
 
 def _plain(stored: Any, kind: StatKind, what: str) -> Any:
     expected = _TYPES.get(kind, int)
-    # In Python a boolean is also an int; in Hudi's records it is not.
+    # In Python a boolean is also an int. In Hudi's records a boolean is not an integer.
     if not isinstance(stored, expected) or (expected is int and isinstance(stored, bool)):
         raise MalformedMetadataError(f"{what}: a {kind.value} contains a {type(stored).__name__}.")
     return stored

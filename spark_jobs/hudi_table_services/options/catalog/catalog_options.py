@@ -48,7 +48,8 @@ def resolve_catalog_options(request: SyncCatalogRequest) -> CatalogJobOptions:
     for unsupported in (keys.USE_JDBC, keys.MANAGED_TABLE, keys.BUCKET_SYNC, keys.IGNORE_EXCEPTIONS):
         if reader[unsupported]:
             raise InvalidRequestError(
-                f"{unsupported}=true is not supported; the value {unsupported.meaning}.", hint="Leave it out."
+                f"{unsupported}=true is not supported; the value {unsupported.meaning}.",
+                hint="Leave the key out.",
             )
     return CatalogJobOptions(
         catalog=_settings(reader, request), metadata_enable=reader[METADATA_ENABLE], warnings=warnings

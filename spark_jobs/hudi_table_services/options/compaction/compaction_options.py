@@ -9,7 +9,7 @@ from hudi_table_services.options.reader import OptionReader
 
 
 def compaction_options(options: Mapping[str, str]) -> CompactionOptions:
-    """Convert keys and their texts. Keys that the planner does not read are ignored.
+    """Convert keys and their values. Keys that the planner does not read are ignored.
 
     Raises:
         InvalidRequestError: an option is invalid. The message names the key, its value and the allowed values.
@@ -36,4 +36,4 @@ def compaction_options(options: Mapping[str, str]) -> CompactionOptions:
 
 
 DEFAULT_COMPACTION = compaction_options({})
-"""Options of a compaction plan if no key is given."""
+"""The options of a compaction plan if the request gives no key."""

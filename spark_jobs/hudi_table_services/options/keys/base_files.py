@@ -45,7 +45,7 @@ BLOOM_FPP = option(
 BLOOM_MAX_ENTRIES = option(
     "hoodie.bloom.index.filter.dynamic.max.entries",
     100_000,
-    "number of keys up to which a bloom filter grows with its file",
+    "maximum number of keys for which a bloom filter is sized; with more keys, the filter keeps this size",
     WholeNumber(least=1),
     services=FILE_SERVICES,
 )

@@ -53,7 +53,7 @@ PARTITION_FIELDS = _catalog(
 PARTITION_EXTRACTOR = _catalog(
     f"{_HIVE}partition_extractor_class",
     "",
-    "how partition values are extracted from a partition path, by the name of Hudi's class: "
+    "Hudi's class that extracts partition values from a partition path: "
     "`MultiPartKeysValueExtractor`, `SinglePartPartitionValueExtractor`, `HiveStylePartitionValueExtractor`, "
     "`SlashEncodedDayPartitionValueExtractor`, `SlashEncodedHourPartitionValueExtractor` or "
     "`NonPartitionedExtractor`; default: the class that fits the number of partition columns",

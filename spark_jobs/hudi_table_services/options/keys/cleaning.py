@@ -48,7 +48,7 @@ FLOOR_HOURS = option(
 TRIGGER_MAX_COMMITS = option(
     "hoodie.clean.trigger.max.commits",
     1,
-    "minimum number of commits since the last clean; with fewer commits, no clean is planned [except if the last "
+    "minimum number of commits since the last clean; with fewer commits, no clean is scheduled [except if the last "
     "clean had to keep outdated files]",
     WholeNumber(least=1),
     "hoodie.clean.max.commits",

@@ -233,7 +233,7 @@ ROLLBACK_ON_CONFLICT = option(
 ENABLE_EXPIRATIONS = option(
     "hoodie.clustering.enable.expirations",
     False,
-    "if `true`, a job that makes a plan first cancels pending plans that are older than "
+    "if `true`, a job that schedules a plan first cancels pending plans that are older than "
     "`hoodie.clustering.expiration.threshold.mins` and that no job is executing",
     Flag(),
     services=(OptionGroup.CLUSTERING,),

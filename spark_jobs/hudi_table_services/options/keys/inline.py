@@ -1,4 +1,4 @@
-"""Switches of services that Hudi's writer runs itself. In this project, a separate task replaces each switch."""
+"""Switches of the services that Hudi's writer runs itself. In this project, each service runs in a separate task."""
 
 INLINE_SWITCHES = {
     "hoodie.clean.automatic": "CleanOperator or clean.py",

@@ -47,7 +47,7 @@ URL_ENCODE = option(
 CONSISTENT_TIMESTAMPS = option(
     "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled",
     False,
-    "if `true`, record keys and partition paths contain timestamps as text instead of microseconds",
+    "if `true`, record keys and partition paths contain formatted timestamps instead of microseconds",
     Flag(),
 )
 NEW_KEY_ENCODING = option(
@@ -74,7 +74,7 @@ TIMEBASED_TIMESTAMP_SCALAR_TIME_UNIT = option(
 TIMEBASED_INPUT_DATEFORMAT = option(
     "hoodie.keygen.timebased.input.dateformat",
     "",
-    "TIMESTAMP generator: date patterns of text values",
+    "TIMESTAMP generator: date patterns of string values",
     Text(),
     "hoodie.deltastreamer.keygen.timebased.input.dateformat",
 )
@@ -88,7 +88,7 @@ TIMEBASED_INPUT_DATEFORMAT_LIST_DELIMITER_REGEX = option(
 TIMEBASED_INPUT_TIMEZONE = option(
     "hoodie.keygen.timebased.input.timezone",
     "",
-    "TIMESTAMP generator: time zone of text values without an offset",
+    "TIMESTAMP generator: time zone of string values without an offset",
     Text(),
     "hoodie.deltastreamer.keygen.timebased.input.timezone",
 )
@@ -109,7 +109,7 @@ TIMEBASED_OUTPUT_TIMEZONE = option(
 TIMEBASED_TIMEZONE = option(
     "hoodie.keygen.timebased.timezone",
     "",
-    "TIMESTAMP generator: time zone of both the text values and the partition path",
+    "TIMESTAMP generator: time zone of both the string values and the partition path",
     Text(),
     "hoodie.deltastreamer.keygen.timebased.timezone",
 )

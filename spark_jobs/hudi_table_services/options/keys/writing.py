@@ -119,7 +119,7 @@ INSERT_DROP_DUPLICATES = option(
 PARTITIONS_TO_DELETE = option(
     "hoodie.datasource.write.partitions.to.delete",
     "",
-    "delete_partition: partitions to delete; `*` stands for any text",
+    "delete_partition: partitions to delete; `*` stands for any characters",
     Names(),
 )
 NULL_FOR_MISSING_COLUMNS = option(
@@ -172,7 +172,7 @@ RECORD_SIZE_ESTIMATE = option(
 SIZING_PARITY = option(
     "hoodie.airflow.sizing.parity",
     False,
-    "ours, parity: a write plans its files exactly as Hudi does, instead of making this project's own, better plan",
+    "ours, parity: a write plans its files exactly as Hudi does, instead of by this project's own, better rules",
     Flag(),
 )
 ESTIMATION_THRESHOLD = option(
@@ -255,7 +255,7 @@ RETRIES_ON_CONFLICT = option(
     "hoodie.write.num.retries.on.conflict.failures",
     3,
     "how many times a write assigns its rows to files and writes them again, if another writer has changed the same "
-    "file groups in the meantime [Hudi: 0]",
+    "file groups since the write began [Hudi: 0]",
     WholeNumber(least=0),
 )
 STAGING_PATH = option(

@@ -89,9 +89,10 @@ def refuse_foreign_table(existing: CatalogTable, wanted: CatalogTable) -> None:
 def _merged(
     existing: CatalogTable, wanted: CatalogTable, free_types: frozenset[str], settings: CatalogSettings
 ) -> CatalogTable:
-    """Return the wanted table with the parts of the existing table that the sync must keep.
+    """Return the wanted table, but with the parts of the existing table that the sync must not change.
 
-    These are properties that the sync does not set, the table type, column comments, and values with an equal meaning.
+    The sync keeps the table type, the comments of columns, and all properties that it does not set. The sync also keeps
+    an existing value that differs from the wanted value only in its form.
     """
     wanted_properties = dict(wanted.properties)
     if existing.table_type == "MANAGED_TABLE":
@@ -118,7 +119,7 @@ def _merged(
 def _with_known_types(
     existing: CatalogTable, wanted: CatalogTable, settings: CatalogSettings
 ) -> tuple[CatalogColumn, ...]:
-    """Return the wanted columns; if the settings allow it, timestamps have the type of the existing table.
+    """Return the wanted columns. Unless the settings choose the type of timestamps, keep their type in the catalog.
 
     Hudi's sync stores timestamps as ``bigint`` by default, and a Hive Metastore refuses to change this type.
     """
@@ -134,7 +135,10 @@ def _with_known_types(
 
 
 def _equal_spark_schema(existing: CatalogTable, wanted: CatalogTable) -> dict[str, str]:
-    """Return the existing properties with the Spark schema if they differ from the wanted ones only in blanks."""
+    """Return the existing properties with the Spark schema if they differ from the wanted ones only in blanks.
+
+    Otherwise, return no property.
+    """
     before, after = (
         {key: value for key, value in each.properties.items() if key.startswith(f"{SPARK_SCHEMA}.")}
         for each in (existing, wanted)
@@ -159,7 +163,7 @@ def _spark_schema(properties: Mapping[str, str]) -> object:
 
 
 def _equal_path(existing: CatalogTable, wanted: CatalogTable) -> dict[str, str]:
-    """Return the existing SerDe property with the path if the path is the wanted location in another form."""
+    """Return the existing SerDe property ``path`` if it is the wanted location in another form, else no property."""
     before, after = (each.serde_properties.get("path", "") for each in (existing, wanted))
     return {"path": before} if before and after and are_equal_locations(before, after) else {}
 

@@ -111,8 +111,8 @@ def differ_only_in_timestamps(one: str, other: str) -> bool:
 def can_replace(old: str, new: str) -> bool:
     """Whether a column of a catalog may change its type from `old` to `new`.
 
-    Numbers may become wider, numbers and text may become text, decimals may become wider, and inner types may change
-    in the same way. Structs may gain and lose members. ``bigint`` and ``timestamp`` may replace each other, because
+    Numbers may become wider, numbers may become strings, decimals may become wider, and inner types may change in the
+    same way. Structs may gain and lose members. ``bigint`` and ``timestamp`` may replace each other, because
     ``hoodie.datasource.hive_sync.support_timestamp`` chooses between them.
 
     Raises:

@@ -22,7 +22,7 @@ def partition_location(location: str, partition_path: str) -> str:
 
 
 def are_equal_locations(one: str, other: str) -> bool:
-    """Whether two locations are equal, apart from different names of one scheme, and trailing slashes."""
+    """Whether two locations are equal, apart from trailing slashes and names of one scheme, such as s3 and s3a."""
     return _key(one) == _key(other)
 
 

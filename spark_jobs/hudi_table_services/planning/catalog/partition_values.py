@@ -38,7 +38,7 @@ class PartitionRule:
             raise InvalidRequestError(
                 f"The partition path {path!r} has {len(values)} values for the partition columns "
                 f"{', '.join(self.fields) or '(none)'}.",
-                hint=f"Set {PARTITION_FIELDS} and {PARTITION_EXTRACTOR} so that both match.",
+                hint=f"Set {PARTITION_FIELDS} and {PARTITION_EXTRACTOR} to values that match the partition paths.",
             )
         return tuple(map(unquote, values)) if self.decodes else values
 

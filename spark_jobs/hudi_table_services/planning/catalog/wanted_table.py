@@ -178,7 +178,7 @@ def wanted_partitions(
 def _partition_column(
     name: str, config: TableConfig, schema: StructType, settings: CatalogSettings
 ) -> CatalogColumn:
-    """Return a partition column. Its values are text if they are formatted times, or if the table lacks the column."""
+    """Return a partition column. It is a string if its values are formatted times, or if the table lacks the column."""
     field = schema.find(name)
     if field is None or name in config.formatted_time_fields:
         return CatalogColumn(name=name.lower(), type="string")

@@ -54,7 +54,7 @@ def plan_partition(
 def _outdated(
     group: FileGroupVersions, options: CleanOptions, retention: Retention
 ) -> tuple[SliceFiles, ...]:
-    """Versions of a file group that the policy does not keep."""
+    """Return the versions of a file group that the policy does not keep."""
     by_versions = options.policy is CleanPolicy.KEEP_LATEST_FILE_VERSIONS
     earliest = retention.earliest.requested_time if retention.earliest else None
     if group.replaced_by is not None:

@@ -85,13 +85,13 @@ def _by_policy(
 
 
 def _first_from(done: Sequence[Instant], cutoff: str, visible_at: Mapping[str, str]) -> int:
-    """Index of the first write that became visible at the cutoff or later; if there is none, of the last write."""
+    """Return the index of the first write that became visible at or after the cutoff, or else of the last write."""
     times = (visible_at.get(i.requested_time, i.visible_from) for i in done)
     return next((index for index, time in enumerate(times) if time >= cutoff), len(done) - 1)
 
 
 def _at_most(done: Sequence[Instant], chosen: Instant, index: int) -> tuple[Instant, bool]:
-    """The earlier of `chosen` and the instant at `index`, and whether the instant at `index` is the earlier one."""
+    """Return the earlier of `chosen` and the instant at `index`, and whether the instant at `index` is the earlier."""
     if done[index].requested_time < chosen.requested_time:
         return done[index], True
     return chosen, False
@@ -105,9 +105,10 @@ def _limit(done: Sequence[Instant], commits: int, retained_before: str | None) -
 
 
 def _bounded(timeline: Timeline, done: Sequence[Instant], chosen: Instant, reason: str) -> Retention:
-    """Also keep the states of the table since the oldest pending write or service.
+    """Return a retention that also keeps all states of the table since the oldest pending write or service began.
 
-    The pending instant may read versions from the time when it began, or may create versions with this time.
+    The pending write or service possibly reads file versions from the time when it began, or creates versions with this
+    time.
     """
     blocker = next((i for i in timeline.pending if i.action.writes_data), None)
     if blocker is None or chosen.requested_time <= blocker.requested_time:

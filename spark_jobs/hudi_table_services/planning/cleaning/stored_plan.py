@@ -59,7 +59,7 @@ def stored_clean_plan(
 
 
 def notes_for_the_next_clean(savepoints: Collection[str], recheck: Collection[str]) -> dict[str, str]:
-    """Extra metadata of a plan that covers all partitions that may have outdated files.
+    """Return the extra metadata of a plan. The plan must cover all partitions that may have outdated files.
 
     Args:
         savepoints: requested times of the savepoints whose files the plan kept.
@@ -139,7 +139,7 @@ def clean_metadata(
     failed: Mapping[str, Sequence[str]],
     emptied: Collection[str],
 ) -> CleanMetadata:
-    """Content of the completed clean.
+    """Return the content of the completed clean.
 
     Args:
         start_time: requested time of the clean.
@@ -172,7 +172,7 @@ def clean_metadata(
 
 
 def partitions_to_recheck(metadata: CleanMetadata) -> frozenset[str] | None:
-    """Partitions in which a clean kept outdated files or failed to delete files; None if no list is stored."""
+    """Return the partitions with outdated files that a clean kept or failed to delete; None if it stored no list."""
     text = metadata.extra_metadata.get(RECHECK_KEY)
     if text is None:
         return None

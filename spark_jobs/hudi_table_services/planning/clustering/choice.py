@@ -19,7 +19,7 @@ from hudi_table_services.planning.clustering.slices import PartitionGroups, no_r
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Groups that a plan contains, and groups that wait for the next plan."""
+    """The groups that a plan contains, and the groups that wait for the next plan."""
 
     taken: tuple[PlannedGroup, ...]
     waiting: tuple[PlannedGroup, ...]
@@ -54,7 +54,7 @@ def first_groups(groups: Sequence[PlannedGroup], options: ClusteringOptions) -> 
 def waiting_partitions(
     groups: Iterable[PlannedGroup], options: ClusteringOptions
 ) -> tuple[SkippedPartition, ...]:
-    """Partitions with waiting groups, marked so that the next plan begins with them."""
+    """Return the partitions with waiting groups. The next plan begins with these partitions."""
     slices: Counter[str] = Counter()
     for group in groups:
         slices[group.partition_path] += len(group.slices)

@@ -3,9 +3,9 @@
 The strategy considers completed writes requested after ``earliest.commit.to.cluster``. The plan contains no file that
 was written by a replace commit, and no file group that was replaced by a replace commit. This planner plans the latest
 slice of each file group once. Hudi plans one version of a file group for each commit that wrote the file group, even if
-the version no longer exists. Hudi has no size limit here, and Hudi's checkpoint skips files that do not fit into the
-plan. This planner applies the small-file limit. Its checkpoint stops before the first commit with a file that has to
-wait for a later plan. Parity mode follows Hudi.
+the version no longer exists. With this strategy, Hudi plans files of any size, and its checkpoint skips files that do
+not fit into the plan. This planner applies the small-file limit. Its checkpoint stops before the first commit with a
+file that has to wait for a later plan. Parity mode follows Hudi.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ from hudi_table_services.planning.clustering.slices import (
     skipped_partitions,
 )
 
-NO_BASE_FILE = "in a partition whose commits left only log files"
+NO_BASE_FILE = "in a partition in which the commits wrote only log files"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class WrittenSince:
 
 
 def written_since(options: ClusteringOptions, given: ClusteringInput) -> WrittenSince:
-    """The file groups that were written by commits after `earliest_commit`."""
+    """Return the file groups that commits after `earliest_commit` wrote."""
     file_groups: dict[FileGroupId, str] = {}
     replaced: set[FileGroupId] = set()
     commits = _commits(options, given)
@@ -59,7 +59,7 @@ def written_since(options: ClusteringOptions, given: ClusteringInput) -> Written
 
 
 def checkpoint(written: WrittenSince, waiting: Collection[FileGroupId], options: ClusteringOptions) -> str:
-    """The last commit before all commits with waiting files; `earliest_commit` if there is no such commit."""
+    """Return the last commit before the first commit with waiting files; `earliest_commit` if there is none."""
     stop = min((written.file_groups[g] for g in waiting if g in written.file_groups), default=None)
     finished = [time for time in written.commits if stop is None or time < stop]
     return finished[-1] if finished else options.earliest_commit
@@ -68,7 +68,7 @@ def checkpoint(written: WrittenSince, waiting: Collection[FileGroupId], options:
 def group_commits_as_hudi(
     snapshot: TableSnapshot, partitions: Sequence[str], options: ClusteringOptions, given: ClusteringInput
 ) -> tuple[tuple[PartitionGroups, ...], str]:
-    """Hudi's groups in Hudi's order, and the last considered commit.
+    """Return the groups that Hudi would form, in Hudi's order, and the last considered commit.
 
     The slices of a partition are grouped as soon as they reach ``max.bytes.per.group``. All remaining slices are
     grouped at the end. Grouping stops after the commit that fills the plan. In Hudi a hash map determines the order of
@@ -102,7 +102,7 @@ def group_commits_as_hudi(
 def _eligible(
     snapshot: TableSnapshot, partitions: Sequence[str], options: ClusteringOptions, written: WrittenSince
 ) -> tuple[dict[FileGroupId, FileSlice], dict[str, Counter[str]]]:
-    """Slices that the commits wrote, and the reasons why other slices are left out, for each partition."""
+    """Return the slices that the commits wrote, and for each partition the reasons why other slices are left out."""
     eligible: dict[FileGroupId, FileSlice] = {}
     skipped: dict[str, Counter[str]] = {path: Counter() for path in partitions}
     for path in partitions:
@@ -142,7 +142,7 @@ def _commits(options: ClusteringOptions, given: ClusteringInput) -> list[tuple[I
 
 
 def _written(instant: Instant, metadata: CommitMetadata) -> Iterator[FileGroupId]:
-    """File groups that a commit wrote, each once and in order. A replace commit yields no file groups."""
+    """Yield each file group that a commit wrote, once and in order. A replace commit yields no file groups."""
     if instant.action.comparable is not Action.REPLACE_COMMIT:
         yield from sorted({FileGroupId(s.partition_path, s.file_id) for s in metadata.write_stats})
 

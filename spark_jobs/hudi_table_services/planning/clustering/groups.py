@@ -84,7 +84,7 @@ class _Rules:
         return not all(c.is_in_order for c in members)
 
     def reason(self, group: _Bin) -> str:
-        """Description of the improvement that the group makes."""
+        """Describe how the group improves the table."""
         count = counted(len(group.members), "file")
         if group.output_files == len(group.members):
             return f"{count} not in order {self.layout}"
@@ -92,7 +92,7 @@ class _Rules:
         return f"{count} into {group.output_files}{order}"
 
     def left_out(self, candidate: Candidate, bin_size: int) -> str:
-        """Reason why a slice is in no group."""
+        """Return the reason why a slice is in no group."""
         if self.single_file:
             return IN_ORDER
         if candidate.is_settled:
@@ -105,7 +105,7 @@ class _Rules:
 def group_partition(
     partition_path: str, candidates: Candidates, options: ClusteringOptions
 ) -> PartitionGroups:
-    """Groups that improve the table, most useful first, and the slices left out with reasons."""
+    """Return the groups that improve the table, most useful first, and the slices in no group with the reasons."""
     rules = _Rules(options)
     single = [rules.evaluate([c]) for c in candidates.chosen] if rules.single_file else None
     bins = _pack(candidates.chosen, rules) if single is None else single
@@ -123,10 +123,10 @@ def group_partition(
 
 
 def usefulness_order(group: PlannedGroup) -> tuple[int, float, int, tuple[str, ...]]:
-    """Sort key for the most useful group first.
+    """Return the sort key that puts the most useful group first.
 
-    Groups that remove files come first, sorted by removed files per byte. Groups that only order rows come after
-    these groups, sorted by size.
+    First come the groups that reduce the number of files, sorted by removed files per byte. The groups that only put
+    rows in order follow, sorted by size.
     """
     tie = tuple(s.file_group_id.file_id for s in group.slices[:1])
     if group.files_removed > 0:
@@ -135,13 +135,13 @@ def usefulness_order(group: PlannedGroup) -> tuple[int, float, int, tuple[str, .
 
 
 def _pack(candidates: Sequence[Candidate], rules: _Rules) -> list[_Bin]:
-    """The best of three packings.
+    """Return the best of three packings.
 
-    The first fills bins up to the largest allowed multiple of the target size, the second fills bins up to the maximum
-    group size, and the third is Hudi's packing. The packing with the fewest files wins. If several have the fewest
-    files, the one with the fewest bins wins, because larger bins sort more rows together. A multiple of the target size
-    comes first, because a bin of 2.5 target sizes would produce three files of 0.83 target sizes. Hudi's packing is
-    included, because best fit is worse in rare cases.
+    The first packing fills bins up to the largest allowed multiple of the target size, the second fills bins up to the
+    maximum group size, and the third is Hudi's packing. The packing with the fewest files wins. If several packings
+    have the fewest files, the one with the fewest bins wins, because larger bins sort more rows together. The first
+    packing uses a multiple of the target size, because a bin of 2.5 target sizes would produce three files of 0.83
+    target sizes. Hudi's packing is included, because best fit is worse in rare cases.
     """
     if not candidates:
         return []

@@ -42,7 +42,7 @@ def _check_numbers(options: ClusteringOptions) -> None:
     ):
         if value <= 0:
             raise InvalidRequestError(f"{key} is {value}, but must be at least 1.")
-    # A chained comparison, because it also refuses NaN.
+    # The chained comparison also refuses NaN.
     if not 0 <= options.size_tolerance < 1:
         raise InvalidRequestError(
             f"{SIZE_TOLERANCE} is {options.size_tolerance}, but must be at least 0 and below 1."

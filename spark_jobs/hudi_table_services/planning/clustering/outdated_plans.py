@@ -12,17 +12,17 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 
 
 def file_groups_of(group: ClusteringGroup) -> frozenset[FileGroupId]:
-    """File groups that a group of the plan rewrites together."""
+    """Return the file groups that a group of the plan rewrites together."""
     return frozenset(FileGroupId(s.partition_path, s.file_id) for s in group.slices)
 
 
 def partitions_of(plan: ClusteringPlan) -> tuple[str, ...]:
-    """Partition paths with files of the plan, in order."""
+    """Return the paths of the partitions in which the plan has files, in order."""
     return tuple(sorted({s.partition_path for group in plan.groups for s in group.slices}))
 
 
 def unchanged_groups(plan: ClusteringPlan, snapshot: TableSnapshot) -> tuple[ClusteringGroup, ...]:
-    """Groups in which every file is still the latest version of its file group.
+    """Return the groups of the plan in which every file is still the latest version of its file group.
 
     Args:
         snapshot: current state of the table, with at least the partitions of the plan.
@@ -32,7 +32,7 @@ def unchanged_groups(plan: ClusteringPlan, snapshot: TableSnapshot) -> tuple[Clu
     kept = []
     for group in plan.groups:
         file_groups = file_groups_of(group)
-        # Plans of Hudi's commit-based strategy can name a file group twice, which would duplicate its rows.
+        # A plan of Hudi's commit-based strategy can name a file group twice. Its execution would then duplicate rows.
         is_once = len(file_groups) == len(group.slices) and taken.isdisjoint(file_groups)
         if is_once and all(_is_latest(s, latest) for s in group.slices):
             kept.append(group)

@@ -1,4 +1,4 @@
-"""Form groups as Hudi does, for users who want the same plan from both schedulers.
+"""Form groups as Hudi does, for users who want the plan that Hudi would schedule.
 
 Follows SparkSizeBasedClusteringPlanStrategy, SparkSingleFileSortPlanStrategy and PartitionAwareClusteringPlanStrategy
 (Hudi 1.2). The size of the base file alone decides whether a slice is eligible; a missing base file counts as 0 bytes.
@@ -49,7 +49,7 @@ _SORT_KEYS: dict[str, Callable[[Candidate], int | str]] = {
 def group_partition_as_hudi(
     snapshot: TableSnapshot, partition_path: str, options: ClusteringOptions
 ) -> PartitionGroups:
-    """Hudi's groups of one partition, in Hudi's order, and the slices left out."""
+    """Return the groups that Hudi would form in one partition, in Hudi's order, and the slices in no group."""
     chosen = []
     skipped: Counter[str] = Counter()
     for file_slice in snapshot.slices_of(partition_path):
@@ -85,7 +85,7 @@ def pack_as_hudi(
 
 
 def in_hudi_order(file_slices: Sequence[FileSlice], options: ClusteringOptions) -> list[Candidate]:
-    """The slices with the size that Hudi uses for packing, in the order of ``file.slices.sort.by``."""
+    """Return the slices in the order of ``file.slices.sort.by``, each with the size that Hudi uses for packing."""
 
     def key(candidate: Candidate) -> tuple[_Key, tuple[str, str]]:
         return tuple(_SORT_KEYS[by](candidate) for by in options.slices_sort_by), arrival_order(
@@ -109,7 +109,7 @@ def _too_large(file_slice: FileSlice, options: ClusteringOptions) -> str | None:
 def _bins(
     candidates: Sequence[Candidate], options: ClusteringOptions
 ) -> tuple[list[list[Candidate]], Sequence[Candidate]]:
-    """Bins, and the slices that are left out because this partition alone reaches the maximum number of groups."""
+    """Pack slices into bins. Also return the slices in no bin, if this partition has the maximum number of groups."""
     if options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT:
         return [[c] for c in candidates], ()
     bins: list[list[Candidate]] = []

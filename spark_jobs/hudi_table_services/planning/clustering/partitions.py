@@ -68,7 +68,7 @@ def select_partitions(partitions: Sequence[str], options: ClusteringOptions, hou
 
 
 def _by_name(existing: list[str], options: ClusteringOptions) -> tuple[list[str], list[str]]:
-    """Partitions selected by path or pattern, and a description of this filter."""
+    """Return the partitions that a list of paths or a pattern selects, and a description of this filter."""
     if options.selected_partitions:
         known = set(existing)
         selected = [p for p in dict.fromkeys(options.selected_partitions) if p in known]
@@ -88,7 +88,7 @@ def _by_name(existing: list[str], options: ClusteringOptions) -> tuple[list[str]
 def _by_mode(partitions: list[str], options: ClusteringOptions, hour: int) -> list[str]:
     mode = options.partition_filter_mode
     if mode is PartitionFilterMode.RECENT_DAYS:
-        # Sort as text: Hudi does not parse paths as dates either.
+        # Compare the paths as strings, as Hudi does, even if they contain dates.
         recent = sorted(partitions, reverse=True)[max(options.skip_from_latest, 0) :]
         return recent[: options.lookback_partitions] if options.lookback_partitions > 0 else recent
     if mode is PartitionFilterMode.SELECTED_PARTITIONS:

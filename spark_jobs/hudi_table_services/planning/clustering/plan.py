@@ -68,7 +68,7 @@ def plan_clustering(
 def _plan(
     snapshot: TableSnapshot, paths: Sequence[str], options: ClusteringOptions, given: ClusteringInput
 ) -> tuple[Sequence[PartitionGroups], Choice, str]:
-    """Possible groups of each partition, the chosen groups, and the checkpoint of a commit-based plan."""
+    """Return the possible groups of each partition, the chosen groups, and the checkpoint of a commit-based plan."""
     by_commits = options.plan_strategy is PlanStrategyKind.COMMIT_BASED
     if options.parity:
         mark = ""
@@ -102,7 +102,7 @@ def _waiting_file_groups(choice: Choice) -> set[FileGroupId]:
 
 
 def _added_up(skipped: Sequence[SkippedPartition]) -> list[SkippedPartition]:
-    """Total the skipped slices per partition and reason."""
+    """Add up the skipped slices of each partition and reason."""
     slices: Counter[tuple[str, str, bool]] = Counter()
     for line in skipped:
         slices[line.partition_path, line.reason, line.is_overdue] += line.slices
@@ -120,7 +120,7 @@ def _unknown(selection: PartitionSelection) -> list[SkippedPartition]:
 def _no_groups(
     skipped: Sequence[SkippedPartition], selection: PartitionSelection, options: ClusteringOptions
 ) -> str:
-    """Reason why a plan has no groups, in one sentence."""
+    """Return the reason why a plan has no groups, in one sentence."""
     if not selection.total:
         return "the table has no files"
     if not selection.partitions:

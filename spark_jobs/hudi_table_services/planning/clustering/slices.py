@@ -52,7 +52,7 @@ class PartitionGroups:
 
     Attributes:
         groups: most useful first; in parity mode in Hudi's order.
-        skipped: slices left out, by reason.
+        skipped: the numbers of slices that are in no group, by reason.
     """
 
     partition_path: str
@@ -88,7 +88,7 @@ def find_candidates(
 
 
 def equivalent_bytes(file_slice: FileSlice, log_weight: float) -> int | None:
-    """Estimated size of the slice as one base file, in bytes; None if the size of one of its files is unknown."""
+    """Estimate the size of the slice as one base file, in bytes. Return None if the size of a file is unknown."""
     base = file_slice.base_file.size_bytes if file_slice.base_file else 0
     if not file_slice.log_files:
         return base if base >= 0 else None
@@ -104,7 +104,7 @@ def obstacle(
     options: ClusteringOptions,
     written: Set[FileGroupId] | None,
 ) -> str | None:
-    """Reason why the slice may not be planned, other than its size; None if there is no such reason."""
+    """Return the reason, other than its size, why the slice must not be planned; None if there is no such reason."""
     reserved = snapshot.reserved_file_groups
     if reserved and file_slice.file_group_id in reserved:
         return f"in the pending plan {reserved[file_slice.file_group_id]}"
@@ -114,22 +114,22 @@ def obstacle(
 
 
 def above_limit(options: ClusteringOptions) -> str:
-    """Reason for a slice that is not small."""
+    """Return the reason for a slice that is not small."""
     return f"at or above the small-file limit of {options.small_file_limit_bytes} bytes"
 
 
 def no_room(options: ClusteringOptions) -> str:
-    """Reason for a slice whose group waits for the next plan."""
+    """Return the reason for a slice whose group waits for the next plan."""
     return f"no room in this plan: {MAX_NUM_GROUPS}={options.max_num_groups}"
 
 
 def arrival_order(file_slice: FileSlice) -> tuple[str, str]:
-    """Sort key of slices: the time when the slice was written. Clustering without sort columns keeps this order."""
+    """Return a sort key: the time when the slice was written. Clustering without sort columns keeps this order."""
     return (file_slice.base_instant_time, file_slice.file_group_id.file_id)
 
 
 def skipped_partitions(partition_path: str, reasons: Counter[str]) -> tuple[SkippedPartition, ...]:
-    """Skipped slices of one partition, by reason."""
+    """Return the numbers of skipped slices of one partition, by reason."""
     return tuple(
         SkippedPartition(partition_path=partition_path, reason=reason, slices=count)
         for reason, count in sorted(reasons.items())

@@ -1,8 +1,8 @@
 """Convert chosen groups to the plan on the timeline, and read the settings of any stored plan.
 
-The stored plan is a HoodieClusteringPlan as in Hudi 1.2 (ClusteringPlanStrategy, FileSliceMetricUtils). With plans of
-Hudi, the configuration of the executing job decides target size and layout. Plans of this project store target size and
-layout under the keys of the options.
+The stored plan is a HoodieClusteringPlan as in Hudi 1.2 (ClusteringPlanStrategy, FileSliceMetricUtils). Plans of this
+project store the target size and the layout under the keys of the options. For a plan of Hudi, the configuration of the
+executing job determines target size and layout.
 """
 
 import re
@@ -64,7 +64,7 @@ def stored_plan(
 
 
 def read_plan_settings(plan: ClusteringPlan, default: ClusteringOptions) -> SettledSlice:
-    """Layout and target size that a plan requests. The plan's own parameters have priority over `default`.
+    """Return the layout and target size that a plan requests. The plan's own parameters have priority over `default`.
 
     A plan without sort columns requests no order, even if `default` has sort columns, because Hudi writes such a plan
     if no columns are set. Hudi's plans name only the columns; `default` then supplies the curve and the target size.

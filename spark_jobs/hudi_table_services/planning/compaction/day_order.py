@@ -1,6 +1,6 @@
 """Dates in partition paths, as DayBasedCompactionStrategy reads them (Hudi 1.2.0).
 
-Release 0.15.0 sorts the paths as text, and its plan has no bound on input and output; this project follows 1.2.0.
+Release 0.15.0 sorts the paths as strings, and its plan has no bound on input and output; this project follows 1.2.0.
 """
 
 import re
@@ -12,7 +12,7 @@ from hudi_table_services.options.keys.compaction import COMPACTION_STRATEGY
 
 _FIRST_FIELD = re.compile(r".*?=")
 _LATER_FIELD = re.compile(r"/.*?=")
-# Like SimpleDateFormat, ignores text after the date.
+# The pattern ignores all characters after the date, as SimpleDateFormat does.
 _DATE = re.compile(r"(\d{1,4})/(\d{1,2})/(\d{1,2})", re.ASCII)
 _MONTHS = 12
 
@@ -21,7 +21,7 @@ def newest_first(partition_paths: Iterable[str]) -> list[str]:
     """Sort partitions by their date ``yyyy/MM/dd``, newest first. Partitions of one day are in descending order.
 
     Names of fields, as in ``year=2026/month=01/day=31``, are ignored. As in Java, a day or month beyond its range
-    belongs to the next month or year. In Hudi, partitions of one day have the order of the listing.
+    belongs to the next month or year. Hudi keeps partitions of one day in the order of its listing.
 
     Raises:
         InvalidRequestError: a path does not begin with a date.

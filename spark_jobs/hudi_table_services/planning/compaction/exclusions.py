@@ -1,18 +1,19 @@
-"""Find the slices with log files that a compaction may plan, and the reasons why others are left out.
+"""Find the slices with log files that a compaction may plan, and the reasons why other slices are left out.
 
-As BaseHoodieCompactionPlanGenerator (Hudi 0.15.0 and 1.2.0), a plan contains no file group of a pending compaction or
-clustering. The following slices are left out in addition:
+As in BaseHoodieCompactionPlanGenerator (Hudi 0.15.0 and 1.2.0), a plan contains no file group of a pending compaction
+or clustering. In addition, this module leaves out:
 
-- File groups of a pending log compaction. Hudi plans them (`filterLogCompactionOperations` is false), and the log
-  compaction then has to give way.
-- In table version 6, file groups to which a pending delta commit may write. Its log file belongs to the current slice,
-  but is not in the plan, so its rows would disappear when the compaction completes. Hudi on Spark plans nothing at all
-  while an older write is pending, but only without concurrency control and with eager rollbacks. From version 8 on, the
-  log file belongs to the new slice.
+- File groups of a pending log compaction. Hudi plans these file groups (`filterLogCompactionOperations` is false); the
+  compaction then has priority over the log compaction.
+- In table version 6, file groups to which a pending delta commit may write. The log file of the delta commit belongs to
+  the current slice, but is not in the plan, so its rows would disappear when the compaction completes. Hudi on Spark
+  schedules no compaction while an older write is pending, but only without concurrency control and with eager
+  rollbacks. From version 8 on, the log file belongs to the new slice.
 - Slices with a file of unknown size.
 
 Partitions are selected by a list of paths and by a pattern, which must match a part of the path, as in
-PartitionRegexBasedCompactionStrategy. In Hudi the pattern is a strategy of its own; here it applies to each strategy.
+PartitionRegexBasedCompactionStrategy. In Hudi the pattern is a strategy of its own. In this project the pattern applies
+to each strategy.
 """
 
 import re
@@ -37,7 +38,7 @@ _SERVICES = {
 
 
 def partition_obstacle(options: CompactionOptions) -> Callable[[str], str | None]:
-    """Return the function that gives the reason why a partition is not considered; None if it is considered.
+    """Return a function of a partition path. It returns the reason to leave the partition out, or None.
 
     Raises:
         InvalidRequestError: the pattern is not a regular expression.
@@ -63,7 +64,7 @@ def partition_obstacle(options: CompactionOptions) -> Callable[[str], str | None
 def slice_obstacle(
     snapshot: TableSnapshot, given: CompactionInput
 ) -> Callable[[FileSlice], SkippedSlice | None]:
-    """Return the function that gives the reason why a slice with log files may not be planned; None if it may."""
+    """Return a function of a slice with log files. It returns the reason to leave the slice out, or None."""
     reserved = snapshot.reserved_file_groups
     plans = {i.requested_time: _plan_name(i) for i in snapshot.timeline.pending if i.action in _SERVICES}
     has_shared_slices = not snapshot.config.table_version.layout.has_completion_time_in_names

@@ -60,7 +60,7 @@ def plan_compaction(
 def _select_partitions(
     snapshot: TableSnapshot, options: CompactionOptions
 ) -> tuple[list[str], list[SkippedSlice]]:
-    """Considered partitions in the order of the plan, and the slices with log files in other partitions."""
+    """Return the considered partitions in the order of the plan, and the slices with log files in other partitions."""
     obstacle = partition_obstacle(options)
     reasons = {path: obstacle(path) for path in snapshot.partitions}
     considered = [path for path, reason in reasons.items() if reason is None]
@@ -99,7 +99,7 @@ def _candidates(
 
 
 def _no_operations(skipped: Sequence[SkippedSlice]) -> str:
-    """Reason why a plan has no operations, in one sentence."""
+    """Return the reason why a plan has no operations, in one sentence."""
     if not skipped:
         return "no file slice of the table has log files"
     common = sorted(Counter(s.reason for s in skipped).items(), key=lambda r: (-r[1], r[0]))[:_NAMED_REASONS]

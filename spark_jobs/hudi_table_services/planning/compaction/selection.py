@@ -16,8 +16,8 @@ bound counts whole mebibytes of each slice, so slices below one mebibyte count a
 slices in the order of the listing, are sorted by partition path and file id; in Hudi, the order of the listing is the
 order of its partition list and of a hash map.
 
-Own options add a rank by benefit, a minimum ratio of log bytes, and a bound on the duration of the tasks. By default
-they have no effect, so a plan has the same slices as Hudi's plan.
+Options of this project add a rank by benefit, a minimum ratio of log bytes, and a bound on the duration of the tasks.
+By default these options have no effect, so a plan has the same slices as Hudi's plan.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -64,7 +64,7 @@ def split_by_threshold(
 def in_plan_order(
     candidates: Sequence[SliceLogs], options: CompactionOptions, partitions: Sequence[str]
 ) -> list[SliceLogs]:
-    """Sort the slices in the order in which a plan takes them.
+    """Sort the slices in the order in which slices are added to a plan.
 
     Args:
         candidates: slices by partition path, then by file id.
@@ -82,7 +82,7 @@ def in_plan_order(
 def split_by_bound(
     ordered: Sequence[SliceLogs], options: CompactionOptions, bytes_per_second: float
 ) -> tuple[list[SliceLogs], list[SkippedSlice]]:
-    """Separate the slices up to the one that reaches a bound from all later slices."""
+    """Divide the slices in two: those up to and including the slice that reaches a bound, and all later slices."""
     has_io_bound = options.strategy is not CompactionStrategyKind.UNBOUNDED
     remaining_mib = options.target_io_mb
     remaining_bytes = options.max_task_seconds * bytes_per_second
@@ -130,7 +130,10 @@ def _below_ratio(candidate: SliceLogs, options: CompactionOptions, age: Callable
 
 
 def _age_measure(given: CompactionInput) -> Callable[[str], float]:
-    """Age of an instant in seconds. Few instants write the log files of many slices, so each is parsed once."""
+    """Return a function that computes the age of an instant in seconds.
+
+    Few instants write the log files of many slices, so the function parses each instant time only once.
+    """
     ages: dict[str, float] = {}
 
     def age(instant_time: str) -> float:

@@ -8,10 +8,10 @@ _LOG_BYTES = "totalLogSizeCompacted"
 
 
 def measured_bytes_per_second(compactions: Iterable[CommitMetadata]) -> float | None:
-    """Bytes that one task read and wrote per second, over all write stats with a duration.
+    """Return the bytes that one task read and wrote per second, as the mean over all write stats with a duration.
 
-    A task reads the log files and the previous base file, and writes the new base file. The previous base file is
-    counted with the size of the new one, because the commit does not contain its size. Commits with another write
+    A task reads the log files and the previous base file, and writes the new base file. The commit does not contain the
+    size of the previous base file, so the function assumes the size of the new base file. Commits with another write
     operation than COMPACT are ignored.
 
     Returns:

@@ -1,8 +1,9 @@
 """Convert a proposal to the plan on the timeline (CompactionOperation, CompactionStrategy; Hudi 1.2.0).
 
-An execution by Hudi 0.15.0 or 1.2.0 fails on operations without metrics. Bare file names are plan version 2. Hudi's
-plans have no strategy, and `preserveHoodieMetadata` is false; the rows keep their metadata nevertheless. Only Hudi 1.x
-reads `missingSchedulePartitions`: its next incremental plan also considers these partitions.
+Hudi 0.15.0 and 1.2.0 cannot execute a plan whose operations have no metrics. In plan version 2, file names have no
+folder. Like Hudi's plans, the plan has no strategy, and `preserveHoodieMetadata` is false; nevertheless, the rows keep
+their meta columns. Only Hudi 1.x reads `missingSchedulePartitions`: its next incremental plan also considers these
+partitions.
 """
 
 from hudi_table_services.model.compaction.compaction_proposal import CompactionProposal
@@ -34,5 +35,5 @@ def _operation(file_slice: FileSlice, new_base_file_bytes: int) -> CompactionOpe
 
 
 def _log_order(log: LogFile) -> tuple[str, int, bool, str]:
-    """Order of log files in plans (HoodieLogFile.LogFileComparator): write tokens are compared as text."""
+    """Return the sort key of log files in plans (HoodieLogFile.LogFileComparator). Write tokens sort as strings."""
     return (log.instant_time, log.version, log.write_token is not None, log.write_token or "")

@@ -13,8 +13,9 @@ completed at or after its requested time. It differs from both releases in four 
   copy-on-write table earlier.
 - For NUM_COMMITS_AFTER_LAST_REQUEST, the compaction with the latest requested time counts, pending or completed.
 
-As in Hudi, NUM_COMMITS ignores pending compactions: while one is pending, each plan contains the remaining slices. Also
-as in Hudi, TIME_ELAPSED needs no new delta commit after a compaction, because a bounded plan can leave log files.
+As in Hudi, NUM_COMMITS ignores pending compactions: while a compaction is pending, a further plan contains the
+remaining slices. Also as in Hudi, TIME_ELAPSED requires no new delta commit after a compaction, because a compaction
+whose plan reached a bound leaves log files.
 """
 
 from collections.abc import Mapping

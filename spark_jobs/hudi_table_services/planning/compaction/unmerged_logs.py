@@ -1,4 +1,4 @@
-"""The log files of the latest slices, with the time of the oldest one: the read amplification of a table."""
+"""Measure the read amplification of a table: the log files of its latest slices, and the time of the oldest one."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
@@ -9,7 +9,7 @@ from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_snapshot import TableSnapshot
 
 Measure = Callable[[FileSlice], SliceLogs]
-"""Measures the log files of a slice that has log files."""
+"""A function that measures the log files of a slice. The slice must have log files."""
 
 
 def read_amplification(snapshot: TableSnapshot) -> ReadAmplification:
@@ -29,7 +29,7 @@ def in_table_order(slices: Iterable[FileSlice]) -> list[FileSlice]:
 
 
 def log_measure(snapshot: TableSnapshot) -> Measure:
-    """Return the function that measures slices of this snapshot. Unknown file sizes count as 0, as in Hudi."""
+    """Return a function that measures slices of this snapshot. Unknown file sizes count as 0, as in Hudi."""
     if snapshot.config.table_version.layout.has_completion_time_in_names:
         return lambda s: _measured(s, min(log.instant_time for log in s.log_files))
     delta_commits = [i.requested_time for i in snapshot.timeline.completed if i.action is Action.DELTA_COMMIT]
@@ -47,10 +47,11 @@ def _measured(file_slice: FileSlice, oldest_log: str) -> SliceLogs:
 
 
 def _earliest_log(file_slice: FileSlice, delta_commits: list[str]) -> str:
-    """Earliest time at which the oldest log file can have been written, for table version 6.
+    """Return the earliest time at which the oldest log file can have been written, for table version 6.
 
-    That is the first completed delta commit after the base file, or from the slice's base instant on if there is no
-    base file. If the active timeline no longer contains delta commits of this time, it is the base instant.
+    If the slice has a base file, this is the first completed delta commit after the base instant of the slice. If the
+    slice has no base file, this is the first completed delta commit at or after the base instant. The function returns
+    the base instant if there is no such delta commit, or if archival may have archived it.
     """
     base_time = file_slice.base_instant_time
     if delta_commits and base_time < delta_commits[0]:

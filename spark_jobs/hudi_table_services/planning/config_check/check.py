@@ -47,7 +47,7 @@ def check_config(
     """Return the findings of all rules, the most severe first.
 
     Args:
-        options: options of writes and of all table services, under Hudi's keys; the values are text.
+        options: options of writes and of all table services, under Hudi's keys; the values are strings.
         facts: facts about the environment. None means that nothing is known, except that jobs of this project read the
             options.
         table: the table with which the options are compared; None if there is no table.

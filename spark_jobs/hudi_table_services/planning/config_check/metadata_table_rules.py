@@ -38,7 +38,7 @@ _DOCS = "docs/metadata-table.md"
 
 
 def _indexes(settings: Settings) -> tuple[str, ...]:
-    """Partitions of the table's metadata table; empty if there is none."""
+    """Return the partitions of the table's metadata table; empty if there is no metadata table."""
     if settings.table is None:
         return ()
     return TableConfig(settings.table.properties).metadata_partitions

@@ -36,7 +36,7 @@ _KEY = re.compile(r"_?hoodie(?:\.\w+)+")
 
 
 def _named(settings: Settings) -> Iterator[tuple[str, AnyOption | None]]:
-    """Options of Hudi. Options that only add metadata to a commit, and options of other data sources, are left out."""
+    """Yield the options of Hudi. Leave out options of other data sources, and options that add metadata to a commit."""
     prefix = settings.text(METADATA_KEY_PREFIX.key)
     for key in sorted(settings.given):
         if key not in KNOWN_OPTIONS and prefix and key.startswith(prefix):
@@ -243,13 +243,13 @@ def _archive(options: Mapping[str, str]) -> None:
 
 
 def _rebuild_metadata_table(options: Mapping[str, str]) -> None:
-    # These options may be those of a write. A rebuild refuses this key with the value false, but a write accepts it.
+    # The options possibly belong to a write. A write accepts this key with the value false, but a rebuild refuses it.
     given = {key: value for key, value in options.items() if key != METADATA_ENABLE.key}
     resolve_metadata_table_options(RebuildMetadataTableRequest(base_path="/", options=given))
 
 
 def _sync_catalog(options: Mapping[str, str]) -> None:
-    # Without a switch that is on, these may be options of a write that never syncs a catalog.
+    # If no switch is on, the options possibly belong to a write that never syncs a catalog.
     if any(options.get(switch, "").strip().lower() == "true" for switch in CATALOG_SWITCHES):
         resolve_catalog_options(SyncCatalogRequest(base_path="/", options=options))
 

@@ -87,9 +87,10 @@ def _overwrite_under_plan(settings: Settings) -> Iterator[Problem]:
 
 
 def _conflicting_plans(settings: Settings, table: TableFacts) -> list[str]:
-    """Pending plans that may conflict with the write.
+    """Return the pending plans that may conflict with the write.
 
-    For insert_overwrite all pending plans count, because only the rows determine which partitions are replaced.
+    An insert_overwrite may conflict with every pending plan, because only its rows determine which partitions it
+    replaces.
     """
     if settings.operation in ("insert_overwrite", "insert_overwrite_table"):
         return sorted(table.pending_plans)

@@ -62,12 +62,12 @@ class Settings:
         return bool(self.options.get(key))
 
     def text(self, key: str) -> str:
-        """Value of the option as text: the user's value, or else the default."""
+        """Return the value of the option as a string: the user's value, or else the default."""
         known = KNOWN_OPTIONS.get(key)
         return self.options.get(key) or (known.default if known is not None else "")
 
     def number(self, key: str) -> float | None:
-        """Value of the option as a number; None if the text is not a number (the rule ``bad-value`` reports this)."""
+        """Return the value of the option as a number; None if it is no number (the rule ``bad-value`` reports this)."""
         try:
             return float(self.text(key))
         except ValueError:
@@ -80,7 +80,7 @@ class Settings:
         return self.text(key).lower() == "false"
 
     def class_name(self, key: str) -> str:
-        """A Java class without its package."""
+        """Return the value of the option, a Java class, without its package."""
         return self.text(key).rpartition(".")[2]
 
     @property

@@ -72,10 +72,10 @@ def _differs_from_table(settings: Settings) -> Iterator[Problem]:
 
 
 def _comparable_items(key: str, text: str) -> tuple[str, ...]:
-    """Items of the text, in a form in which they can be compared.
+    """Split the value of an option into items, in a form in which the items can be compared.
 
-    Blanks and the types of the custom key generator are removed. Unless case is significant for this key, the items are
-    lower-case and without Java package.
+    The items have no blanks, and no types of the custom key generator. Unless case is significant for this key, the
+    items are lower-case and have no Java package.
     """
     parts = [part.split(":")[0].strip() for part in text.split(",") if part.strip()]
     if key in _CASE_SENSITIVE_KEYS:
@@ -206,7 +206,7 @@ def _hudi_upgrades_table(settings: Settings) -> Iterator[Problem]:
 
 
 def _table_version(settings: Settings) -> int:
-    """Version of the table; if there is no table, the version that the options give to a new table; 0 if unknown."""
+    """Return the version of the table, or else the version that the options give to a new table; 0 if unknown."""
     if settings.table is not None:
         text = settings.table.properties.get(_VERSION, "")
     else:

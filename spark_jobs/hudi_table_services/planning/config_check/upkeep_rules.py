@@ -134,7 +134,7 @@ def _clean_before_queries(settings: Settings) -> Iterator[Problem]:
 
 
 def _clean_policy(settings: Settings) -> str:
-    """The cleaning policy in the options, or else the policy of the only retention option that is set."""
+    """Return the cleaning policy in the options, or else the policy of the only retention option that is set."""
     if settings.has(_POLICY):
         return settings.text(_POLICY).upper()
     by_key = {
@@ -147,7 +147,7 @@ def _clean_policy(settings: Settings) -> str:
 
 
 def _hours_kept(settings: Settings) -> tuple[float, str] | None:
-    """Hours for which cleaning keeps the files that a query reads, and the key that sets them; None if unknown."""
+    """Return the hours for which cleaning keeps the files of a query, and the key with this number; None if unknown."""
     policy = _clean_policy(settings)
     # Hudi's own cleaner has no such floor.
     floor = 0.0 if settings.facts.is_hudi else settings.number(_FLOOR) or 0.0
@@ -281,7 +281,7 @@ def _sizes_disagree(settings: Settings) -> Iterator[Problem]:
             keys=(_MAX_SIZE, _TARGET),
             reason=f"Writes create files of {largest / _MIB:g} MiB, but clustering creates files of "
             f"{target / _MIB:g} MiB.",
-            cure="Set both to the same size, unless you want larger files and the executors have enough memory.",
+            cure="Set both sizes to the same value, unless you want larger files and the executors have enough memory.",
         )
 
 

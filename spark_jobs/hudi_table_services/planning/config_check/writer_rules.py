@@ -41,7 +41,7 @@ def _is_shared(settings: Settings) -> bool:
 
 
 def _several(settings: Settings) -> tuple[str, ...]:
-    """Names of the facts that show that several processes may write at the same time; empty without such facts."""
+    """Return the names of the facts that show that several processes may write at the same time."""
     facts = settings.facts
     is_concurrent = {"writers": (facts.writers or 0) > 1, "services_apart": bool(facts.services_apart)}
     return tuple(name for name, is_so in is_concurrent.items() if is_so)
@@ -87,7 +87,7 @@ def _services_without_lock(settings: Settings) -> Iterator[Problem]:
             keys=(_PROVIDER,),
             facts=("services_apart",),
             reason="Without a lock, the writer and the service can choose instants and commit at the same moment.",
-            cure=f"Set {_MODE}={_OCC} and {_PROVIDER}={_lock_for(settings)} for both.",
+            cure=f"Set {_MODE}={_OCC} and {_PROVIDER}={_lock_for(settings)} for the writer and the service.",
         )
 
 
@@ -214,7 +214,7 @@ def _file_lock_never_expires(settings: Settings) -> Iterator[Problem]:
     if settings.class_name(_PROVIDER) == _FILE_SYSTEM and settings.number(_LOCK_EXPIRE) == 0:
         yield Problem(
             keys=(_PROVIDER, _LOCK_EXPIRE),
-            reason="With 0 minutes the lock file of a killed writer never expires.",
+            reason="With an expiry of 0 minutes, the lock file of a killed writer never expires.",
             cure=f"Set {_LOCK_EXPIRE} to a few minutes more than the longest commit takes.",
         )
 

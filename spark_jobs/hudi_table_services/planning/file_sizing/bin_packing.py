@@ -1,4 +1,4 @@
-"""Divide the rows of a batch over new files."""
+"""Divide the rows of a batch among new files."""
 
 import math
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Division:
 
 
 def divide_records(records: int, per_file: int, filled_files: int, options: FileSizingOptions) -> Division:
-    """Divide rows over new files of at most `per_file` rows, without leaving a tiny remainder.
+    """Divide rows among new files of at most `per_file` rows, without leaving a tiny remainder.
 
     The function uses the first of these divisions whose condition is met:
 
@@ -52,7 +52,7 @@ def spread_evenly(records: int, files: int) -> tuple[int, ...]:
 
 
 def _is_finished(share: int, per_file: int, options: FileSizingOptions) -> bool:
-    # Sizes are estimates, so a file that is planned just above the limit may be below the limit when written. That is
-    # unlikely for a file above the mean of limit and maximum.
+    # Sizes are estimates, so a file that is planned just above the limit may be below the limit when written. A file
+    # that is planned above the mean of limit and maximum is unlikely to be below the limit.
     maximum = options.max_file_size_bytes
     return 2 * maximum * share >= per_file * (maximum + options.small_file_limit_bytes)

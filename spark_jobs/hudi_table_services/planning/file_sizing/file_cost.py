@@ -29,16 +29,16 @@ class FileCost:
         )
 
     def file_bytes(self, records: int) -> int:
-        """Estimated size of a new file."""
+        """Estimate the size of a new file, in bytes."""
         return self.footer_base_bytes + self.added_bytes(records, existing_records=0)
 
     def added_bytes(self, records: int, *, existing_records: int) -> int:
-        """Bytes, rounded up, that `records` more rows add to a file of `existing_records` rows."""
+        """Return the bytes, rounded up, that `records` more rows add to a file of `existing_records` rows."""
         in_footer = min(records, self._footer_room(existing_records))
         return math.ceil(records * self.bytes_per_record + in_footer * self.footer_bytes_per_record)
 
     def records_within(self, room_bytes: int, *, existing_records: int) -> int:
-        """Largest number of rows whose `added_bytes` are at most `room_bytes`; 0 if not even one row fits."""
+        """Return the largest number of rows whose `added_bytes` are at most `room_bytes`; 0 if no row fits."""
         if room_bytes <= 0:
             return 0
         footer_room = self._footer_room(existing_records)
@@ -51,7 +51,7 @@ class FileCost:
         return max(records if fits else records - 1, 0)
 
     def records_in(self, file_bytes: int) -> int:
-        """Estimated number of rows in a file of this size."""
+        """Estimate the number of rows in a file of this size."""
         return self.records_within(file_bytes - self.footer_base_bytes, existing_records=0)
 
     def records_per_file(self, options: FileSizingOptions) -> int:

@@ -1,4 +1,4 @@
-"""Plan file sizes as Hudi 1.x does, for users who want the same files from both writers.
+"""Plan file sizes as Hudi 1.x does, for users who want the files that a writer of Hudi would create.
 
 Follows UpsertPartitioner, SparkUpsertDeltaCommitPartitioner and AverageRecordSizeEstimator (Hudi 1.2), with integers.
 The record size is computed from the totals of the latest commits, including footers. In copy-on-write tables small
@@ -43,7 +43,10 @@ _ESTIMATING_ACTIONS = frozenset({Action.COMMIT, Action.DELTA_COMMIT, Action.COMP
 
 
 def commit_totals(instant: Instant, metadata: CommitMetadata) -> tuple[CommitTotals, ...]:
-    """Totals of one completed instant for `hudi_record_size`; empty for actions that Hudi's estimator ignores."""
+    """Return the totals of a completed instant for `hudi_record_size`; empty for actions that Hudi's estimator ignores.
+
+    A delta commit has one entry per base file. Every other commit has one entry for all its files.
+    """
     if instant.action not in _ESTIMATING_ACTIONS:
         return ()
     if instant.action is Action.DELTA_COMMIT:
@@ -68,7 +71,10 @@ def _totals(instant: Instant, stats: Iterable[WriteStat]) -> CommitTotals:
 
 
 def hudi_record_size(totals: Iterable[CommitTotals], options: FileSizingOptions) -> RecordSizeEstimate:
-    """Whole bytes per record of the latest commits that are large enough, or else the configured estimate."""
+    """Return the bytes per record, a whole number, of the latest commits that are large enough.
+
+    If no commit is large enough, return the configured estimate.
+    """
     relevant = sorted(t for t in totals if t.action in _ESTIMATING_ACTIONS)
     instants = sorted({t.requested_time for t in relevant}, reverse=True)[: options.estimator_max_commits]
     threshold = int(options.estimation_threshold * options.small_file_limit_bytes)

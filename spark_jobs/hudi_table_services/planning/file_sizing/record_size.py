@@ -62,7 +62,7 @@ def estimate_record_sizes(
 
 
 def incoming_record_size(partition: PartitionWorkload, batch_record_size: float | None) -> float | None:
-    """Bytes per row of the batch in this partition; None if it was not measured."""
+    """Return the bytes per row of the batch in this partition; None if the size was not measured."""
     hint = partition.insert_bytes_hint
     if hint is not None and hint > 0 and partition.insert_count > 0:
         return hint / partition.insert_count
@@ -102,7 +102,7 @@ def _from_files(evidence: _Evidence, source: RecordSizeSource) -> RecordSizeEsti
 
 
 def _size_near_median(samples: Sequence[FileSample]) -> _Evidence:
-    """Bytes per record of the files near the median. The median is weighted by rows."""
+    """Return the bytes per record of the files near the median. The median is weighted by rows."""
     usable = [s for s in samples if s.record_count > 0 and s.data_size_bytes > 0]
     if not usable:
         return _Evidence(odd_files=len(samples))

@@ -37,7 +37,7 @@ def find_small_files(
 
 
 def skip(file_slice: FileSlice, reason: str) -> SkippedFileGroup:
-    """Record a slice that is not padded."""
+    """Build the report entry of a slice that is not padded."""
     return SkippedFileGroup(
         file_group_id=file_slice.file_group_id, size_bytes=max(file_slice.size_bytes, 0), reason=reason
     )
@@ -46,7 +46,7 @@ def skip(file_slice: FileSlice, reason: str) -> SkippedFileGroup:
 def _obstacle(
     file_slice: FileSlice, snapshot: TableSnapshot, options: FileSizingOptions, pad_small_files: bool
 ) -> str | None:
-    """Reason why the slice may not be padded, or None if it may be padded."""
+    """Return the reason why the slice must not be padded, or None if it may be padded."""
     plan = snapshot.reserved_file_groups.get(file_slice.file_group_id)
     if plan is not None:
         return f"in the pending plan {plan}"

@@ -40,7 +40,7 @@ class PartitionRoom:
     counts_growth: bool = True
 
     def growth_bytes(self, file_id: str) -> int:
-        """Expected growth of the file by the batch's own updates, in bytes; never below 0.
+        """Return the expected growth of the file by the batch's own updates, in bytes; never below 0.
 
         An update replaces a row of the usual size by a row of the batch. A moved row adds a row. A delete counts as 0
         bytes, because the freed bytes are known only after the file has been written.
@@ -53,18 +53,18 @@ class PartitionRoom:
         return math.ceil(changed * per_change) + self._added_bytes(file_id, update.inserted_by_move)
 
     def record_count(self, file_id: str) -> int:
-        """Estimated rows of the file before the batch."""
+        """Return the estimated number of rows in the file before the batch."""
         return self.cost.records_in(self.sizes[file_id])
 
     def update_buckets(self, padding: Mapping[str, int]) -> tuple[WriteBucket, ...]:
-        """One bucket per file group that gets updates or inserts, by file id."""
+        """Return one bucket per file group that gets updates or inserts, in the order of file ids."""
         return tuple(
             self._update_bucket(file_id, padding.get(file_id, 0))
             for file_id in sorted(self.updates.keys() | padding.keys())
         )
 
     def insert_bucket(self, records: int) -> WriteBucket:
-        """Bucket of a new file group with this many rows."""
+        """Return the bucket of a new file group with this number of rows."""
         return WriteBucket(
             kind=BucketKind.INSERT,
             partition_path=self.partition_path,
@@ -89,7 +89,7 @@ class PartitionRoom:
         )
 
     def _added_bytes(self, file_id: str, records: int) -> int:
-        # Most file groups get no rows. Skip the estimate for them, because it is the most expensive step here.
+        # Most file groups get no rows. Skip the estimate for these file groups: it is the most expensive step.
         return self.cost.added_bytes(records, existing_records=self.record_count(file_id)) if records else 0
 
 
@@ -104,7 +104,7 @@ def updates_of(partition: PartitionWorkload) -> Mapping[str, UpdateWorkload]:
 
 
 def check_workload(snapshot: TableSnapshot, workload: Workload) -> None:
-    """Refuse a workload for which no plan is possible.
+    """Refuse a workload if no plan is possible for the workload.
 
     Raises:
         InvalidRequestError: a count is below 0, or a partition or file group is named twice.

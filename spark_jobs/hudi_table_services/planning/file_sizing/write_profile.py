@@ -1,4 +1,4 @@
-"""Metadata that a commit stores: the workload profile and the final commit metadata (HoodieCommitMetadata)."""
+"""Build the metadata that a commit stores: the workload profile and the final metadata (HoodieCommitMetadata)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -17,10 +17,10 @@ def workload_profile(
     extra_metadata: Mapping[str, str],
     replaced: Mapping[str, tuple[str, ...]] | None,
 ) -> CommitMetadata:
-    """Content of the inflight instant: the planned rows per file group, and the file groups that will be replaced.
+    """Return the content of the inflight instant: the planned rows per file group, and the file groups to be replaced.
 
     Other writers read the profile to detect conflicts. Each partition first lists the inserts, under an empty file id,
-    and then each file group to be rewritten, with the slice that the rows are merged into.
+    and then each file group to be rewritten, with the slice into which the rows are merged.
     """
     current = {s.file_group_id: s.base_instant_time for s in snapshot.all_slices}
     stats: dict[str, tuple[WriteStat, ...]] = {}
@@ -56,7 +56,7 @@ def commit_metadata(
     extra_metadata: Mapping[str, str],
     replaced: Mapping[str, tuple[str, ...]] | None,
 ) -> CommitMetadata:
-    """Content of the completed instant, with partitions and files in a stable order."""
+    """Return the content of the completed instant, with partitions and files in a stable order."""
     by_partition: dict[str, list[WriteStat]] = defaultdict(list)
     for stat in stats:
         by_partition[stat.partition_path].append(stat)
@@ -71,7 +71,7 @@ def commit_metadata(
 
 
 def replaced_file_ids(snapshot: TableSnapshot, partition_paths: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """File groups that an overwrite of the given partitions replaces.
+    """Return the file groups that an overwrite of the given partitions replaces.
 
     Raises:
         FileGroupConflictError: a pending plan of a table service contains one of these file groups.

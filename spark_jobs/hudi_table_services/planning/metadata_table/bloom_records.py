@@ -1,4 +1,7 @@
-"""Changes of the partition `bloom_filters`: the bloom filter of each base file (HoodieMetadataPayload, Hudi 1.2)."""
+"""Build the changes of the partition `bloom_filters`, which has a bloom filter of each base file.
+
+The changes follow HoodieMetadataPayload (Hudi 1.2).
+"""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,7 +16,7 @@ from hudi_table_services.model.metadata_table import (
 
 
 def bloom_filter_records(blooms: Iterable[BaseFileBloom]) -> Iterator[MetadataRecord]:
-    """Yield one record for each new base file. `blooms` is read only once, and one bloom filter at a time."""
+    """Yield one record for each new base file. The function reads `blooms` once, and one bloom filter at a time."""
     for bloom in blooms:
         payload = FileBloomFilter(
             type_code=bloom.type_code,

@@ -9,12 +9,13 @@ from hudi_table_services.hudi_format.metadata_table.file_groups import (
     PARTITION_STATS,
 )
 
-# Measured on tables that Hudi wrote: schema, trailer and bloom filter of a base file, and records after compression.
+# The following sizes were measured on tables that Hudi wrote. The first is the size of a base file without records: its
+# schema, trailer and bloom filter. The others are sizes of records after compression.
 _BYTES_OF_A_BASE_FILE = 7_000
 _BYTES_OF_A_LISTED_FILE = 25
 _BYTES_OF_STATISTICS = 60
 _BYTES_OF_A_KEY = 25  # of a record index; entries of a secondary index have about the same size
-# The metadata table stores a bloom filter as base64 text. Compression reduces the text by a quarter.
+# The metadata table stores a bloom filter in base64. Compression reduces the base64 string by a quarter.
 _COMPRESSED_BLOOM = 0.75
 
 
@@ -23,9 +24,9 @@ class BuildFacts:
     """Numbers that determine the size of a metadata table.
 
     Attributes:
-        live_files: base files of the newest file slices.
+        live_files: number of base files in the newest file slices.
         indexed_columns: number of columns with statistics.
-        rows_of_a_file, bloom_bytes_of_a_file: means over a sample of base files.
+        rows_of_a_file, bloom_bytes_of_a_file: mean numbers of a sample of base files.
     """
 
     data_files: int

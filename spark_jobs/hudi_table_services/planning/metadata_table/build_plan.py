@@ -65,7 +65,7 @@ class BuildPlan:
 
 
 def default_partitions(version: TableVersion, *, is_partitioned: bool) -> tuple[str, ...]:
-    """The partitions that a write of Hudi with default settings builds."""
+    """Return the partitions that a write of Hudi with default settings builds."""
     if version < TableVersion.V8:
         return (FILES,)
     return (FILES, COLUMN_STATS, PARTITION_STATS) if is_partitioned else (FILES, COLUMN_STATS)
@@ -95,10 +95,11 @@ def plan_build(state: MetadataTableState, wanted: Collection[str] = ()) -> Build
 
 
 def dropped_with(names: Iterable[str], listed: Collection[str]) -> tuple[str, ...]:
-    """The partitions that are dropped together: without `column_stats`, `partition_stats` cannot be kept up to date.
+    """Return the partitions that are dropped if `names` are dropped, in alphabetical order.
 
-    Without `files`, Hudi builds the whole metadata table again. Without `record_index`, a query cannot use secondary
-    indexes.
+    With `column_stats`, `partition_stats` is dropped, because it could not be kept up to date. With `files`, all
+    partitions are dropped, because Hudi then builds the whole metadata table again. With `record_index`, all secondary
+    indexes are dropped, because no query could use them.
     """
     dropped = set(names)
     if FILES in dropped:
@@ -111,7 +112,7 @@ def dropped_with(names: Iterable[str], listed: Collection[str]) -> tuple[str, ..
 
 
 def group_count(partition: str) -> int:
-    """Number of file groups of a new partition, for all partitions but the record index and secondary indexes."""
+    """Return the number of file groups of a new partition other than the record index and the secondary indexes."""
     return _GROUP_COUNTS[partition]
 
 
@@ -130,7 +131,7 @@ class RecordIndexSize:
     max_group_bytes: int = 1 << 30
 
     def group_count(self, keys: int) -> int:
-        """Number of file groups for a number of keys (HoodieTableMetadataUtil.estimateFileGroupCount)."""
+        """Return the number of file groups for a number of keys (HoodieTableMetadataUtil.estimateFileGroupCount)."""
         if self.min_groups == self.max_groups:
             return self.min_groups
         expected_keys = math.ceil(keys * self.growth_factor)
@@ -141,7 +142,10 @@ class RecordIndexSize:
 def partitioned_index_size(
     min_groups: int = 1, max_groups: int = 10, growth_factor: float = 2.0, max_group_bytes: int = 1 << 30
 ) -> RecordIndexSize:
-    """Settings for each partition of the table in a partitioned record index, with Hudi's defaults."""
+    """Return the settings of a partitioned record index. They apply to each partition of the table separately.
+
+    The default values are those of Hudi.
+    """
     return RecordIndexSize(
         min_groups=min_groups,
         max_groups=max_groups,
@@ -151,7 +155,7 @@ def partitioned_index_size(
 
 
 def _companions(names: Collection[str], listed: Collection[str]) -> set[str]:
-    """Partitions that a build of `names` must write as well."""
+    """Return the partitions that a build of `names` must also write."""
     found = set()
     if COLUMN_STATS in names and PARTITION_STATS in listed:
         found.add(PARTITION_STATS)

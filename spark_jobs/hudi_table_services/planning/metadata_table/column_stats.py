@@ -1,13 +1,13 @@
-"""Statistics of columns in files: changes of the partition `column_stats` (HoodieMetadataPayload, Hudi 1.2).
+"""Build the changes of the partition `column_stats`: statistics of columns in files (HoodieMetadataPayload, Hudi 1.2).
 
 A reader treats a column without a record as a column of nulls if the file has records of other columns. So a file has a
 record for every indexed column that it contains, or it has no record at all, and then no filter skips the file.
 
-Columns with NaN: Hudi loses rows if a stored bound is NaN. Hudi itself stores 0 and 0 as the bounds of such a column,
-and loses rows with these bounds too. If the table has no index `partition_stats`, a file with NaN therefore has no
-record. If the table has this index, a file without a record would be left out when Hudi's next write computes the
-bounds of the partition. Therefore a file with NaN then has a record whose greatest value is infinity. Spark treats NaN
-as greater than all numbers, so only filters that compare with NaN itself skip the file.
+Columns with NaN: if a stored bound is NaN, Hudi's queries lose rows. Hudi itself stores 0 and 0 as the bounds of such a
+column, and its queries lose rows with these bounds, too. The records of a file with NaN therefore depend on the index
+`partition_stats`. Without this index, the file has no record. With this index, Hudi's next write would ignore a file
+without a record when the write computes the bounds of the partition. So the file then has a record whose greatest value
+is infinity. Spark treats NaN as greater than all numbers, so only filters that compare with NaN itself skip the file.
 """
 
 import math
@@ -87,7 +87,7 @@ def file_column_stats(file: FileStatistics, columns: Iterable[IndexedColumn]) ->
 
 
 def has_known_bounds(found: FileColumnRange, column: IndexedColumn) -> bool:
-    """Whether the metadata table can store these statistics. If not, the bounds must be computed from the rows."""
+    """Whether the metadata table can store these statistics. If False, the bounds must be computed from the rows."""
     if found.null_count is None:
         return False
     return found.has_only_nulls or column.is_floating or _has_bounds(found, column)

@@ -60,8 +60,8 @@ def decide_compaction(timelines: Timelines, max_delta_commits: int) -> ServiceDe
     to the last delta commit of the metadata table prevents compaction.
 
     From version 8 on, a pending instant of the table matters only if its delta commit in the metadata table is
-    completed. The compaction gets an instant before the first of these instants, and so leaves out all log files that
-    were completed after the instant of the compaction. Other pending instants, such as plans, complete after the
+    completed. The compaction gets an instant before the first such pending instant. So the compaction leaves out all
+    log files that were completed after its own instant. Other pending instants, such as plans, complete after the
     compaction.
 
     Args:
@@ -81,15 +81,16 @@ def decide_compaction(timelines: Timelines, max_delta_commits: int) -> ServiceDe
 
 
 def last_compaction(metadata: Timeline) -> Instant | None:
-    """The newest completed compaction of the metadata table; None if there is none in its active timeline."""
+    """Return the newest completed compaction in the active timeline of the metadata table; None if there is none."""
     compactions = [i for i in metadata.completed if i.action is Action.COMMIT]
     return compactions[-1] if compactions else None
 
 
 def delta_commits_since_compaction(metadata: Timeline) -> tuple[Instant, ...]:
-    """Completed delta commits that the last compaction does not contain; all of them if there is no compaction.
+    """Return the completed delta commits that the last compaction does not contain; without a compaction, return all.
 
-    These are the delta commits with a later requested time (table version 6) or completion time (from version 8 on).
+    In table version 6, these delta commits were requested after the compaction was requested. From version 8 on, they
+    were completed after the compaction was requested.
     """
     last = last_compaction(metadata)
     start = last.requested_time if last else ""
@@ -140,7 +141,7 @@ def _decide_before(pending: Instant, metadata: Timeline, max_delta_commits: int)
     included = [i for i in found if i.visible_from < instant_time]
     if len(included) < max_delta_commits:
         reason = _too_few(len(included), max_delta_commits)
-        return not_now(f"{_name(pending)} is pending; before it there are {reason}")
+        return not_now(f"{_name(pending)} is pending, and before this instant there are {reason}")
     return ServiceDecision(
         instant_time=instant_time,
         reason=f"{_enough(len(included))}, completed before the pending {_name(pending)}",

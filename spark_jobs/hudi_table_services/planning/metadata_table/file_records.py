@@ -1,7 +1,7 @@
-"""Changes of the partition `files`, which contains the lists of files (HoodieTableMetadataUtil, Hudi 0.15 and 1.2).
+"""Build the changes of the partition `files`: the lists of files (HoodieTableMetadataUtil, Hudi 0.15 and 1.2).
 
-The record of a partition in a commit contains only the files that the commit adds or deletes. Readers unite the records
-of all commits.
+For each partition of the table, a commit writes a record with only the files that the commit adds or deletes. Readers
+unite the records of all commits.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -68,7 +68,7 @@ def clean_changes(metadata: CleanMetadata, version: TableVersion) -> Iterator[Me
 
 
 def cleaned_files(metadata: CleanMetadata) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Partition paths with the names of the files that a clean deleted or could not delete; paths and names are sorted.
+    """Return pairs of a partition path and the names of the files that a clean deleted or could not delete, sorted.
 
     As in Hudi, a file that could not be deleted is also removed from the lists, because no reader needs the file.
     """
@@ -81,10 +81,10 @@ def cleaned_files(metadata: CleanMetadata) -> tuple[tuple[str, tuple[str, ...]],
 
 
 def rollback_changes(metadata: RollbackMetadata, version: TableVersion) -> Iterator[MetadataChange]:
-    """Yield the records of a rollback: in table version 6 the log files to which it appended a rollback block.
+    """Yield the records of a rollback: in table version 6, the log files to which it appended a rollback block.
 
-    The files of the undone commit need no record: undoing the commit in the metadata table removes them. From version 8
-    on, a rollback deletes log files instead of appending to them, so it has no records at all.
+    The files of the rolled-back commit need no record: the rollback of the commit in the metadata table removes them.
+    From version 8 on, a rollback deletes log files instead of appending to them, so there is no record.
     """
     if version >= TableVersion.V8:
         return
@@ -122,7 +122,7 @@ def repair_changes(
 
 
 def _removed_keys(paths: Iterable[str], version: TableVersion) -> Iterator[DeletedKey]:
-    """Deletions of the lists of removed partitions: in version 9 they follow the records with the deleted files."""
+    """In version 9, yield a deletion of the record of each removed partition. Older versions keep these records."""
     if version >= TableVersion.V9:
         yield from (DeletedKey(files_key(path)) for path in paths)
 

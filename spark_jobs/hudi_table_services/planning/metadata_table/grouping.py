@@ -22,22 +22,22 @@ MAINTAINED = frozenset(
 
 
 def is_maintained(partition: str) -> bool:
-    """Whether this project can keep a partition of the metadata table up to date, because of its kind."""
+    """Whether this project can keep partitions of this kind in the metadata table up to date."""
     return partition in MAINTAINED or is_secondary_index(partition)
 
 
 def group_number(change: MetadataChange, group_count: int) -> int:
-    """Number, within its partition, of the file group to which a change belongs."""
+    """Return the number of the file group to which a change belongs. Numbers are unique within a partition."""
     return file_group_of(change.key, group_count)
 
 
 def group_changes(
     partition: str, changes: Iterable[MetadataChange], group_count: int
 ) -> tuple[GroupChange, ...]:
-    """Changes of one commit by file group, ordered by the number of the group. Groups without changes are left out.
+    """Group the changes of one commit by file group, in the order of group numbers. Leave out groups without changes.
 
-    All changes are held in memory. For a large record index, call the function once for the changes of each group
-    (`group_number`).
+    The function keeps all changes in memory. For a large record index, divide the changes with `group_number`, and call
+    this function once for each file group.
 
     Args:
         partition: partition of the metadata table, but not a partitioned record index, whose file groups have other

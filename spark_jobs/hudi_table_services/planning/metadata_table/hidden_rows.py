@@ -1,8 +1,8 @@
-"""Whether stored statistics would make a reader skip rows that a filter selects (data skipping, Hudi 1.2).
+"""Find stored statistics that make a reader skip rows that its filter selects (data skipping, Hudi 1.2).
 
-Bounds that are too wide hide no row: the reader only opens more files. A file without any record is always read. But if
-a file has records of other columns, a reader treats a column without a record as a column of nulls. A partition without
-a record of a column is skipped if other partitions have one.
+With bounds that are too wide, a reader opens more files, but skips no row by mistake. A reader always reads a file
+without any record. But if a file has records of other columns, a reader treats a column without a record as a column of
+nulls. A reader skips a partition that has no record of a column if other partitions have a record of this column.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,13 +14,14 @@ from hudi_table_services.planning.metadata_table.indexed_columns import IndexedC
 from hudi_table_services.planning.metadata_table.partition_stats import ColumnRange
 
 StoredStats = Mapping[tuple[str, str], ColumnStats]
-"""Maps the name of a file, or the key of a partition in `files`, and the name of a column to the stored statistics."""
+"""Maps a pair to stored statistics. The pair is the name of a file, or the key of a partition in the metadata table's
+partition `files`, and the name of a column."""
 
 
 def wrong_file_statistics(
     files: Iterable[FileStatistics], stored: StoredStats, columns: Sequence[IndexedColumn]
 ) -> Iterator[str]:
-    """Yield a text for each record of `column_stats` that hides rows of its file, or that is missing and so hides them.
+    """Describe each wrong or missing record of `column_stats` because of which a reader would skip rows.
 
     Args:
         files: statistics from the footers.
@@ -40,7 +41,7 @@ def wrong_file_statistics(
 def wrong_partition_statistics(
     files: Iterable[FileStatistics], stored: StoredStats, columns: Sequence[IndexedColumn]
 ) -> Iterator[str]:
-    """Yield the same for the records of `partition_stats`.
+    """Describe each wrong or missing record of `partition_stats` because of which a reader would skip rows.
 
     Args:
         files: statistics from the footers of the live files.

@@ -23,9 +23,9 @@ def column_stats_definition(
     columns: Sequence[str] = (),
     max_columns: int = DEFAULT_MAX_COLUMNS,
 ) -> IndexDefinition | None:
-    """Definition of a new index `column_stats`; None in table version 6, which indexes every column.
+    """Return the definition of a new index `column_stats`; None in table version 6, which indexes every column.
 
-    Columns of types without statistics are left out, as in Hudi. In version 8 these are also decimals.
+    As in Hudi, columns of types without statistics are left out. In version 8, decimals are left out, too.
 
     Args:
         schema: columns of the table.
@@ -57,7 +57,7 @@ def column_stats_definition(
 
 
 def record_index_definition(version: TableVersion, *, is_partitioned: bool = False) -> IndexDefinition | None:
-    """Definition of a new record index; None before table version 9, which stores none.
+    """Return the definition of a new record index; None for tables below version 9, which store no such definition.
 
     Args:
         is_partitioned: whether the index has file groups for each partition of the table.

@@ -1,7 +1,7 @@
-"""The columns that have statistics, and the form in which their values are stored (HoodieTableMetadataUtil, Hudi 1.2).
+"""Find the columns with statistics, and convert their values to the stored form (HoodieTableMetadataUtil, Hudi 1.2).
 
-Index version V1 (table versions 6 and 8) has record types for dates and for decimals. Version V2 (table version 9)
-stores them as numbers and bytes, together with the type of the column.
+Index version V1 (table versions 6 and 8) has record types for dates and for decimals. Index version V2 (table version
+9) stores dates as numbers and decimals as bytes, together with the type of the column.
 """
 
 from collections.abc import Mapping
@@ -123,7 +123,7 @@ class IndexedColumn:
         )
 
     def ordered(self, value: StatValue) -> tuple[Any, StatValue]:
-        """A pair of a sort key and the value. The sort keys have the order of the column's values."""
+        """Return a pair of a sort key and the value. The sort keys have the order of the column's values."""
         stored = value.value
         if isinstance(self.data_type, DecimalType) and isinstance(stored, bytes):
             return int.from_bytes(stored, "big", signed=True), value
@@ -131,7 +131,7 @@ class IndexedColumn:
 
 
 def indexed_columns(schema: StructType, definition: IndexDefinition | None) -> tuple[IndexedColumn, ...]:
-    """The columns with statistics, in the order of the definition, or of the schema if there is no definition.
+    """Return the columns with statistics in the order of the definition. Without a definition, use the schema's order.
 
     As in Hudi, lists, maps and structs have no statistics. A column of the definition that the table no longer has is
     left out.

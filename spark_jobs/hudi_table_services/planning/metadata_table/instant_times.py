@@ -13,7 +13,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def instant_millis(instant_time: str, zone: tzinfo) -> int:
-    """Time of an instant in milliseconds since 1970, as the record index stores it (HoodieInstantTimeGenerator).
+    """Return the time of an instant in milliseconds since 1970, as the record index stores the time.
+
+    Follows HoodieInstantTimeGenerator of Hudi.
 
     Args:
         zone: time zone of the timeline. If a local time occurs twice, the result is the first of the two times, as in
@@ -26,7 +28,7 @@ def instant_millis(instant_time: str, zone: tzinfo) -> int:
 
 
 def one_millisecond_before(instant_time: str) -> str:
-    """The instant time that is one millisecond earlier, with 17 digits.
+    """Return the instant time that is one millisecond earlier, with 17 digits.
 
     Raises:
         MalformedMetadataError: the digits are not a valid time.

@@ -13,7 +13,7 @@ from hudi_table_services.planning.metadata_table.build_plan import BUILD_ORDER, 
 
 
 def new_partitions(version: TableVersion, indexes: NewIndexes, *, is_partitioned: bool) -> tuple[str, ...]:
-    """Partitions of a new metadata table, in the order in which they are built.
+    """Return the partitions of a new metadata table, in the order in which they are built.
 
     As in Hudi, only a partitioned table of version 8 or 9 with `column_stats` has `partition_stats`.
 

@@ -12,7 +12,9 @@ from hudi_table_services.planning.metadata_table.new_indexes import new_partitio
 
 
 def require_creatable(config: TableConfig, schema: StructType, metadata: MetadataTableSettings) -> None:
-    """Refuse settings with which the metadata table of a new table cannot be created, before the table is created.
+    """Refuse settings for a new table if its metadata table cannot be created with these settings.
+
+    Jobs call this function before they create the table.
 
     Args:
         config: properties of the new table.
@@ -34,5 +36,5 @@ def require_creatable(config: TableConfig, schema: StructType, metadata: Metadat
 
 
 def wanted_partitions(config: TableConfig, indexes: NewIndexes) -> tuple[str, ...]:
-    """Names of the partitions that a new metadata table gets."""
+    """Return the names of the partitions that a new metadata table gets."""
     return new_partitions(config.table_version, indexes, is_partitioned=bool(config.partition_fields))

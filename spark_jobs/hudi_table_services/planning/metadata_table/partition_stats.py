@@ -1,8 +1,9 @@
-"""Statistics of columns in partitions of the table: changes of the partition `partition_stats` (Hudi 1.0 and later).
+"""Build the changes of the metadata table's partition `partition_stats` (Hudi 1.0 and later).
 
-A record is tight if it covers all live files of the partition; then it replaces the earlier record. If a partition has
-no record for the column of a filter, but other partitions have a record for this column, Hudi 1.2 skips the partition
-and loses its rows. So a commit writes a tight record for every indexed column of every partition that it changes.
+A record of `partition_stats` has the statistics of one column in one partition of the table. A record is tight if it
+covers all live files of the partition; a tight record replaces the earlier record. If a partition has no record for the
+column of a filter, but other partitions have a record for this column, Hudi 1.2 skips the partition, and the query
+loses its rows. So a commit writes a tight record for every indexed column of every partition that it changes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ class PartitionFiles:
     stored: Mapping[str, tuple[ColumnStats, ...]] = field(default_factory=dict)
 
     def without_statistics(self, columns: Iterable[IndexedColumn]) -> frozenset[str]:
-        """Live files whose statistics must be read from their footers.
+        """Return the live files whose statistics must be read from their footers.
 
         The stored statistics of these files lack an indexed column. Only the footer shows whether a file has the
         column.
@@ -147,7 +148,7 @@ class ColumnRange:
 
     @classmethod
     def of(cls, stats: ColumnStats, column: IndexedColumn) -> "ColumnRange":
-        """The range in a record. Raises CorruptTableError if a bound does not have the type of the column."""
+        """Return the range in a record. Raise CorruptTableError if a bound does not have the type of the column."""
         scale_info = stats.value_type.additional_info if stats.value_type else None
         low, high = (
             None if value is None else column.ordered(column.converted(value, scale_info))

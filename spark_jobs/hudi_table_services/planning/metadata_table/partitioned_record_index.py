@@ -1,8 +1,9 @@
-"""File groups of a partitioned record index (HoodieTableMetadataUtil, HoodieBackedTableMetadataWriter; Hudi 1.2).
+"""Name the file groups of a partitioned record index.
 
 In a partitioned record index, each partition of the table has its own file groups. Record keys are unique only within
 a partition. The hash of a key decides in which file group of its partition the key is. A commit that writes the first
-file of a partition also creates the file groups of the partition.
+file of a partition also creates the file groups of the partition. The module follows HoodieTableMetadataUtil and
+HoodieBackedTableMetadataWriter (Hudi 1.2).
 """
 
 from collections import Counter, defaultdict
@@ -69,12 +70,12 @@ def groups_by_partition(file_ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def group_ids(partition_path: str, count: int) -> tuple[str, ...]:
-    """Ids of the file groups of a partition of the table that has `count` file groups, in order."""
+    """Return the ids of the `count` file groups of a partition of the table, in order."""
     return tuple(partitioned_record_index_id(partition_path, number) for number in range(count))
 
 
 def usual_count(counts: Collection[int], default: int) -> int:
-    """The most frequent number of file groups of a partition; `default` if no partition has file groups."""
+    """Return the most frequent number of file groups of a partition; `default` if no partition has file groups."""
     ((count, _),) = Counter(counts).most_common(1) or [(default, 0)]
     return count
 
@@ -82,7 +83,7 @@ def usual_count(counts: Collection[int], default: int) -> int:
 def new_group_ids(
     metadata: CommitMetadata, existing: Mapping[str, Sequence[str]], count: int
 ) -> tuple[str, ...]:
-    """Ids of the file groups that a commit must create: those of partitions without file groups in the index.
+    """Return the ids of the file groups that a commit must create, because their partitions have none in the index.
 
     Hudi creates file groups for partitions that the metadata table does not list yet.
 

@@ -1,7 +1,7 @@
-"""Changes of the partition `record_index`: the location of each record key (HoodieTableMetadataUtil; Hudi 0.15, 1.2).
+"""Build changes of the partition `record_index`: locations of record keys (HoodieTableMetadataUtil; Hudi 0.15, 1.2).
 
 A commit writes a record only for a key that is new in its file group. An update of a row in its file group changes no
-record, and compaction moves no key.
+record, and compaction moves no key to another file group.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -30,14 +30,14 @@ class NewKeys:
 def record_locations(
     groups: Iterable[NewKeys], instant_millis: int, *, stores_ids_as_text: bool = False
 ) -> Iterator[MetadataRecord]:
-    """Yield a record for each new key. The keys are read only once, and one at a time.
+    """Yield a record for each new key. The function reads the keys only once, and one key at a time.
 
     Args:
         instant_millis: the commit's instant time, read in the time zone of the timeline, in milliseconds since 1970.
-        stores_ids_as_text: whether the writer of the index stores ids of file groups as text (encoding 1).
+        stores_ids_as_text: whether the writer of the index stores ids of file groups as strings (encoding 1).
 
     Raises:
-        UnsupportedTableError: the id of a file group is not a UUID, and ids are not stored as text.
+        UnsupportedTableError: the id of a file group is not a UUID, and ids are not stored as strings.
     """
     for group in groups:
         location = _location(group.file_group_id, instant_millis, stores_ids_as_text)

@@ -25,7 +25,7 @@ def is_secondary_index(partition: str) -> bool:
 def secondary_indexes(
     partitions: Collection[str], definitions: Mapping[str, IndexDefinition], version: TableVersion
 ) -> tuple[SecondaryIndex, ...]:
-    """The secondary indexes among the partitions of a metadata table, ordered by name.
+    """Return the secondary indexes among the partitions of a metadata table, in the order of their names.
 
     Args:
         partitions: partitions that the properties of the table list.
@@ -39,7 +39,7 @@ def secondary_indexes(
     names = sorted(filter(is_secondary_index, partitions))
     if names and RECORD_INDEX not in partitions:
         raise UnsupportedTableError(
-            f"The metadata table has the index {names[0]}, but no {RECORD_INDEX}. Hudi needs both for a query.",
+            f"The metadata table has the index {names[0]}, but no {RECORD_INDEX}. A query of Hudi needs both.",
             hint=f"Build {RECORD_INDEX} with rebuild_metadata_table.py --partitions {RECORD_INDEX}, or drop the index "
             f"with rebuild_metadata_table.py --drop {names[0]}.",
         )
@@ -106,9 +106,10 @@ def require_indexable(indexes: Iterable[SecondaryIndex], schema: StructType) -> 
 
 
 def require_same_texts(indexes: Iterable[SecondaryIndex], before: StructType, after: StructType) -> None:
-    """Refuse a write that changes the type of an indexed column if the texts of the stored values would change.
+    """Refuse a write that changes the type of an indexed column if its values would become different strings.
 
-    The index contains the texts of the stored rows. A query would look for the new texts, and would lose these rows.
+    The index contains the values of the stored rows as strings. After such a write, a query would search the index for
+    strings of the new type, and would lose these rows.
 
     Args:
         before: columns of the table before the write.
@@ -122,14 +123,14 @@ def require_same_texts(indexes: Iterable[SecondaryIndex], before: StructType, af
         if old and old != new and not {old, new} <= _SAME_TEXTS:
             raise UnsupportedTableError(
                 f"The write changes the type of the column {index.column!r} from {old} to {new}, but the index "
-                f"{index.name} contains texts of the old type.",
+                f"{index.name} contains the values as strings of the old type.",
                 hint=f"Drop the index with rebuild_metadata_table.py --drop {index.name}, write, and build the index "
                 "again.",
             )
 
 
 def type_of(index: SecondaryIndex, schema: StructType) -> str:
-    """Name of the type of an indexed column; empty if the table does not have the column."""
+    """Return the name of the type of an indexed column; empty if the table does not have the column."""
     try:
         data_type = schema.at_path(index.column).type
     except InvalidRequestError:

@@ -47,9 +47,9 @@ class MetadataArchivalPlan:
 def decide_clean(timelines: Timelines) -> ServiceDecision:
     """Decide whether to delete old slices of the metadata table now.
 
-    As in Hudi, the clean waits until three instants follow the last compaction: a reader that began before the
-    compaction may still open the files of the earlier slice.
-    One clean follows each compaction: only a compaction replaces slices.
+    As in Hudi, the clean waits until three instants follow the last compaction, because a reader that began before the
+    compaction may still open the files of the earlier slice. Only one clean follows each compaction, because only a
+    compaction replaces slices.
     """
     last = last_compaction(timelines.metadata)
     if last is None:
@@ -79,9 +79,10 @@ def decide_clean(timelines: Timelines) -> ServiceDecision:
 def superseded_slices(
     slices: Mapping[FileGroupId, Sequence[FileSlice]], kept: int = KEPT_SLICES
 ) -> tuple[FileSlice, ...]:
-    """Slices that a clean deletes: all but the newest slice with a base file and `kept` slices before it.
+    """Return the slices that a clean deletes.
 
-    Slices after the newest base file, which have only log files, are never deleted.
+    The clean keeps the newest slice with a base file, and `kept` slices before this slice. The clean also keeps all
+    later slices, which have only log files.
     """
     deleted: list[FileSlice] = []
     for group in sorted(slices):
@@ -94,9 +95,9 @@ def superseded_slices(
 def plan_metadata_archival(timelines: Timelines, min_instants: int) -> MetadataArchivalPlan:
     """Plan which instants leave the active timeline of the metadata table.
 
-    Instants leave if they are earlier than all of these: the last compaction, the delta commits that the compaction
-    does not contain, the pending instants, the earliest write in the active timeline of the table, and the newest
-    `min_instants` instants.
+    An instant leaves if it is earlier than the last compaction, the delta commits that the compaction does not contain,
+    the pending instants, the earliest write in the active timeline of the table, and the newest `min_instants`
+    instants.
     """
     metadata = timelines.metadata
     bound = compacted_until(metadata)
@@ -118,13 +119,13 @@ def plan_metadata_archival(timelines: Timelines, min_instants: int) -> MetadataA
 
 
 def archival_bound(metadata: Timeline) -> ArchivalBound:
-    """The bound of the archival of the table: instants at or after this time stay in its active timeline."""
+    """Return the bound of the table's archival: instants at or after this time stay in the table's active timeline."""
     bound = compacted_until(metadata)
     return bound or ArchivalBound(time="", reason="the metadata table was never compacted")
 
 
 def compacted_until(metadata: Timeline) -> ArchivalBound | None:
-    """The time before which every commit is in base files of the metadata table; None without a compaction.
+    """Return the time before which every commit is in base files of the metadata table; None without a compaction.
 
     This is the time of the last compaction, or of the first delta commit that was requested before the compaction and
     completed after the compaction.

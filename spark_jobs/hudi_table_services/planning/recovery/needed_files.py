@@ -1,6 +1,6 @@
 """Find the files that readers need now, and describe their faults on storage. If in doubt, a file counts as sound.
 
-Only the files of the newest version of each file group are needed: older versions may have been cleaned.
+Readers need only the files of the newest version of each file group. A clean may have deleted the older versions.
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,7 +43,7 @@ def needed_files(
     *,
     has_own_log_instants: bool,
 ) -> tuple[NeededFile, ...]:
-    """Files of the newest version of each file group that these writes name, in order of path.
+    """Return the files of the newest version of each file group that these writes name, in the order of paths.
 
     Args:
         writes: completed writes.
@@ -101,7 +101,7 @@ def _log_time(name: str) -> str | None:
 
 
 def fault_of(file: NeededFile, size_bytes: int | None) -> str:
-    """Fault of a needed file, in words; empty if the file is sound.
+    """Describe the fault of a needed file; return an empty string if the file is sound.
 
     Args:
         size_bytes: length of the file on storage; None if it does not exist.

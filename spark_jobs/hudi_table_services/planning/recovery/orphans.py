@@ -1,7 +1,7 @@
 """Find the base files that belong to no instant. If in doubt, a file counts as belonging to an instant.
 
 A file older than the active timeline counts as a file of an archived instant, unless the timeline shows that the
-file's write was undone. Once the rollback of the write is archived as well, readers treat the file as committed.
+file's write was rolled back. When the rollback of the write is archived, too, readers treat the file as committed.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -11,7 +11,7 @@ from hudi_table_services.errors import MalformedFileNameError
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.write_stat import WriteStat
 
-ROLLED_BACK = "its write was undone"
+ROLLED_BACK = "its write was rolled back"
 NOT_NAMED = "its completed write does not name it"
 DISPLACED = "a copy: its completed write names a file of this name in another folder, and that file exists"
 NO_INSTANT = "its instant is not on the timeline"
@@ -28,11 +28,12 @@ class KnownInstants:
         running: requested times of pending writes and services, and of writers with a fresh heartbeat.
         named: maps the requested time of each completed write to the paths of the files in its metadata.
         undone: requested times of writes that a rollback or a restore undid.
-        permanently_undone: the `undone` writes that cannot be executed again. A clustering can be executed again.
+        permanently_undone: the `undone` writes that no job can execute again. A job can execute a rolled-back
+            clustering again.
         needed: names of files in savepoints and pending plans.
         needed_paths: paths of the `needed` files, relative to the base path.
-        archived: requested times of archived writes later than `first_write_time`. Such writes exist if archival kept
-            one older commit active because of a savepoint, and the savepoint was then deleted.
+        archived: requested times of archived writes later than `first_write_time`. There are such writes if archival
+            kept an older commit active because of a savepoint that has since been deleted.
         archived_named: like `named`, for archived writes; empty if the archive was not read.
     """
 
@@ -48,9 +49,10 @@ class KnownInstants:
 
 
 def orphan_reason(path: str, known: KnownInstants) -> str:
-    """Reason why a file belongs to no instant; empty if it belongs to an instant or is not a base file.
+    """Return the reason why a file belongs to no instant; empty if it belongs to an instant or is not a base file.
 
-    `DISPLACED` is final only if the file at the path in the metadata is complete. Use `is_copy` to check that file.
+    If the reason is `DISPLACED`, the caller has to check with `is_copy` that the file at the path in the metadata is
+    complete.
     """
     name = _name(path)
     time = _time(name)
@@ -70,7 +72,7 @@ def orphan_reason(path: str, known: KnownInstants) -> str:
 
 
 def named_elsewhere(path: str, *named: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """Other paths under which the file's completed write names a base file of this name.
+    """Return the other paths at which, according to the file's completed write, a base file of this name exists.
 
     The result is empty if the write names this path, or names no file of this name.
 
@@ -99,7 +101,7 @@ def is_copy(size_bytes: int, places: Collection[str], size_at: Callable[[str], i
 
 
 def doubled_times(paths: Iterable[str]) -> frozenset[str]:
-    """Instant times of base files whose name exists in more than one folder."""
+    """Return the instant times of base files whose names exist in more than one folder."""
     seen: set[str] = set()
     doubled: set[str] = set()
     for path in paths:
@@ -109,7 +111,10 @@ def doubled_times(paths: Iterable[str]) -> frozenset[str]:
 
 
 def named_paths(stats: Collection[WriteStat]) -> frozenset[str]:
-    """Paths of the files that a write names. If a stat's path is not in its partition path, both folders count."""
+    """Return the paths of the files that a write names.
+
+    If the path in a write stat is not in the stat's partition path, the result has the file in each of the two folders.
+    """
     found: set[str] = set()
     for stat in stats:
         folder, name = stat.partition_path.strip("/"), _name(stat.path)

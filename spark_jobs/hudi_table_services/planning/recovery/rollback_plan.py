@@ -1,8 +1,8 @@
 """Plan the deletions of a rollback (MarkerBasedRollbackStrategy, ListingBasedRollbackStrategy; Hudi 1.2).
 
-Only files with the undone instant in their names are ever planned or deleted. In table version 6, a delta commit may
-append blocks to a log file of an older slice. Only a rollback block can undo these blocks, so the rollback of such a
-delta commit is refused; the error names the file.
+A rollback plans and deletes only files with the rolled-back instant in their names. In table version 6, a delta commit
+may append blocks to a log file of an older slice. Only a rollback block can undo these blocks, so this module refuses
+the rollback of such a delta commit; the error names the file.
 """
 
 import re
@@ -29,7 +29,7 @@ def plan_rollback(
     """Plan one request per data file, in order of path.
 
     Args:
-        instant: write to undo.
+        instant: write to roll back.
         data_files: paths of files that the write may have created, relative to the base path; they need not exist.
         base_path: the base path in the form that Hudi writes into plans.
         by_listing: whether the files were found by a listing or in commit metadata, and not by markers. As in Hudi, the
@@ -122,7 +122,7 @@ def _undone_time(plan: RollbackPlan) -> str:
 
 
 def rollback_metadata(plan: RollbackPlan, rollback_time: str, time_taken_ms: int) -> RollbackMetadata:
-    """Content of the completed rollback. Files that were never created count as deleted, as in Hudi."""
+    """Return the content of the completed rollback. Files that were never created count as deleted, as in Hudi."""
     partitions: dict[str, RollbackPartition] = {}
     for request in plan.requests:
         known = partitions.get(request.partition_path)

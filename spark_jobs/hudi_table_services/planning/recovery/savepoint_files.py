@@ -9,7 +9,7 @@ from hudi_table_services.model.table_service_plans import SavepointPartition
 def savepoint_partitions(
     partitions: Iterable[PartitionFiles], requested_time: str
 ) -> dict[str, SavepointPartition]:
-    """Map each partition path to the names of its files as of a commit. Leave out partitions that had no files."""
+    """Map each partition path to the files that it had as of a commit. Leave out partitions that had no files."""
     found = {}
     for partition in partitions:
         names = [name for group in partition.groups for name in _names_as_of(group, requested_time)]

@@ -1,4 +1,4 @@
-"""Rules on the timeline that decide which completed writes may be undone (BaseRollbackActionExecutor, Hudi 1.2).
+"""Check with the timeline whether completed writes may be rolled back (BaseRollbackActionExecutor, Hudi 1.2).
 
 Hudi requires that no later instant was committed or begun, and that no savepoint protects the commit. Unlike Hudi, this
 project also requires that the file groups that the commit replaced still exist. The timeline does not show whether
@@ -17,7 +17,7 @@ _LATER_WRITES_HINT = (
 
 
 def newest_first(instants: Iterable[Instant]) -> tuple[Instant, ...]:
-    """Sort instants: first pending instants, then completed instants by the time they became visible, latest first."""
+    """Sort instants, the latest first. Pending instants precede completed ones, which are sorted by visibility time."""
     return tuple(
         sorted(instants, key=lambda i: (not i.is_completed, i.visible_from, i.requested_time), reverse=True)
     )
@@ -62,15 +62,15 @@ def require_unsaved(timeline: Timeline, chosen: Iterable[Instant]) -> None:
 def restored_instants(
     timeline: Timeline, savepoint: Instant, replacing: Collection[Instant] = ()
 ) -> tuple[Instant, ...]:
-    """Instants after the savepointed commit that a restore undoes: first pending instants, then completed writes.
+    """Return the instants after the savepointed commit, which a restore undoes: first pending, then completed instants.
 
     Completion times decide whether a completed write is later than the savepointed commit; in tables without completion
     times, requested times decide (SavepointRestore, Hudi 0.15 and 1.2).
 
     Args:
         replacing: replace commits that replaced file groups of the savepoint. Unlike Hudi, a restore also undoes these
-            commits, whatever their time. Cleaning may have deleted the files that they wrote. If the savepoint's
-            file groups then stayed replaced, the rows would be lost.
+            commits, whatever their time. A clean may have deleted the files that these commits wrote. If the restore
+            did not undo these commits, readers would see neither these files nor the savepoint's file groups.
     """
     commit = next(i for i in timeline.completed_writes if i.requested_time == savepoint.requested_time)
     pending = [
@@ -83,7 +83,7 @@ def restored_instants(
 
 
 def refuse_unfinished_restore(timeline: Timeline) -> None:
-    """Raise UnsupportedTableError if a restore is running or was left unfinished."""
+    """Raise UnsupportedTableError if a restore is running or ended before it was complete."""
     restores = [i for i in timeline.pending if i.action is Action.RESTORE]
     if restores:
         raise UnsupportedTableError(

@@ -50,7 +50,7 @@ def key_generator_config(
     existing_key: str | None = None,
     default_time_zone: str = "UTC",
 ) -> KeyGeneratorConfig:
-    """Key generator settings of a write.
+    """Return the key generator settings of a write.
 
     Args:
         table: properties of the table; None if the write creates the table.
@@ -169,7 +169,7 @@ def _named_type(type_name: str | None, class_name: str | None) -> KeyGeneratorTy
 def infer_key_generator_type(
     record_key: tuple[str, ...], partition_items: tuple[str, ...]
 ) -> KeyGeneratorType:
-    """Key generator that Hudi 1.2 uses if none is configured (0.15 does the same, but never infers CUSTOM)."""
+    """Return the key generator that Hudi 1.2 uses if none is configured. Hudi 0.15 differs: it never infers CUSTOM."""
     if not partition_items:
         return KeyGeneratorType.NON_PARTITION
     if any(":" in item for item in partition_items):
@@ -260,9 +260,9 @@ def _encodes_single_key_name(
         return not _is_true(options[NEW_ENCODING_OPTION])
     if table is not None and existing_key is None:
         raise InvalidRequestError(
-            "The keys of this table may be stored as value or as column:value.",
+            "The keys of this table are stored either as value or as column:value; its properties do not show which.",
             hint=f"Read one _hoodie_record_key of the table. If it is a bare value, set {NEW_ENCODING_OPTION} to true; "
-            "otherwise set it to false.",
+            "otherwise set the option to false.",
         )
     # In a table without rows, keys are bare values, as in Hudi 0.14.1 to 1.0.2, which write these table versions.
     return (existing_key or "").startswith(f"{record_key[0]}:")
@@ -286,9 +286,9 @@ def _timestamp_options(table: TableConfig | None, options: Mapping[str, str]) ->
         raise InvalidRequestError(
             f"The partition path is a formatted time, but neither the table nor the request has a value for "
             f"{_TIME_PREFIXES[0]}timestamp.type.",
-            hint="The partition column is text or a number. Read it as a timestamp: a CSV file with inferSchema=true, "
-            "other files with CAST in the source query. Or set this key to the meaning of the values: UNIX_TIMESTAMP "
-            f"(seconds), EPOCHMILLISECONDS, EPOCHMICROSECONDS, or DATE_STRING with "
+            hint="The partition column is a string or a number. Read it as a timestamp: a CSV file with "
+            "inferSchema=true, other files with CAST in the source query. Or set this key to the meaning of the "
+            "values: UNIX_TIMESTAMP (seconds), EPOCHMILLISECONDS, EPOCHMICROSECONDS, or DATE_STRING with "
             f"{_TIME_PREFIXES[0]}input.dateformat, such as "
             "yyyy-MM-dd'T'HH:mm:ss.",
         )
@@ -350,7 +350,7 @@ def _input_formats(
 
 
 def _time_zone(text: str | None) -> str | None:
-    """Time zone name for Arrow. An unknown name is an error; Java would silently use UTC."""
+    """Return the name of the time zone for Arrow. An unknown name is an error, whereas Java silently uses UTC."""
     if not text or not text.strip():
         return None
     name = text.strip()

@@ -1,6 +1,7 @@
 """Derive the merge rule of a merge-on-read table from its properties, or refuse the table.
 
-Merge modes and payload classes are those of Hudi 0.15 and 1.2. Rules that real Hudi was not compared with are refused.
+Merge modes and payload classes are those of Hudi 0.15 and 1.2. The module refuses rules that were not compared with
+real Hudi.
 """
 
 from collections.abc import Mapping
@@ -60,7 +61,7 @@ def merge_rule(config: TableConfig, settings: Mapping[str, str] | None = None) -
 
 
 def refused_merges(config: TableConfig) -> Mapping[str, str]:
-    """Return the features of the table that this release cannot merge, as texts that continue a sentence "The table …".
+    """Return the features of the table that this release cannot merge, as phrases that follow the words "The table".
 
     Returns:
         Feature → name of the table property that shows the feature; empty if this release can merge the table.
@@ -81,7 +82,7 @@ def refused_merges(config: TableConfig) -> Mapping[str, str]:
 
 def _refused_payloads(config: TableConfig) -> tuple[tuple[str, str, bool], ...]:
     version, payload, legacy = config.table_version, config.get(_PAYLOAD), config.get(_LEGACY_PAYLOAD)
-    # From version 8 on, only a payload class that corresponds to a merge mode may be stored beside the merge mode.
+    # From version 8 on, tables have a merge mode. They may also have a payload class that corresponds to a merge mode.
     known = _PAYLOADS - _FILLING_PAYLOADS if version.has_merge_mode else _PAYLOADS
     has_known_payload = payload is None or payload in known
     is_custom = config.record_merge_mode is RecordMergeMode.CUSTOM
@@ -115,7 +116,7 @@ def _refused_properties(config: TableConfig) -> tuple[tuple[str, str, bool], ...
             PARTIAL_UPDATES,
             mode not in (None, "", "NONE") and not fills,
         ),
-        ("merges by properties of its own", ", ".join(unknown), bool(unknown)),
+        ("has merge properties that this release does not know", ", ".join(unknown), bool(unknown)),
         (
             "marks deletes by an incomplete pair of properties",
             ", ".join(sorted(stored & known)),
@@ -144,7 +145,7 @@ def _refused_fields(config: TableConfig) -> tuple[tuple[str, str, bool], ...]:
 
 
 def _delete_marker(config: TableConfig, settings: Mapping[str, str]) -> DeleteMarker | None:
-    """The table's own marker, or else the marker in the settings."""
+    """Return the delete marker in the table's properties, or else the delete marker in the settings."""
     stored = {key: config.get(f"{MERGE_PROPERTIES}{key}") for key in (DELETE_FIELD, DELETE_MARKER)}
     given = {key: settings.get(key) for key in (DELETE_FIELD, DELETE_MARKER)}
     is_stored, is_given = all(stored.values()), any(given.values())
@@ -168,14 +169,14 @@ def _delete_marker(config: TableConfig, settings: Mapping[str, str]) -> DeleteMa
 
 
 def _honours_marker(config: TableConfig) -> bool:
-    """Whether a marker that the table does not store has an effect."""
+    """Whether a delete marker in the settings has an effect, although the table's properties do not contain it."""
     if config.table_version.names_ordering_fields:
         return False
     return config.get(_PAYLOAD) in (None, *EVENT_TIME_PAYLOADS)
 
 
 def _rule_of_mode(config: TableConfig, marker: DeleteMarker | None) -> MergeRule:
-    """Rule of a table of version 8 or later. Without an ordering field, the later version wins in both modes."""
+    """Return the rule of a table of version 8 or later. Without ordering fields, the later record wins in any mode."""
     is_event_time = config.record_merge_mode is RecordMergeMode.EVENT_TIME_ORDERING
     by_ordering = is_event_time and bool(config.ordering_fields)
     fills = config.get(PARTIAL_UPDATES) == _IGNORE_DEFAULTS
@@ -190,7 +191,10 @@ def _rule_of_mode(config: TableConfig, marker: DeleteMarker | None) -> MergeRule
 
 
 def _rule_of_payload(config: TableConfig, marker: DeleteMarker | None) -> MergeRule:
-    """Rule of a table of version 6. Hudi 0.15 orders log rows in any case, also for OverwriteWithLatest."""
+    """Return the rule of a table of version 6.
+
+    Hudi 0.15 compares the ordering values of log rows with every payload class, even with OverwriteWithLatest.
+    """
     payload = config.get(_PAYLOAD) or DEFAULT_PAYLOAD
     overwrites_base = payload in (OVERWRITE_PAYLOAD, OVERWRITE_NON_DEFAULTS_PAYLOAD)
     fills = {PARTIAL_UPDATE_PAYLOAD: Fill.NULLS, OVERWRITE_NON_DEFAULTS_PAYLOAD: Fill.DEFAULTS}

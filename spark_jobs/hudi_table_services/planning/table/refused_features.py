@@ -17,7 +17,7 @@ _TIMELINE_PATH = "hoodie.timeline.path"
 
 
 def refused_features(config: TableConfig) -> Mapping[str, str]:
-    """Return the features of the table that this release cannot write, as texts that continue a sentence "The table …".
+    """Return the features of the table that this release cannot write, as phrases that follow the words "The table".
 
     Returns:
         Feature → name of the table property that shows the feature; empty if this release can write the table.

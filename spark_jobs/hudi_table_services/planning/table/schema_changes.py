@@ -6,7 +6,7 @@ from hudi_table_services.model.overview.table_overview import SchemaColumn, Sche
 
 
 def schema_versions(schemas: Iterable[SchemaVersion]) -> tuple[SchemaVersion, ...]:
-    """Return the schemas that differ from the schema before them, each with its differences.
+    """Return the schemas that differ from the preceding schema, each with its differences.
 
     Args:
         schemas: schemas in the order of their writes, without differences.

@@ -1,10 +1,10 @@
 """Widen the table's schema for the rows of a write, as Hudi does on write (HoodieSchemaCompatibility, 1.2).
 
 The rules were observed with Hudi 0.15.0 and 1.2.0 at their default options; docs/schema-evolution.md lists all cases.
-This module refuses three kinds of changes that Hudi accepts. First, changes that lose or invent values: text parsed as
-a decimal, a number read as a time, bytes written as the name of a Java object. Second, floating point numbers written
-as text, because the text depends on the Java version. Third, a wider number inside a struct, list or map, because Spark
-then cannot read the files that were not rewritten.
+This module refuses three kinds of changes that Hudi accepts. First, changes that lose or invent values: strings parsed
+as decimals, numbers read as times, bytes written as the name of a Java object. Second, floating point numbers written
+as strings, because the strings depend on the Java version. Third, wider numbers inside a struct, list or map, because
+Spark then cannot read the files that were not rewritten.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ def evolve_schema(
     table_version: TableVersion = TableVersion.V9,
     fill_missing_with_null: bool = False,
 ) -> StructType:
-    """Schema that can store the rows of the table and the incoming rows.
+    """Return a schema that can store the rows of the table and the incoming rows.
 
     The table's columns keep their order, and new columns follow. A column gets the wider of the two types. Numbers
     widen in the order int, long, float, double. A string and an int or long become a string. From table version 8 on,
@@ -175,7 +175,7 @@ class _Merger:
 
 
 def _wider_primitive(table: DataType, incoming: DataType) -> DataType | None:
-    """The type that can store values of both types, or None if no type can."""
+    """Return the type that can store values of both types, or None if no type can."""
     if table == incoming:
         return table
     old, new = str(table), str(incoming)

@@ -53,16 +53,16 @@ _CSV_OPTIONS = (
     *("ignoreMissingFiles", "basePath"),
 )
 _CLOSE = 0.8
-"""How similar a misspelled name is to the right one, as difflib counts it."""
+"""Minimum similarity of a misspelled name to the right name, as difflib computes it."""
 
 
 def refuse_misspelled(source: SourceSpec) -> None:
-    """Refuse the name of a format, or of an option for CSV files, that differs little from a known name.
+    """Refuse a format, or an option for CSV files, if its name is unknown but differs little from a known name.
 
     Spark reports an unknown format only after its start, and ignores unknown options without a message.
 
     Raises:
-        InvalidRequestError: a name is probably misspelled; the message names the known one.
+        InvalidRequestError: a name is probably misspelled; the message contains the known name.
     """
     name = source.format.lower()
     if name not in _FORMATS and (meant := _similar(name, _FORMATS)):
@@ -81,7 +81,7 @@ def refuse_misspelled(source: SourceSpec) -> None:
 
 
 def _similar(name: str, known: Sequence[str]) -> str:
-    """Return the known name with the same letters, or the most similar one; an empty text if none is similar."""
+    """Return the known name with the same letters, or else the most similar one; an empty string if none is similar."""
     swapped = next((each for each in known if sorted(each) == sorted(name)), "")
     return swapped or next(iter(difflib.get_close_matches(name, known, n=1, cutoff=_CLOSE)), "")
 
@@ -95,7 +95,7 @@ def require_columns(
     """Refuse a source that lacks a record key, partition or ordering field.
 
     Args:
-        names: names of the source's columns. They are compared with regard to case.
+        names: names of the source's columns. The comparison is case-sensitive.
         source: the source, for the advice; None if the caller passed a DataFrame.
 
     Raises:
@@ -116,10 +116,10 @@ def require_columns(
 
 
 def misread_columns(source: SourceSpec, texts: Collection[str], table: StructType) -> dict[str, DataType]:
-    """Return the columns that are text in a CSV source, although they are neither text nor nested in the table.
+    """Return the columns that are strings in a CSV source, but numbers, times or other simple values in the table.
 
     Args:
-        texts: names of the source's columns of text.
+        texts: names of the source's string columns.
         table: columns of the table.
 
     Returns:
@@ -137,17 +137,17 @@ def misread_columns(source: SourceSpec, texts: Collection[str], table: StructTyp
 
 
 def infers_types(source: SourceSpec) -> bool:
-    """Whether Spark infers the types of a CSV source. If not, each of its columns is text."""
+    """Whether Spark infers the types of a CSV source. If False, each column of the source is a string."""
     return any(
         name.lower() == "inferschema" and value.lower() == "true" for name, value in source.options.items()
     )
 
 
 def with_advice_on_types(refusal: InvalidRequestError) -> InvalidRequestError:
-    """Return the refusal of a CSV source whose types Spark does not infer, with the advice to infer them."""
+    """Add the advice to infer types to an error about a CSV source. Spark must not have inferred the types."""
     return InvalidRequestError(
         refusal.message,
-        hint="Every column of a CSV file is text unless the source option inferSchema=true is set.",
+        hint="Every column of a CSV file is a string unless the source option inferSchema=true is set.",
     )
 
 

@@ -6,14 +6,14 @@ _TEXT = {".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".ndjs
 
 
 def other_format(file_name: str, source_format: str) -> str:
-    """Return the format that the name of a file states, if Spark cannot read this file in the format of the source.
+    """Return the format that the name of a file indicates, if Spark cannot read this file in the format of the source.
 
     Args:
         source_format: name of a Spark data source, such as ``parquet``.
 
     Returns:
-        A name of a format; an empty text if the name states no format, or one that Spark may read. A text format may
-        read files of every other text format.
+        The name of a format. An empty string if the name of the file indicates no format, or a format that the data
+        source possibly reads. A data source for a text format possibly reads the files of all text formats.
     """
     name = file_name.lower()
     for ending in _COMPRESSION:

@@ -9,7 +9,7 @@ from hudi_table_services.model.schema import StructType
 def refuse_changed_schema(planned_with: StructType | None, found: StructType | None) -> None:
     """Refuse to commit rows that were merged with an outdated schema.
 
-    Such rows would erase the columns that another writer has added in the meantime.
+    Such rows would erase the columns that another writer has added since the job read the schema.
 
     Raises:
         CommitConflictError: the table's schema differs from the schema that the job planned with.
@@ -25,7 +25,7 @@ def refuse_changed_schema(planned_with: StructType | None, found: StructType | N
 
 
 def partition_matches(partition_path: str, patterns: tuple[str, ...]) -> bool:
-    """Whether a pattern matches a partition. As in Hudi's delete_partition, the only wildcard is ``*`` for any text."""
+    """Whether a pattern matches a partition. As in Hudi's delete_partition, ``*`` is the only wildcard."""
     return any(
         re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), partition_path, re.DOTALL)
         for pattern in patterns

@@ -20,7 +20,7 @@ class NewTable:
 
     Attributes:
         create_schema_json: Avro JSON schema of the first batch, without meta columns.
-        ordering_fields: columns that decide which of two records wins; empty if the later commit wins.
+        ordering_fields: columns that decide which of two records wins; empty if the record of the later commit wins.
     """
 
     table_name: str
@@ -34,7 +34,7 @@ class NewTable:
 
 
 def new_table_properties(table: NewTable) -> dict[str, str]:
-    """Entries of ``hoodie.properties``. A table of version 6 must not have keys that only later versions define."""
+    """Return the entries of ``hoodie.properties``. A table of version 6 must not have keys of later versions."""
     version = table.table_version
     properties = {
         "hoodie.table.name": table.table_name,
@@ -58,7 +58,7 @@ def new_table_properties(table: NewTable) -> dict[str, str]:
 
 
 def _merge_properties(table: NewTable) -> Mapping[str, str]:
-    """Properties that decide which of two records wins, under the keys of the table's version."""
+    """Return the properties that decide which of two records wins, under the keys of the table's version."""
     by_event_time = table.merge_mode is RecordMergeMode.EVENT_TIME_ORDERING
     payload = DEFAULT_PAYLOAD if by_event_time else OVERWRITE_PAYLOAD
     if not table.table_version.has_merge_mode:

@@ -10,12 +10,12 @@ from hudi_table_services.planning.table.source_columns import infers_types
 def warn_of_times(
     key_generator: KeyGeneratorConfig, times: Collection[str], source: SourceSpec | None = None
 ) -> tuple[str, ...]:
-    """Return a sentence about the first partition column whose paths are unchanged timestamps; empty if there is none.
+    """Return advice about the first partition column whose timestamps become partition paths; empty if there is none.
 
     Args:
         times: names of the columns that contain timestamps.
-        source: a source whose columns may be text, which cannot be partitioned by a unit of time; None if the types of
-            the columns are known.
+        source: a source whose columns are possibly strings; a string cannot be partitioned by a unit of time. None if
+            the types of the columns are known.
     """
     for item in key_generator.partition_fields:
         if item.type is PartitionFieldType.SIMPLE and item.name in times:
@@ -28,10 +28,10 @@ def warn_of_times(
 
 
 def _condition(name: str, source: SourceSpec | None) -> str:
-    """What a column of text needs before a unit of time can partition it."""
+    """Return a sentence on how to convert strings for a partition by a unit of time; empty if no string is possible."""
     match source.format.lower() if source is not None else "":
         case "csv" if source is not None and not infers_types(source):
-            return " The column is text; for this, also set the source option inferSchema=true."
+            return " The column is a string, so also set the source option inferSchema=true."
         case "json":
-            return f" The column is text; for this, also use CAST({name} AS TIMESTAMP) in the source query."
+            return f" The column is a string, so also use CAST({name} AS TIMESTAMP) in the source query."
     return ""

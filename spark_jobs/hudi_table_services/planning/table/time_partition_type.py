@@ -21,8 +21,8 @@ def with_timestamp_type(
 ) -> dict[str, str]:
     """Add ``hoodie.keygen.timebased.timestamp.type`` if the columns of the rows determine its value.
 
-    Times need the type EPOCHMICROSECONDS, and dates need SCALAR with the unit DAYS. Numbers and text stay undetermined,
-    because a number may count any unit.
+    Times need the type EPOCHMICROSECONDS, and dates need SCALAR with the unit DAYS. For numbers and strings, the
+    function adds no type, because they may have any unit or format.
 
     Args:
         table: properties of the table; None if the write creates the table.
@@ -110,7 +110,7 @@ def _differing(
 
 
 def _type_at(schema: StructType | None, path: str) -> DataType | None:
-    """Type of the field at a dotted path; None if the schema has no such field."""
+    """Return the type of the field at a dotted path; None if the schema has no such field."""
     paths = dict(walk_fields(schema)) if schema is not None else {}
     return paths[path].type if path in paths else None
 

@@ -337,7 +337,7 @@ def test_an_old_clustering_plan_is_reported(version: TableVersion) -> None:
     checked.plan_clustering(A, A2)
     pending = checked.pending(later=timedelta(hours=-1.8))
     assert (pending.operation, pending.file_groups, pending.is_dead) == ("CLUSTER", 2, False)
-    assert "planned but not started" in pending.meaning
+    assert "scheduled but not started" in pending.meaning
     pending = checked.pending(later=timedelta(days=2))
     assert "never executed" in pending.meaning
     assert "2 file groups" in pending.blocks[0]

@@ -178,6 +178,6 @@ def test_parity_plans_no_partition_without_a_base_file() -> None:
     proposal = plan(table, a_commit(2, "p/a", "q/a", "q/b", action=Action.DELTA_COMMIT), parity=True)
     assert groups(proposal) == [["q/b"]]
     assert reasons(proposal) == {
-        "in a partition whose commits left only log files": 1,
+        "in a partition in which the commits wrote only log files": 1,
         "size of a file is unknown": 1,
     }

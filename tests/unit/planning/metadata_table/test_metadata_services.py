@@ -137,7 +137,7 @@ def test_in_version_9_the_compaction_is_earlier_than_an_instant_that_only_the_me
     assert decided(V9, taken, table).instant_time == time(22)
     decision = decided(V9, delta_commits(20, 12), table)
     assert not decision.runs
-    assert "before it there are 0 delta commits" in decision.reason
+    assert "before this instant there are 0 delta commits" in decision.reason
 
 
 def test_in_version_9_a_pending_plan_does_not_prevent_compaction() -> None:

@@ -134,7 +134,7 @@ REFUSED = [
     (
         config(9, {MODE: EVENT_TIME, f"{MERGE_PROPERTIES}own": "1"}),
         f"{MERGE_PROPERTIES}own",
-        "properties of its own",
+        "merge properties that this release does not know",
     ),
     (
         config(9, {MODE: EVENT_TIME, f"{MERGE_PROPERTIES}{DELETE_FIELD}": "op"}),
