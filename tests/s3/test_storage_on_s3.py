@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import boto3
 import pytest
 from proxy import WithoutHeader, forwarding
 
@@ -34,6 +35,40 @@ def test_put_if_replaces_only_the_version_that_was_read(s3: S3) -> None:
     storage.put_if("lock", b"three", newer)
     with pytest.raises(ObjectExistsError):
         storage.create("lock", b"four")
+
+
+def test_folder_markers_are_not_files(s3: S3) -> None:
+    storage = open_storage(s3.new_table(), s3.options)
+    for path in (".hoodie/.temp/20260101/p=1/a.parquet.marker.CREATE", ".hoodie/.heartbeat/20260101"):
+        storage.create(path, b"")
+    bucket, _, table = storage.uri.removeprefix("s3://").partition("/")
+    client = boto3.client(
+        "s3",
+        endpoint_url=s3.endpoint,
+        region_name=s3.options["aws_region"],
+        aws_access_key_id=s3.options["aws_access_key_id"],
+        aws_secret_access_key=s3.secret,
+    )
+    for folder in (
+        "",
+        ".hoodie/",
+        ".hoodie/.temp/",
+        ".hoodie/.temp/20260101/",
+        ".hoodie/.temp/20260102/",
+        "p=2/",
+    ):
+        client.put_object(Bucket=bucket, Key=f"{table}/{folder}", Body=b"")
+    files = [".hoodie/.heartbeat/20260101", ".hoodie/.temp/20260101/p=1/a.parquet.marker.CREATE"]
+    assert [each.path for each in storage.list_files()] == files
+    assert list(storage.list_files(".hoodie/.temp/20260102")) == []
+    assert [each.path for each in storage.list_files(".hoodie/.temp/20260101")] == files[1:]
+    for folder, folders in (
+        ("", (".hoodie", "p=2")),
+        (".hoodie/.temp", ("20260101", "20260102")),
+        ("p=2", ()),
+    ):
+        listing = storage.list_folder(folder)
+        assert (listing.files, listing.folders) == ((), folders)
 
 
 @pytest.mark.parametrize("header", ["If-None-Match", "If-Match"])

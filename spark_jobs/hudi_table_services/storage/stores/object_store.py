@@ -20,6 +20,7 @@ from hudi_table_services.errors import (
     StoragePermissionError,
 )
 from hudi_table_services.storage.stores.conditional import ObjectVersion
+from hudi_table_services.storage.stores.folder_markers import without_folder_markers
 from hudi_table_services.storage.stores.paths import checked_path, file_name
 from hudi_table_services.storage.stores.storage import BY_PATH, FolderListing, StoredObject, delete_one_by_one
 from hudi_table_services.storage.stores.streams import RangeReader, Upload
@@ -120,12 +121,15 @@ class ObjectStoreStorage:
         with translate_errors("list", folder):
             for chunk in obstore.list(self.store, checked_path(folder) or None):
                 found += map(_stored, chunk)
-        return iter(sorted(found, key=BY_PATH))
+        found.sort(key=BY_PATH)
+        return iter(without_folder_markers(found, checked_path(folder), self.exists))
 
     def list_folder(self, folder: str = "") -> FolderListing:
         with translate_errors("list", folder):
             listing = obstore.list_with_delimiter(self.store, checked_path(folder) or None)
-        files = sorted(map(_stored, listing["objects"]), key=BY_PATH)
+        found = map(_stored, listing["objects"])
+        # The markers of the folders in this folder are among the prefixes.
+        files = sorted((each for each in found if each.path != checked_path(folder)), key=BY_PATH)
         folders = sorted(file_name(prefix.rstrip("/")) for prefix in listing["common_prefixes"])
         return FolderListing(tuple(files), tuple(folders))
 
