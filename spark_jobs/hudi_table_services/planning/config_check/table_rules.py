@@ -255,8 +255,8 @@ def _hudi_hides_failures(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "complex-key-text",
     Severity.WARNING,
-    "releases of Hudi encode a complex key of one column differently: after a change of the release, an upsert does "
-    "not find the existing rows",
+    "Hudi's releases differ in how they encode a complex key of one column: after a change of the release, an upsert "
+    "does not find the existing rows",
     source=f"docs/key-generators.md; {NEW_KEY_ENCODING}",
     engines="hudi",
 )
