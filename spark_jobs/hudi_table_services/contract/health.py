@@ -114,7 +114,8 @@ def _number(name: str, measure: str, text: str) -> float:
 MEASURES = {
     "active_commits": "completed writes on the active timeline; archival limits their number",
     "commits_since_clean": "completed writes since the last completed clean",
-    "commits_since_clustering": "completed writes since the last clustering, completed or pending",
+    "commits_since_clustering": "completed writes that were requested after the newest clustering, whether this "
+    "clustering is completed or pending",
     "commits_to_archive": "completed writes that an archival with Hudi's defaults would archive now",
     "commits_to_clean": "completed writes that the retention policy no longer keeps and that no clean has "
     "processed yet",
@@ -139,8 +140,8 @@ MEASURES = {
     "the table; else 0",
     "metadata_wrong_statistics": "wrong records of `column_stats` and `partition_stats` that make readers skip rows; "
     "only a deep check counts them",
-    "missing_files": "files of the latest file slices that are missing or empty, or whose size differs from the "
-    "size in their commit",
+    "missing_files": "files of the latest file slices: base files that are missing or empty, or whose size differs "
+    "from the size in their commit, and log files that are missing",
     "oldest_pending_hours": "hours since the oldest pending instant was requested",
     "outdated_bytes": "bytes of the outdated files",
     "outdated_files": "data files that are not in the latest file slices; the retention policy may still "
