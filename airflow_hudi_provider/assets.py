@@ -82,7 +82,7 @@ class HudiAsset(Asset):
 
 
 def table_asset(base_path: Any, hudi_conn_id: Any, storage_conn_id: Any) -> HudiAsset | None:
-    """Return the asset of the table of a task; None if Airflow does not know its location when it parses the DAG.
+    """Return the asset of a task's table; None if the location of the table is not known when Airflow parses the DAG.
 
     Arguments that contain a template, and outputs of other tasks, are not known at that time.
     """
@@ -104,7 +104,7 @@ def uri_of_table(uri: str | None) -> str:
     """Return the URI of the main asset of a table.
 
     Args:
-        uri: the URI of any asset of the table. A URI that is not of a Hudi table is returned unchanged.
+        uri: the URI of any asset of the table. The function returns any other URI unchanged.
     """
     return (uri or "").partition("?")[0] if (uri or "").startswith("hudi://") else uri or ""
 

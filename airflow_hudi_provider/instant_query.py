@@ -23,7 +23,7 @@ DESCRIBED_PARTITIONS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstantQuery:
-    """Conditions on completed instants. An instant counts if it meets all of them.
+    """Conditions on completed instants. An instant counts if it meets all conditions.
 
     Attributes:
         after: an instant time. Only instants that became visible after this time count. If empty, all instants of the
@@ -162,7 +162,7 @@ def _older(
 
 
 def oldest_visible(timeline: "Timeline") -> str:
-    """Return the start of the period in which no write was archived.
+    """Return the start of the period whose writes are all on the active timeline.
 
     All writes that became visible at or after the returned time are on the active timeline. Savepoints may also keep
     some older writes on the active timeline.

@@ -110,7 +110,7 @@ class HudiHook(BaseHook):
         return ArchivedTimeline(self.storage, self.table_config()).readable_writes()
 
     def commit_count(self, operations: Sequence[str] = ()) -> "CommitCount":
-        """Count the completed writes that were requested after the newest clustering, completed or pending.
+        """Count the completed writes that were requested after the newest completed or pending clustering.
 
         The result has the attributes ``count``, ``since`` and ``instants``.
 
@@ -140,7 +140,10 @@ class HudiHook(BaseHook):
         return ClusteringHistory.load(store, store.load())
 
     def look_up_clusterings(self) -> "ClusteringLookup | None":
-        """Return a lookup of clusterings by requested time, even of cancelled plans. Without a table, return None."""
+        """Return an object that finds clusterings by requested time, and explains why a cancelled plan is missing.
+
+        The result is None if there is no table.
+        """
         from hudi_table_services.tables.clustering_lookup import ClusteringLookup
 
         return ClusteringLookup.load(self.timeline_store()) if self.find_table_config() is not None else None
@@ -153,15 +156,13 @@ class HudiHook(BaseHook):
         request_id: str = "",
         expires_after_minutes: int = 60,
     ) -> "tuple[Instant, ...]":
-        """Find the pending clusterings that an attempt is executing, oldest first.
-
-        The result is empty if there is no table.
+        """Find the pending clusterings that an attempt is executing, oldest first. Without a table, return ().
 
         Args:
             names: requested times of the plans to check. If empty, check all plans.
             partitions: check only plans with file groups in these partition paths. If empty, check all plans.
             request_id: ignore attempts of this request.
-            expires_after_minutes: age at which an execution without heartbeats, for example by Hudi, counts as dead.
+            expires_after_minutes: age at which an execution without a heartbeat, such as one by Hudi, counts as dead.
         """
         from hudi_table_services.storage.clock import SystemClock
         from hudi_table_services.tables.executions import is_executed_by_others
@@ -183,7 +184,7 @@ class HudiHook(BaseHook):
         )
 
     def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
-        """Find the active clusterings that this request executed. Another request may have scheduled them."""
+        """Find the completed clusterings on the active timeline that this request executed."""
         from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 
         completed = [each for each in self.clusterings().clusterings if each.instant.is_completed]

@@ -17,10 +17,10 @@ _NUMBERS = ("min_commits", "max_commits")
 class ArchiveOperator(UpkeepOperator):
     """Move old instants from the active timeline into the archived timeline, in Hudi's own format.
 
-    Every job and reader lists the active timeline, so a short timeline makes jobs and readers faster. Hudi can
-    read the archived timeline and append to it. Run this operator after cleaning, because an instant
-    whose replaced files no clean has deleted yet stays on the active timeline. Returns ``{"archived_commits",
-    "archived_services", "retention", "held_back_by", …}``.
+    Every job and reader lists the active timeline, so a short timeline makes jobs and readers faster. Hudi can read the
+    archived timeline and append to it. Run this operator after cleaning: an instant that replaced files stays on the
+    active timeline until a clean has deleted these files. Returns ``{"archived_commits", "archived_services",
+    "retention", "held_back_by", …}``.
 
     .. seealso:: docs/archival.md
 

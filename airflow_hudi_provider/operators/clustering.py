@@ -47,7 +47,7 @@ class ScheduleClusteringOperator(HudiClusteringOperator):
     :param layout: how to combine the sort columns: ``linear``, ``zorder`` or ``hilbert``. (templated)
     :param partitions: cluster only these partition paths. (templated)
     :param every_n_commits: schedule a clustering only if at least this many completed commits were requested after the
-        newest clustering, completed or pending. With 0, there is no minimum. (templated)
+        newest completed or pending clustering. With 0, there is no minimum. (templated)
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. An unknown key is an error when Airflow parses the
         DAG. (templated)
@@ -176,8 +176,8 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
         """Return the result if all plans of this request are completed.
 
         If the request names no plans, return None as long as any plan of the table is pending. If no plan is pending,
-        the result describes the plans that this request executed. If this request executed none, the result describes
-        the plans for which this task waited.
+        the result describes the plans that this request executed. If this request executed no plan, the result
+        describes the plans for which this task waited.
         """
         if names := _named(request):
             return _result_of_named(run.table, request, names)
@@ -201,7 +201,7 @@ class ClusteringOperator(HudiClusteringOperator):
     :param layout: how to combine the sort columns: ``linear``, ``zorder`` or ``hilbert``. (templated)
     :param partitions: cluster only these partition paths. (templated)
     :param every_n_commits: cluster only if at least this many completed commits were requested after the newest
-        clustering, completed or pending. With 0, there is no minimum. (templated)
+        completed or pending clustering. With 0, there is no minimum. (templated)
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
     :param when_held: what the task does if another attempt is executing the plan: ``fail`` lets Airflow retry the task,
         and ``wait`` makes the task wait in the triggerer.

@@ -48,7 +48,7 @@ class HudiConfigCheckOperator(BaseOperator):
     script: ClassVar[str] = "check_config.py"
     changes_table = False
     last_result: JobResult | None = None
-    """Result of the check, even if the findings fail the task. None if the check did not run or did not finish."""
+    """Result of the check, even if the findings make the task fail. None if the check did not run or did not finish."""
 
     operator_extra_links: Collection[BaseOperatorLink] = (TABLE_LINK,)
     template_fields: Sequence[str] = (
@@ -140,11 +140,11 @@ class HudiConfigCheckOperator(BaseOperator):
         return self.base_path is not None or self.hudi_conn_id is not None
 
     def find_table(self) -> HudiHook:
-        """Return the table's hook. Its ``location`` raises HudiTaskRefusedError if the arguments name no table."""
+        """Return the table's hook. The hook's ``location`` raises HudiTaskRefusedError if no argument names a table."""
         return HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
 
     def table_label(self) -> str:
-        """Return the table's name if it is known, else the name of its folder, or an empty text without a table."""
+        """Return the table's name if it is known, else the name of its folder; an empty string if there is no table."""
         report = self.last_result.report_as(ConfigReport) if self.last_result is not None else None
         name = (report.table if report is not None else "") or self.table_name
         return str(name or (self.base_path or "").rstrip("/").rpartition("/")[2])

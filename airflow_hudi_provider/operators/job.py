@@ -51,8 +51,8 @@ class HudiJobOperator(SparkSubmitOperator):
     :param on_rerun: what a cleared task does with a request that is already completed: ``reuse`` reports the earlier
         result, and ``write_again`` runs the job again.
     :param declare_asset: declare the table as an outlet if the task changes rows, else as an inlet. Explicit assets of
-        the table take precedence. If the base path contains a template, or is relative to that of a connection, the
-        operator declares no asset.
+        the table take precedence. If the base path contains a template, or is relative to the base path of a
+        connection, the operator declares no asset.
     :param spark_conn_id: connection of the type Spark or Spark Connect. By default, the task uses the Spark connection
         that the hudi connection names, else ``spark_default``. (templated)
     :param result_base_path: folder for request and result documents, needed with ``deploy_mode="cluster"``. (templated)
@@ -121,7 +121,7 @@ class HudiJobOperator(SparkSubmitOperator):
         self.declare_asset = declare_asset
         self._filled_in_later: tuple[str, ...] = ()
         self._waited_for: tuple[str, ...] | None = None
-        self.shown_warnings: set[str] = set()  # warnings of the job that the log of this try contains
+        self.shown_warnings: set[str] = set()  # warnings of the job that are already in the log of this try
         # `execute` sets this attribute, because Airflow copies the operator before a run.
         self._submission: Submission | None = None
         if taken := _OF_THE_JOB & kwargs.keys():
@@ -270,7 +270,7 @@ class HudiJobOperator(SparkSubmitOperator):
         super().execute(context)
 
     def poll_until_complete(self, external_id: Any, context: "Context") -> None:
-        """Wait for a driver on a cluster. Airflow calls this method after a submission, or in a retry with a driver."""
+        """Wait for a driver on a cluster. Airflow calls this method after a submission, or in a retry."""
         if self._submission is not None:
             self._submission.defer_for_driver(str(external_id))
         super().poll_until_complete(external_id, context)

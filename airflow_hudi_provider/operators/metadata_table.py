@@ -17,9 +17,9 @@ _NAMES = ("partitions", "drop")
 class RebuildMetadataTableOperator(UpkeepOperator):
     """Build the metadata table of a table from its files, add an index to it, or drop indexes.
 
-    The job changes no rows. Writers wait while the job runs, because the job holds the table lock. A build fails if a
-    write or a table service is pending; savepoints, and plans that no job executes, do not matter. Returns ``{"built",
-    "dropped", "is_whole", "partitions_before", "data_files", …}``.
+    The job changes no rows. Writers wait while the job runs, because the job holds the table lock. A build fails if an
+    instant is pending. Exceptions are savepoints, and plans of a clean, clustering or compaction whose execution has
+    not begun. Returns ``{"built", "dropped", "is_whole", "partitions_before", "data_files", …}``.
 
     .. seealso:: docs/metadata-table.md
 

@@ -124,7 +124,7 @@ class RollbackOperator(UpkeepOperator):
 
     script: ClassVar[str] = "rollback.py"
     action = "rollback"
-    left_behind = "The next run that is not a preview first finishes pending rollbacks."
+    left_behind = "The next run finishes pending rollbacks first, unless it is a preview."
     template_fields: Sequence[str] = (*UpkeepOperator.template_fields, "instant")
 
     def __init__(
@@ -164,7 +164,7 @@ class RestoreOperator(UpkeepOperator):
 
     script: ClassVar[str] = "restore.py"
     action = "restore"
-    left_behind = "The next run that is not a preview first finishes a pending restore."
+    left_behind = "The next run finishes a pending restore first, unless it is a preview."
     template_fields: Sequence[str] = (*UpkeepOperator.template_fields, "savepoint")
 
     def __init__(self, *, savepoint: str, **kwargs: Any) -> None:
@@ -196,7 +196,8 @@ class RepairOperator(UpkeepOperator):
     :param older_than_hours: minimum age of the orphans; the operator keeps younger files.
     :param max_files: maximum number of orphans to delete. If the operator finds more orphans, it deletes none, so that
         you can check the orphans first.
-    :param backup_path: folder outside of the table to which orphans are copied before their deletion. (templated)
+    :param backup_path: folder outside of the table. The job copies orphans to this folder before it deletes them.
+        (templated)
     :param on_nothing: what the task does if there are no orphans: ``skip``, ``succeed`` or ``fail``.
     :param run_on: where the job runs: ``worker`` or ``spark``; see `CleanOperator`.
     """

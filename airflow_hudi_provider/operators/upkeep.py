@@ -61,7 +61,7 @@ class UpkeepOperator(HudiServiceOperator):
         return "Nothing was changed: a preview writes nothing." if self.preview else self.changed_so_far(run)
 
     def changed_so_far(self, run: TaskRun) -> str:
-        """Return a sentence about what a failed job has left on the table. Call this only if the table exists."""
+        """Return a sentence about the table after a failed job. Call this method only if the table exists."""
         return state_of_service(run.table, run.request_id, self.action, otherwise=self.left_behind)
 
     def log_state_after_kill(self, run: TaskRun) -> None:

@@ -97,7 +97,7 @@ def history_view(table: RegisteredTable) -> dict[str, Any]:
 def plan_view(table: RegisteredTable) -> dict[str, Any]:
     """Return the plan that a clustering would make now, or the reason why there is no plan.
 
-    The clustering merges the files that the table's writers consider small into files of the writers' target size.
+    The clustering merges small files into files of the target size; the writers of the table determine both sizes.
     """
     limits = contents_of(table).value.limits
     result = hook_of(table).preview_clustering(

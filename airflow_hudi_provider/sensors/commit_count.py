@@ -25,7 +25,7 @@ class _Query:
 
 
 class HudiCommitCountSensor(HudiTableSensor):
-    """Waits until a Hudi table has enough commits after its newest clustering, completed or pending.
+    """Waits until a Hudi table has enough commits after its newest completed or pending clustering.
 
     A commit of any writer counts if it is completed and was requested after the newest clustering was requested. So
     the count begins again when any writer schedules a clustering. The sensor reads the timeline, and keeps no state

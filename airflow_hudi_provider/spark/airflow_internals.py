@@ -82,7 +82,7 @@ def use_spark_binary(task: SparkSubmitOperator, binary: str) -> None:
 
 
 def argument(task: SparkSubmitOperator, name: str) -> Any:
-    """Return an argument of the operator, or None if it is not set. The operator stores some under private names."""
+    """Return an argument of the operator, or None if it is not set. Some arguments have private names."""
     return getattr(task, name, None) or getattr(task, f"_{name}", None)
 
 

@@ -101,7 +101,7 @@ class ConnectJob:
         self._command = [sys.executable, str(script_path(task.script)), "--request", request_uri, *conf]
 
     def run(self) -> Exception | None:
-        """Run the job to its end. Return an error instead of raising it: the operator first looks for the commit."""
+        """Run the job to its end. Return an error instead of raising it: the operator first reads the timeline."""
         return self._run(self._command, "The job")
 
     def run_supervised(self, run: "SupervisedRun") -> Exception | None:
@@ -109,7 +109,7 @@ class ConnectJob:
         return self._run(run.launch_command(self._command), "The supervisor of the job")
 
     def end(self) -> None:
-        """End the job, which then ends its tasks on the server."""
+        """End the job, which then ends its Spark tasks on the server."""
         if self._process is not None:
             end_processes(self._process, time.monotonic() + _KILL_GRACE_SECONDS)
 

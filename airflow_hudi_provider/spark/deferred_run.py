@@ -1,4 +1,4 @@
-"""Supervised runs of spark-submit.
+"""Supervised runs of jobs.
 
 A run continues while its task is deferred, and later tries of the task can wait for the run.
 """

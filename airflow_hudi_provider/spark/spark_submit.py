@@ -41,8 +41,8 @@ class SparkSubmit:
     """One call of spark-submit for a task.
 
     Args:
-        task: the task's operator. `prepare` changes its attributes in place, because Airflow's code reads these
-            attributes.
+        task: the task's operator. `prepare` changes the operator's attributes in place, because Airflow's code reads
+            these attributes.
     """
 
     def __init__(self, task: "HudiJobOperator", run: "TaskRun") -> None:

@@ -48,8 +48,8 @@ class RunObservation:
     Attributes:
         owner: string from `owner_of`; a task with a different owner must not continue the run.
         launch: unique name of this run.
-        exit_code: exit code of spark-submit after the end of the run. If the code is negative, a signal ended
-            spark-submit.
+        exit_code: exit code of the program that the supervisor ran, after the end of the run. If the code is negative,
+            a signal ended the program.
         was_asked: whether a task or trigger requested the end of the run.
         heartbeat: string that changes with each heartbeat.
         is_here: whether the run is on this machine; only then `state` is certain.
@@ -123,7 +123,10 @@ class SupervisedRun:
             ) from error
 
     def launch_command(self, command: Sequence[str]) -> list[str]:
-        """Return a command that starts `command` under a supervisor, and that ends as soon as `command` runs."""
+        """Return the command line of a launcher.
+
+        The launcher starts `command` under a supervisor, and ends as soon as `command` runs.
+        """
         package_parent = str(Path(__file__).resolve().parents[2])
         code = (
             # On the import path, the working directory and our package must not come before the standard library.
@@ -281,8 +284,8 @@ class SupervisedRun:
 def sweep_abandoned(root: Path) -> None:
     """Remove runs that ended at least a day ago and that no task has concluded, including runs of other machines.
 
-    The last change of its folder counts as the end of a run, because the folder of an active run changes every second.
-    The function ignores folders whose names do not have the form of a run's name.
+    The last change of a run's folder counts as the end of the run, because the folder of an active run changes every
+    second. The function ignores folders whose names do not have the form of a run's name.
     """
     for folder in root.iterdir():
         if not _OUR_NAME.search(folder.name):

@@ -1,7 +1,8 @@
-"""The supervisor: the process that runs spark-submit while its task is deferred, and reports in files.
+"""The supervisor: the process that runs the program of a job while the task is deferred, and reports in files.
 
-The supervisor has its own process session, so that it outlives the task, the worker and the triggerer. Other processes
-create a file to ask the supervisor to end the run, because they may not have the right to send a signal.
+The program is spark-submit or, with a Spark Connect server, the job's own Python process. The supervisor has its own
+process session, so that it outlives the task, the worker and the triggerer. Other processes create a file to ask the
+supervisor to end the run, because they may not have the right to send a signal.
 """
 
 import fcntl
@@ -107,14 +108,14 @@ class Supervisor:
             os.write(writer, _RUNS)
             os.close(writer)
             code = self._watch(process)
-            if self._launch_now() == self._launch:  # if not, the folder now belongs to another run
+            if self._launch_now() == self._launch:  # otherwise, the folder now belongs to another run
                 (self._folder / run_files.REQUEST).unlink(missing_ok=True)
                 ended = {"exit_code": code, "was_asked": self._is_asked_to_end()}
                 run_files.write_json(self._folder / run_files.END, ended)
         return 0
 
     def _lock(self) -> TextIO:
-        """Lock the lock file. Retry for some seconds, because observers of this run also lock it briefly."""
+        """Lock the lock file. Retry for some seconds, because observers of this run also lock the file briefly."""
         lock = open(self._folder / run_files.LOCK, "w")  # noqa: SIM115 - the caller closes it
         deadline = time.monotonic() + _LOCK_TIMEOUT_S
         while True:

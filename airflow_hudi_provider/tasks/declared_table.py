@@ -1,7 +1,7 @@
 """Declare the table of a task as an asset: an outlet if the task changes rows, else an inlet.
 
 Airflow permits only one active asset for each URI, and fails a task whose outlet or inlet is not active. If another DAG
-gives the asset of a table a name of its own, the asset that an operator declares is not active. Therefore a running
+gives the asset of the same table another name, the asset that an operator declares is not active. Therefore a running
 task does not contain the declared asset. After a change of rows, the task refers to the asset by its URI, which
 identifies the active asset whatever its name is.
 """

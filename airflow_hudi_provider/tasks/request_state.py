@@ -33,7 +33,8 @@ def state_of_service(hook: HudiHook, request_id: str, action: str, *, otherwise:
 
     Args:
         action: action of the service's instants, such as ``clean``.
-        otherwise: sentence about the effect of pending instants of this action. Other requests may have begun them.
+        otherwise: sentence about the effect of pending instants of this action. Other requests may have begun these
+            instants.
     """
     from hudi_table_services.tables.instant_requests import request_id_of
 
@@ -50,7 +51,7 @@ def state_of_service(hook: HudiHook, request_id: str, action: str, *, otherwise:
 
 
 def state_of_savepoints(hook: HudiHook, *, then: str) -> str:
-    """Describe the savepoints of a table after a job that creates or deletes savepoints failed.
+    """Describe the savepoints of a table after the failure of a job that creates or deletes savepoints.
 
     Args:
         then: what happens to a pending savepoint.
@@ -65,7 +66,7 @@ def state_of_savepoints(hook: HudiHook, *, then: str) -> str:
 
 
 def state_of_timeline(hook: HudiHook, *, then: str) -> str:
-    """Describe the active timeline after a job failed that writes no instants of its own.
+    """Describe the active timeline after the failure of a job that writes no instants of its own.
 
     Args:
         then: what follows for readers and for the next run.
@@ -81,7 +82,7 @@ def state_of_timeline(hook: HudiHook, *, then: str) -> str:
 
 
 def state_of_metadata_table(hook: HudiHook) -> str:
-    """Describe the metadata table after a job that builds or drops its indexes failed."""
+    """Describe the metadata table after the failure of a job that builds or drops indexes."""
     config = hook.table_config()
     complete, begun = config.metadata_partitions, config.inflight_metadata_partitions
     sentences = [

@@ -28,7 +28,7 @@ os.environ.update(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let tests pass despite warnings: Airflow causes many of them, and its Spark hook does not close its pipes."""
+    """Let tests pass despite warnings: Airflow causes many warnings, and its Spark hook does not close its pipes."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.filterwarnings("default"))

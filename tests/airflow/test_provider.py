@@ -103,7 +103,7 @@ def test_every_module_can_be_imported(module: str) -> None:
     importlib.import_module(module)
 
 
-def test_airflow_lists_provider_connection_type_and_plugin(airflow_db: None) -> None:
+def test_airflow_lists_the_provider_its_connection_type_and_its_plugin(airflow_db: None) -> None:
     from airflow.providers_manager import ProvidersManager
 
     manager = ProvidersManager()

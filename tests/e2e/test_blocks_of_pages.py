@@ -1,4 +1,4 @@
-"""The shell blocks without Airflow, of README.md and docs/start.md, run as they are, with another folder than /tmp."""
+"""The shell blocks of README.md and docs/start.md that need no Airflow run unchanged, except for the folder /tmp."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ TABLE = "/tmp/lake/people"
 
 
 def without_airflow(page: str) -> str:
-    """Return the only shell block of a page that names the table of the example."""
+    """Return the shell block that names the table of the example. A page has only one such block."""
     (found,) = (
         block.text
         for place, block in blocks_in("sh").items()
@@ -47,7 +47,7 @@ def documents(output: str) -> Iterator[dict[str, Any]]:
 
 
 def test_the_blocks_of_both_pages_begin_with_the_same_commands() -> None:
-    """So one run, which starts Spark once, proves both blocks."""
+    """Therefore one run, which starts Spark once, tests both blocks."""
     readme, start = without_airflow("README.md"), without_airflow("docs/start.md")
     assert start.startswith(readme)
 

@@ -266,7 +266,7 @@ def kill_at_random(process: JobProcess, table: Case, old: Case, usual: Moments, 
 
 
 def undo(table: Case, where: str) -> None:
-    """Roll the dead write back, if it is not complete; then readers see the old rows, and no file of it is left."""
+    """Roll an incomplete dead write back; then readers see the old rows, and no file of the write is left."""
     if table.pending():
         rollback(RollbackRequest(base_path=str(table.base_path), all_failed=True), clock=later())
         assert table.pending() == [], where

@@ -79,7 +79,7 @@ def test_a_second_job_with_the_same_request_id_writes_nothing(
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("first")
-def test_dry_run_reports_the_plan_and_writes_nothing(
+def test_a_dry_run_reports_the_plan_and_writes_nothing(
     folder: Path, base_path: Path, variables: dict[str, str]
 ) -> None:
     before = files_below(base_path)

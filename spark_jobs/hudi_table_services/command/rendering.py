@@ -73,7 +73,7 @@ def printable(text: str) -> str:
 
 
 def sentence(text: str) -> Text:
-    """Return the text with the names of sub-commands instead of scripts, because users of the command run these."""
+    """Replace names of scripts by names of sub-commands, because users of the command run sub-commands."""
     return Text(with_commands(printable(text)))
 
 

@@ -62,7 +62,7 @@ class _LogWriter:
         return ()
 
     def _states(self, instants: Sequence[Instant]) -> Iterable[ArchivedState]:
-        """All state files of the instants, oldest instant first. Of each instant, the requested file comes first."""
+        """All state files of the instants, oldest instant first. For each instant, the requested file comes first."""
         wanted = {i.identity for i in instants}
         found = {
             state: stored

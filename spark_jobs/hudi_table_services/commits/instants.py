@@ -60,7 +60,7 @@ def begin_savepoint(table: TableAccess, requested_time: str, *, lock: TableLock)
 
 
 def remove_savepoints(table: TableAccess, savepoints: Sequence[Instant], *, lock: TableLock) -> None:
-    """Delete savepoints. Of each savepoint, the completed file is deleted before the inflight file.
+    """Delete savepoints. For each savepoint, the completed file is deleted before the inflight file.
 
     Call this function under the table lock.
 

@@ -23,8 +23,8 @@ class StagingArea:
         parent: folder below the base path that contains the staging folders of all jobs.
         owner: id of the request, or empty if the folder belongs to no request. Folders of earlier attempts of the
             same request are removed immediately.
-        leaves_no_folder: whether to remove the folders that the job creates above the staging folder, too. A dry run
-            does so, and a first write, because the table may refuse it.
+        leaves_no_folder: whether to remove the folders that the job creates above the staging folder, too. True for a
+            dry run, and for a first write, which the table may refuse.
     """
 
     def __init__(
@@ -57,7 +57,8 @@ class StagingArea:
                 # Other writers may use folders that are not empty.
                 self._storage.delete_empty_folders(self._parent)
                 if "" not in self._earlier_folders:
-                    # On HDFS, deleting the base path needs write access to its parent folder, even if it is not empty.
+                    # On HDFS, deleting the base path needs write access to its parent folder, even if the base path is
+                    # not empty.
                     self._storage.delete_empty_folders("")
                 for folder in self._earlier_folders:
                     self._storage.make_folder(folder)

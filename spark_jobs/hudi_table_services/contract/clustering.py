@@ -28,8 +28,8 @@ class ScheduleClusteringRequest(JobRequest):
         layout: one of `LAYOUTS`, ``hoodie.layout.optimize.strategy``. Empty means the value in the options, or linear
             if the options contain no value.
         partitions: ``hoodie.clustering.plan.strategy.partition.selected``.
-        every_n_commits: minimum number of commits since the last clustering; 0 means no minimum. The field sets
-            ``hoodie.clustering.async.max.commits`` and switches ``hoodie.clustering.async.enabled`` on.
+        every_n_commits: minimum number of commits since the last completed or pending clustering; 0 means no minimum.
+            The field sets ``hoodie.clustering.async.max.commits`` and switches ``hoodie.clustering.async.enabled`` on.
         preview: report the plan and write nothing.
 
     Raises:
@@ -224,8 +224,8 @@ class ClusteringReport(Report):
     Attributes:
         plans: state and result of each plan, oldest plan first.
         skipped: the file slices that the plan does not contain, by partition, with the reason.
-        commits: number of commits since the last clustering, in words.
-        commit_count: number of commits since the last clustering.
+        commits: number of commits since the last completed or pending clustering, in words.
+        commit_count: the same number as an integer.
     """
 
     service: ClassVar[str] = CLUSTERING

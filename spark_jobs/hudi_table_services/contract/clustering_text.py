@@ -101,7 +101,10 @@ def _evidence_lines(plan: ClusteringPlanReport) -> Iterable[str]:
         yield f"{counted(plan.rows_checked, 'row', ',')} checked: their number and keys are the same as before"
     for column in plan.skipping:
         before, after = _share(column.before), _share(column.after)
-        yield f"A query for one {column.column} reads {after} of these rows; before the clustering it read {before}"
+        yield (
+            f"A query for one {column.column} reads {after} of the rewritten rows; "
+            f"before the clustering, it read {before}"
+        )
     if plan.groups_given_up:
         yield f"{counted(plan.groups_given_up, 'group')} dropped, because other writers changed the files first"
     if plan.reason:

@@ -1,1 +1,1 @@
-"""Jobs: each job calls other packages to load a table, plan changes, request an instant, execute and complete it."""
+"""Jobs: each job calls other packages to load a table, plan changes, and request, execute and complete an instant."""

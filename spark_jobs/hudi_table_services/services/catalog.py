@@ -46,7 +46,7 @@ def _sync_catalog(request: SyncCatalogRequest, storage: "Storage | None") -> Job
 SYNC_CATALOG = MetadataScript(
     file_name="sync_catalog.py",
     request_type=SyncCatalogRequest,
-    description="Make a table of a Hive Metastore or of AWS Glue show the current columns and partitions of a Hudi "
+    description="Update a table of a Hive Metastore or of AWS Glue to the current columns and partitions of a Hudi "
     "table. Needs no Spark.",
     examples=_EXAMPLES,
     add_flags=_add_flags,

@@ -54,7 +54,7 @@ def _clean(request: CleanRequest, storage: "Storage | None") -> JobResult:
 CLEAN = MetadataScript(
     file_name="clean.py",
     request_type=CleanRequest,
-    description="Delete the files of a Hudi table that the retention policy no longer keeps. Needs no Spark.",
+    description="Delete those files of a Hudi table that the retention policy no longer keeps. Needs no Spark.",
     examples=_EXAMPLES,
     add_flags=_add_flags,
     check_options=resolve_clean_options,

@@ -1,4 +1,4 @@
-"""Count the commits since the last clustering, for gates, sensors and events, without Spark."""
+"""Count the commits since the newest completed or pending clustering, for gates, sensors and events, without Spark."""
 
 from collections.abc import Callable, Collection, Sequence
 

@@ -129,7 +129,7 @@ class OrphanSearch:
     def _archived(self) -> dict[str, frozenset[str]]:
         """Map the requested time of each archived write to the paths that the write names.
 
-        Writes whose file names each occur in only one folder are mapped to an empty set.
+        If each file name of a write occurs in only one folder, the write is mapped to an empty set.
         """
         if self._archived_of is None:
             return {}

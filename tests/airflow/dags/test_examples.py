@@ -50,7 +50,7 @@ def test_all_examples_can_be_parsed(bag: Any) -> None:
     }
 
 
-def test_every_task_declares_its_table_and_writers_declare_it_as_an_outlet(bag: Any) -> None:
+def test_every_task_declares_its_table_and_the_table_is_an_outlet_of_each_writer(bag: Any) -> None:
     """Without the asset, other DAGs cannot follow the table, and the tasks have no link to its page."""
     tasks = {(dag.dag_id, each.task_id): each for dag in bag.dags.values() for each in dag.tasks}
     static = {
@@ -119,7 +119,7 @@ def test_parsing_the_examples_is_fast_and_imports_no_packages_of_jobs() -> None:
     assert min(shares) < 1 / 6
 
 
-def test_runs_of_flights_daily_have_intervals(bag: Any) -> None:
+def test_each_run_of_flights_daily_has_an_interval(bag: Any) -> None:
     """If the schedule is a cron string, the data intervals of the runs are empty."""
     from airflow.sdk import CronDataIntervalTimetable
 

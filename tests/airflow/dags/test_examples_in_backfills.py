@@ -129,7 +129,7 @@ def test_an_unsafe_dag_is_detected() -> None:
     ]
 
 
-def test_table_services_do_not_catch_up_and_run_one_at_a_time(dags: dict[str, Any]) -> None:
+def test_table_services_run_one_at_a_time_and_do_not_catch_up(dags: dict[str, Any]) -> None:
     """A backfill of a service would find nothing to do. DAGs without a schedule have no backfill."""
     for dag in dags.values():
         services = [task for task in dag.tasks if issubclass(kind_of(task), HudiJobOperator)]

@@ -80,7 +80,7 @@ def failure_of(task: HudiTableHealthOperator) -> dict[str, Any]:
     return context(task=task, exception=error.value)
 
 
-def test_the_payload_of_a_failure_has_kind_limits_and_advice(table: SmallTable) -> None:
+def test_the_payload_of_a_failure_contains_the_kind_of_error_the_limits_and_advice(table: SmallTable) -> None:
     payload = health_payload(failure_of(health_task(table, fail_above={"small_files": 1})))
     assert json.loads(json.dumps(payload)) == payload
     assert payload["table"] == {"name": "flights", "base_path": table.storage.base_path}

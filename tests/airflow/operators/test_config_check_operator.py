@@ -67,7 +67,7 @@ def test_a_finding_fails_the_task_after_the_task_pushed_the_report(caplog: pytes
     assert (ti.pushed["config"]["status"], ti.pushed["config"]["finding_count"]) == ("error", 1)
 
 
-def test_a_task_with_fail_on_never_only_warns(caplog: pytest.LogCaptureFixture) -> None:
+def test_findings_cause_only_warnings_if_fail_on_is_never(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     answer = check(hudi_options=SMALL_MINIMUM, fail_on="never")
     assert (answer["status"], rules(answer)) == ("error", {"archival-before-cleaning"})

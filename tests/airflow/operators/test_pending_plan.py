@@ -97,7 +97,7 @@ def test_a_plan_is_released_by_default(table: SmallTable, sent: Callable[..., di
     assert set(sent(partitions="city=a", on_pending_plan="give_way")) == {STRATEGY}
 
 
-def test_the_error_of_a_refusal_before_spark_starts_names_plan_age_and_remedy(
+def test_the_error_of_a_refusal_before_spark_starts_names_the_plan_its_age_and_a_remedy(
     table: SmallTable, operator: Operator
 ) -> None:
     plan = schedule(table).requested_time

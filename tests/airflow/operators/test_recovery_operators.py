@@ -227,7 +227,7 @@ def test_a_result_of_spark_that_contradicts_the_timeline_fails(table: SmallTable
         run(RollbackOperator, body, instant="20990101000000000", run_on="spark")
 
 
-def test_a_failed_rollback_names_pending_rollbacks_without_a_claim_about_their_cause(
+def test_a_failed_rollback_lists_pending_rollbacks_but_does_not_say_which_task_began_them(
     table: SmallTable, run: Run
 ) -> None:
     done = table.commit(A)
@@ -240,19 +240,19 @@ def test_a_failed_rollback_names_pending_rollbacks_without_a_claim_about_their_c
         run(RollbackOperator, "sys.exit(3)", ti=ti, all_failed=True, run_on="spark")
     assert ti.pushed[FAILURE_KEY]["table_now"] == (
         f"Pending on the timeline: rollback {pending.requested_time}. "
-        "The next run that is not a preview first finishes pending rollbacks."
+        "The next run finishes pending rollbacks first, unless it is a preview."
     )
 
 
 def table_now(run: Run, operator: type[UpkeepOperator], **arguments: Any) -> str:
-    """Run a task that fails, and return the sentence about the table that the block about the failure contains."""
+    """Run a task that fails, and return what its failure block says about the table."""
     ti = TaskInstance()
     with pytest.raises(HudiTaskError):
         run(operator, "sys.exit(3)", ti=ti, run_on="spark", **arguments)
     return str(ti.pushed[FAILURE_KEY]["table_now"])
 
 
-def test_failed_tasks_name_the_savepoints_of_the_table(table: SmallTable, run: Run) -> None:
+def test_the_failure_block_lists_the_savepoints_of_the_table(table: SmallTable, run: Run) -> None:
     commit = table.commit(A).requested_time
     assert table_now(run, SavepointOperator) == "Savepoints on the table: none."
     run(SavepointOperator, instant=commit)
@@ -261,7 +261,7 @@ def test_failed_tasks_name_the_savepoints_of_the_table(table: SmallTable, run: R
     assert table_now(run, DeleteSavepointOperator, instant=commit) == named
 
 
-def test_failed_tasks_name_the_timeline_or_the_indexes(table: SmallTable, run: Run) -> None:
+def test_the_failure_block_describes_the_timeline_or_the_indexes(table: SmallTable, run: Run) -> None:
     done, pending = table.commit(A).requested_time, table.begin().requested_time
     timeline = f"has 1 completed instant, the oldest {done}; pending: commit {pending}."
     assert timeline in table_now(run, ArchiveOperator)

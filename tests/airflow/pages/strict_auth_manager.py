@@ -1,4 +1,4 @@
-"""An auth manager for tests with Airflow's simple roles. Only administrators may read one asset and one DAG."""
+"""An auth manager for tests with Airflow's simple roles. It reserves one asset and one DAG for administrators."""
 
 from typing import Any
 

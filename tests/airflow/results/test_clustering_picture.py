@@ -102,7 +102,7 @@ def test_the_text_of_an_execution_shows_sizes_before_and_after() -> None:
     assert "city=a        80   100.0 MiB       1     99.0 MiB  80 files into 1" in text
     assert "New files have 112.7 MiB on average, 94% of the target of 120.0 MiB" in text
     assert "2,000 rows checked" in text
-    assert "A query for one x reads 3.4% of these rows; before the clustering it read 100%" in text
+    assert "A query for one x reads 3.4% of the rewritten rows; before the clustering, it read 100%" in text
     assert "1 group dropped" in text
     assert "before: 83 files" in text
     assert "after: 3 files" in text

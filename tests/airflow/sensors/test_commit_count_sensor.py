@@ -1,4 +1,4 @@
-"""Commits since the last clustering: hook, payload, sensor and trigger, on real timelines of both layouts."""
+"""Commits since the newest completed or pending clustering: hook, payload, sensor and trigger, on both layouts."""
 
 import asyncio
 import json
@@ -187,7 +187,7 @@ async def first_event(trigger: HudiCommitCountTrigger) -> dict[str, Any]:
     raise AssertionError("the trigger ended without an event")
 
 
-def test_deferral_ends_with_the_missing_commit_and_a_restarted_trigger_sends_the_same_event(
+def test_the_last_necessary_commit_ends_the_deferral_and_a_restarted_trigger_sends_the_same_event(
     table: SmallTable,
 ) -> None:
     commit(table)

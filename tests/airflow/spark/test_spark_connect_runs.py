@@ -1,4 +1,4 @@
-"""Tasks on a Spark Connect server whose job, server or task ends too early, and deferred tasks."""
+"""Tasks on a Spark Connect server: the job, the server or the task ends too early; also deferred tasks."""
 
 import asyncio
 import json
@@ -149,7 +149,7 @@ def test_the_next_try_completes_after_the_server_was_restarted(
     assert ids_of(tmp_path / "t") == list(range(ROWS))
 
 
-def test_the_next_try_ends_the_tasks_of_a_killed_job(
+def test_the_next_try_ends_the_spark_tasks_of_a_killed_job(
     server: ConnectServer, load: Operator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     running = InThread(load())
@@ -175,7 +175,7 @@ def test_a_retry_continues_to_follow_a_deferred_job(
     assert ids_of(tmp_path / "t") == list(range(ROWS))
 
 
-def test_a_deferred_task_that_is_marked_as_failed_or_cleared_ends_its_tasks_on_the_server(
+def test_a_deferred_task_that_is_marked_as_failed_or_cleared_ends_its_spark_tasks_on_the_server(
     server: ConnectServer, load: Operator, tmp_path: Path
 ) -> None:
     trigger = deferred(load(deferrable=True))
@@ -189,7 +189,7 @@ def test_a_deferred_task_that_is_marked_as_failed_or_cleared_ends_its_tasks_on_t
     assert ids_of(tmp_path / "t") == list(range(ROWS))
 
 
-def test_a_deferred_task_past_its_timeout_ends_its_tasks_on_the_server(
+def test_a_deferred_task_past_its_timeout_ends_its_spark_tasks_on_the_server(
     server: ConnectServer, load: Operator, tmp_path: Path
 ) -> None:
     task = load(deferrable=True, execution_timeout=timedelta(minutes=5))

@@ -17,7 +17,7 @@ from support.airflow.task_context import context
 ON_KILL_LIMIT_S = 5.0
 
 
-def test_script_and_engine_are_submitted_and_secrets_are_not_shown(
+def test_the_script_and_the_engine_are_submitted_and_secrets_are_not_shown(
     operator: Callable[..., UpsertWithSizingOperator],
     connections: Callable[..., None],
     tmp_path: Path,

@@ -139,7 +139,7 @@ def planned(loaded: tuple[Any, Path], tmp_path: Path) -> tuple[Path, str]:
 
 
 @pytest.mark.thorough
-def test_if_only_the_rows_name_the_partitions_the_job_refuses_the_load_or_the_task_waits(
+def test_without_known_partitions_the_job_refuses_the_load_or_the_task_waits(
     planned: tuple[Path, str], run_dag: Callable[..., Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     base_path, plan = planned

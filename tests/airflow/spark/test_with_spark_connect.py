@@ -54,7 +54,7 @@ def landed(folder: Path, rows: int) -> str:
 @pytest.mark.parametrize(
     "deferrable", cases([False, True], [True], {False: "waiting", True: "deferred"}.__getitem__)
 )
-def test_tasks_load_cluster_and_clean(
+def test_tasks_load_rows_and_then_cluster_and_clean_the_table(
     run_dag: Callable[..., Any], tmp_path: Path, deferrable: bool, capfd: pytest.CaptureFixture[str]
 ) -> None:
     base_path = tmp_path / "t"
@@ -99,7 +99,7 @@ def test_a_wrong_token_fails_with_the_answer_of_the_server(server: ConnectServer
     assert not (tmp_path / "t").exists()
 
 
-def test_a_killed_task_ends_its_tasks_on_the_server(server: ConnectServer, tmp_path: Path) -> None:
+def test_a_killed_task_ends_its_spark_tasks_on_the_server(server: ConnectServer, tmp_path: Path) -> None:
     task = UpsertWithSizingOperator(
         task_id="load",
         base_path=str(tmp_path / "t"),

@@ -32,7 +32,7 @@ def load(
     return run(command, variables, folder / "run")
 
 
-def test_a_job_without_java_writes_clusters_and_cleans(
+def test_a_write_and_a_clustering_run_without_java(
     base_path: Path, variables: Mapping[str, str], tmp_path: Path
 ) -> None:
     first = load(FIRST, base_path, variables, tmp_path)
@@ -94,7 +94,7 @@ def workers_run(server: ConnectServer) -> bool | None:
 @pytest.mark.parametrize(
     "number", cases([signal.SIGTERM, signal.SIGKILL], [signal.SIGKILL], lambda number: number.name)
 )
-def test_the_next_run_of_a_killed_job_ends_its_tasks_and_completes(
+def test_the_next_run_ends_the_spark_tasks_of_a_killed_job_and_completes(
     number: signal.Signals,
     server: ConnectServer,
     base_path: Path,

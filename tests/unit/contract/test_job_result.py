@@ -117,7 +117,7 @@ def test_an_invalid_document_is_refused(text: str, message: str) -> None:
     assert message in str(refused.value)
 
 
-def test_a_result_contains_kind_hint_and_retryability_of_an_error_of_this_project() -> None:
+def test_a_result_contains_the_kind_the_hint_and_the_retryability_of_an_error() -> None:
     failed = JobResult.failed(REQUEST, CommitConflictError("Another writer was first.", hint="Run it again."))
     assert failed.error == JobError(
         kind="CommitConflictError", message="Another writer was first.", retryable=True, hint="Run it again."

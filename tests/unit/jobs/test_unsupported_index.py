@@ -22,7 +22,7 @@ def metadata_files(storage: Storage) -> dict[str, bytes]:
 
 
 def beside_an_expression_index(version: TableVersion) -> Storage:
-    """A table of three writes, the properties of which list an expression index."""
+    """A table of three writes. The properties of the table list an expression index."""
     storage = copied(maintained(version))
     Write((A, B), "w3", 3)(storage, ticking(0.5))
     listed = ",".join(sorted([*read_table_config(storage).metadata_partitions, "expr_index_day"]))

@@ -199,7 +199,7 @@ def require_undoable(table: TableAccess, undone: Collection[Instant]) -> None:
 
 
 def contains_in_base_files(table: TableAccess, undone: Collection[Instant]) -> bool:
-    """Whether the metadata table has to be built again because writes that its base files contain are undone."""
+    """Whether the metadata table must be built again, because its base files contain one of the undone writes."""
     config = read_table_config(table.storage)
     if not _has_metadata_table(config) or table.metadata.enable is False:
         return False

@@ -38,7 +38,7 @@ def create_file_groups(table: MetadataTable, groups: Collection[FileGroupId], in
 
 
 def _undone_log_files(table: MetadataTable, partition: str, file_ids: Collection[str]) -> Iterator[str]:
-    """Paths of log files of these file groups whose instants are not on the timeline of the metadata table."""
+    """Paths of log files in these file groups that belong to no instant on the timeline of the metadata table."""
     known = {instant.requested_time for instant in table.timeline}
     for stored in table.storage.list_folder(partition).files:
         with suppress(MalformedFileNameError):

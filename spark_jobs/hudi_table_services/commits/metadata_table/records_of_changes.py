@@ -1,4 +1,4 @@
-"""The changes of every partition of the metadata table that one change of the table causes."""
+"""Convert one change of the table to changes of the metadata table, by partition of the metadata table."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ _UNKNOWN_BYTES = -1
 
 
 def changes_of_write(table: IndexedTable, change: NewFiles) -> _Changes:
-    """Changes by partition of the metadata table for a write or a clustering, without changes of the record index.
+    """For a write or a clustering, the changes of each partition of the metadata table except the record index.
 
     Raises:
         CorruptTableError, UnsupportedTableError: statistics of a column cannot be stored, or are damaged.
@@ -64,7 +64,7 @@ def changes_of_write(table: IndexedTable, change: NewFiles) -> _Changes:
 
 
 def changes_of_clean(table: IndexedTable, change: CleanedFiles) -> _Changes:
-    """Changes by partition of the metadata table for a clean. Statistics of partitions are not changed."""
+    """For a clean, the changes of each partition of the metadata table. Statistics of partitions are not changed."""
     changes: _Changes = {FILES: list(file_records.clean_changes(change.metadata, table.version))}
     deleted = file_records.cleaned_files(change.metadata)
     if COLUMN_STATS in table.partitions:
@@ -107,7 +107,7 @@ def _partition_stats(
 def _known_statistics(
     table: IndexedTable, live: Mapping[str, frozenset[str]], new: Mapping[str, FileStatistics]
 ) -> dict[str, PartitionFiles]:
-    """Statistics of all live files: `new` for new files; otherwise from the metadata table, else from the footers."""
+    """Statistics of all live files: `new` for new files, else from the metadata table, else from the footers."""
     other = {path: [n for n in names if join_path(path, n) not in new] for path, names in live.items()}
     stored = _stored_statistics(table, other)
     found = {

@@ -69,7 +69,7 @@ def build_partitions(
     removed partitions again (`lost_partitions`).
 
     Args:
-        known: timeline of the table that the records of the partitions describe.
+        known: timeline of the table from the time at which the files of the table were read.
         partition: returns the partition to build for a name.
 
     Raises:
@@ -145,7 +145,7 @@ def _list_partition(table: TableAccess, name: str) -> None:
 
 
 def _refuse_changes(table: TableAccess, known: Timeline) -> None:
-    """Raise an error if a writer with another lock completed a write: the partitions would not list its files."""
+    """Raise an error if a writer with another lock completed a write, whose files the partitions would not list."""
     found = [i for i in table.load_timeline().completed if i not in known.completed]
     if found:
         raise CommitConflictError(

@@ -187,7 +187,7 @@ def _archival_plan(services: OpenedServices, settings: ServiceSettings) -> Metad
 
 
 def _timelines(services: OpenedServices) -> Timelines:
-    """Both timelines. `fresh_instant` is the latest current time that the clock of any writer can show."""
+    """Both timelines. `fresh_instant` is the latest time that the clock of any writer can show now."""
     metadata = services.metadata
     latest = services.table.clock.now() + _CLOCK_SKEW
     return Timelines(

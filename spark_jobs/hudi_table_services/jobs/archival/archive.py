@@ -35,7 +35,8 @@ def archive(
 ) -> JobResult:
     """Move the oldest completed instants into the archive. A preview only reports these instants.
 
-    If a job dies, the next job finishes the work of the dead job, and deletes the instants that the archive contains.
+    If a job dies, the next job finishes the work of the dead job, and deletes archived instants from the active
+    timeline.
 
     Raises:
         HudiTableServiceError: see the module `errors`. The timeline is unchanged until the archive is written.

@@ -92,7 +92,7 @@ def cancel_expired(
 ) -> tuple[Clustering, ...]:
     """Cancel plans that are not being executed and are older than the options allow. Return the cancelled plans.
 
-    The lock file contains `request_id`.
+    While the table is locked, the lock file contains `request_id`.
     """
     expired = _old_enough(table, options.expires_after_minutes, options)
     if not expired:

@@ -74,7 +74,7 @@ class FailedPlan:
 
 
 def facts_of(outcomes: "Sequence[GroupOutcome]", wanted: "FactsToCollect") -> "CollectedFacts":
-    """Collect the facts about the new files of all groups that the metadata table needs.
+    """From all groups, collect the facts that the metadata table needs about the new files.
 
     Args:
         wanted: the facts that the tasks had to collect.

@@ -79,7 +79,7 @@ def collected_facts(
     written: Sequence[WrittenFileGroup],
     replaced: Sequence[FileSlice],
 ) -> CollectedFacts:
-    """Collect the facts about the files of a write that the metadata table needs.
+    """Collect the facts that the metadata table needs about the files of a write.
 
     Args:
         replaced: newest slices of the file groups that the write replaces. The record index and secondary indexes lose

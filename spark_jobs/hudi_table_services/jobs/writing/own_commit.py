@@ -1,4 +1,4 @@
-"""Find the commit with which an earlier attempt of the same request completed."""
+"""Find the commit that an earlier attempt of the same request completed."""
 
 import logging
 

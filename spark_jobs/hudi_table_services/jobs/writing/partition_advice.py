@@ -9,7 +9,7 @@ _FEW_ROWS = 20
 
 
 def time_warnings(settings: WriteSettings) -> tuple[str, ...]:
-    """Return a sentence if timestamps partition a new table. Needs no rows."""
+    """Return a sentence if a new table is partitioned by timestamps. Needs no rows."""
     columns = settings.writer_schema.fields
     times = {column.name for column in columns if column.type in (TIMESTAMP, TIMESTAMP_NTZ)}
     return warn_of_times(settings.key_generator, times)

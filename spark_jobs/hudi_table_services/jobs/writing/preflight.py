@@ -47,7 +47,7 @@ _OBJECT_STORES = frozenset({"s3", "s3a", "gs", "abfs", "abfss", "az"})
 
 @dataclass(frozen=True, slots=True)
 class CheckedWrite:
-    """Findings of the checks about a write that they do not refuse.
+    """Findings of the checks about a write that the checks accept.
 
     Attributes:
         notes: a sentence for each check that was not possible in this process.
@@ -189,7 +189,7 @@ def _settings(
 ) -> WriteSettings | KeyGeneratorConfig:
     """Settings of the write, or only the key generator if the types of the columns are not known.
 
-    Raises as `open_write` does.
+    Raises the errors of `open_write`.
     """
     if columns.types is None:
         return check_column_names(storage, options, config, columns.names, source)

@@ -54,7 +54,7 @@ def check_column_names(
 ) -> KeyGeneratorConfig:
     """Refuse a source whose columns lack a record key, partition or ordering field; return the key generator.
 
-    Raises as `open_write` does.
+    Raises the errors of `open_write`.
     """
     deletes = options.operation is WriteOperation.DELETE
     ordering_fields, _ = merge_settings(options, config)

@@ -218,7 +218,7 @@ def merge_settings(
             )
     if mode is RecordMergeMode.CUSTOM:
         raise UnsupportedTableError(
-            "The table merges records with a custom payload class or merger (merge mode CUSTOM)",
+            "The table merges records with a custom payload class or merger (merge mode CUSTOM).",
             hint="Only EVENT_TIME_ORDERING and COMMIT_TIME_ORDERING are supported; write the table with Hudi.",
         )
     if mode is RecordMergeMode.EVENT_TIME_ORDERING and not ordering and config is None:

@@ -1,4 +1,4 @@
-"""Find the limits of file sizes that the writers of a table use. Writes of this project record them."""
+"""Find the limits of file sizes that the writers of a table use. Writes of this project record these limits."""
 
 from collections.abc import Iterable, Mapping
 

@@ -42,7 +42,7 @@ def test_an_execution_reports_the_rewritten_files(
     assert answer["instants"] == [plan.requested_time]
     assert answer["plans"][0]["skipping"] == [{"column": "x", "before": 1.0, "after": 0.25}]
     logged = caplog.text + "".join(capfd.readouterr())
-    assert "A query for one x reads 25% of these rows; before the clustering it read 100%" in logged
+    assert "A query for one x reads 25% of the rewritten rows; before the clustering, it read 100%" in logged
     assert "75% of the target of 8 B" in logged
 
 
@@ -236,6 +236,6 @@ def test_a_failed_clustering_names_only_the_plan_of_its_request(table: SmallTabl
 
 
 @pytest.mark.usefixtures("table")
-def test_too_few_commits_submit_nothing(run: Run) -> None:
+def test_with_too_few_commits_nothing_is_submitted(run: Run) -> None:
     with pytest.raises(AirflowSkipException):
         run(ClusteringOperator, NOT_TO_BE_RUN, every_n_commits=100)

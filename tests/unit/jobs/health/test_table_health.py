@@ -110,7 +110,7 @@ def test_a_healthy_table(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_the_commits_that_the_next_clean_and_archival_process_are_counted(version: TableVersion) -> None:
+def test_commits_to_clean_and_commits_to_archive_are_counted(version: TableVersion) -> None:
     checked = CheckedTable(version)
     for _ in range(33):
         checked.table.commit(A)

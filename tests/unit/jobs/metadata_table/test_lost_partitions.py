@@ -1,4 +1,4 @@
-"""A rebuild records the partitions that it drops. After its death, the next rebuild builds these partitions again."""
+"""A rebuild records the partitions that it drops. If it dies, the next rebuild builds these partitions again."""
 
 from collections.abc import Iterator
 from itertools import islice

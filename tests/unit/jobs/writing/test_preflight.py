@@ -171,7 +171,7 @@ def test_files_of_several_formats_are_refused(tmp_path: Path, rows: Path) -> Non
     assert check_write(request(tmp_path, tmp_path / "in" / "*.parquet")) == CheckedWrite()
 
 
-def test_repeated_and_empty_names_of_a_csv_file_are_those_that_spark_gives(tmp_path: Path) -> None:
+def test_csv_columns_with_repeated_or_empty_names_get_the_names_of_spark(tmp_path: Path) -> None:
     source = csv(tmp_path / "a.csv", "id,city,City,\n1,a,b,c\n", header="true")
     assert "Its columns are: id, city1, City2, _c3." in refusal(request(tmp_path, source))
     assert check_write(request(tmp_path, source, partition_by=("city1",))) == CheckedWrite()
