@@ -1,7 +1,8 @@
 """One request of a job with Spark is throttled, dropped, or loses its answer. The next run completes the job.
 
 The requests of the driver and of the Spark tasks count. ``FAIL_EVERY`` is the distance of the requests that fail. The
-tests of a job begin at different requests, so together they disturb every request.
+tests of a job begin at different requests. With ``FAIL_EVERY=6``, together they disturb every request, in more than an
+hour; with ``TEST_DEPTH=all``, every third request. `test_faults.py` disturbs every request of jobs without Spark.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +33,7 @@ from support.spark.leftovers import later
 from support.spark.table_elsewhere import Row, rows_by_hudi_rs
 from support.stores.faults import Fault, OneFault, disturbing
 
-EVERY = int(number_from("FAIL_EVERY", 23, 6))
+EVERY = int(number_from("FAIL_EVERY", 60, 18))
 OLD: list[Row] = [(f"k{number}", 1, "xy"[number % 2]) for number in range(8)]
 BATCH: list[Row] = [(f"k{number}", 2, "xy"[number % 2]) for number in range(4, 12)]
 BUILT = ("files", "column_stats")
@@ -116,7 +117,8 @@ def test_the_next_run_completes_a_job_after_a_fault_of_one_request(
     name: str, fault: Fault, version: str, start: Start, spark: SparkSession, s3: S3
 ) -> None:
     job, points = JOBS[name], 0
-    first = 1 + FAULTS.index(fault) + len(FAULTS) * VERSIONS.index(version)
+    tests = len(FAULTS) * len(VERSIONS)
+    first = 1 + (FAULTS.index(fault) + len(FAULTS) * VERSIONS.index(version)) * EVERY // tests
     for number in range(first, 10_000, EVERY):
         uri, plan = start(name, version), OneFault(fault, number)
         raised: HudiTableServiceError | None = None
