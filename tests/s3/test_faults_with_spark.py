@@ -1,7 +1,7 @@
 """One request of a job with Spark is throttled, dropped, or loses its answer. The next run completes the job.
 
-The requests of the driver and of the Spark tasks count. ``FAIL_EVERY`` is the distance of the requests that fail. The
-tests of a job begin at different requests, so together they disturb every request.
+The requests of the driver and of the Spark tasks count. ``FAIL_EVERY`` is the distance between two requests that fail.
+The tests of a job begin at different requests, so together they disturb every request.
 """
 
 from collections.abc import Callable, Mapping

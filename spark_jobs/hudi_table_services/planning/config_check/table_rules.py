@@ -139,7 +139,7 @@ def _keys_not_written(settings: Settings) -> Iterator[Problem]:
             keys=tuple(dict.fromkeys(known)),
             properties=tuple(name for name in _KEY_PROPERTIES if name in settings.table.properties),
             reason=error.message,
-            cure=error.hint or "Write the table with the engine that created it.",
+            cure=error.hint or "Write the table with the program that created it.",
         )
 
 
@@ -255,8 +255,8 @@ def _hudi_hides_failures(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "complex-key-text",
     Severity.WARNING,
-    "releases of Hudi encode a complex key of one column differently: after a change of the release, an upsert does "
-    "not find the existing rows",
+    "Hudi's releases differ in how they encode a complex key of one column: after a change of the release, an upsert "
+    "does not find the existing rows",
     source=f"docs/key-generators.md; {NEW_KEY_ENCODING}",
     engines="hudi",
 )
@@ -275,8 +275,9 @@ def _complex_key_text(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=tuple(k for k in (RECORD_KEY.key, KEY_GENERATOR_CLASS.key) if settings.has(k)),
             facts=("hudi_version",),
-            reason=f"This release encodes such a key as `{'value' if short else 'column:value'}`. Releases 0.14.1 to "
-            "1.0.2 encode it as `value`, all other releases as `column:value`.",
+            reason="This release encodes a complex key of one column as "
+            f"`{'value' if short else 'column:value'}`. Releases 0.14.1 to 1.0.2 encode it as `value`, all other "
+            "releases as `column:value`.",
             cure="Use only releases with the same encoding, or check the encoding in the column _hoodie_record_key and "
             f"set {NEW_KEY_ENCODING} accordingly (Hudi 1.1 and later).",
         )
