@@ -56,7 +56,7 @@ archived much less often.
 
 
 FAILURE_OF_HUDI = "ArrayIndexOutOfBoundsException"
-"""Hudi 1.2.0 fails in this way when it compacts a metadata table, also of tables that only Hudi writes. The write
+"""Hudi 1.2.0 fails in this way when it compacts a metadata table, even if no other writer changes the table. The write
 succeeds when it is repeated."""
 
 
@@ -64,7 +64,8 @@ class HudiWriter:
     """Lets real Hudi upsert batches until a deadline and repeats refused upserts; `model` has the expected rows.
 
     Args:
-        base_path: folder of the table, or the URI of a table elsewhere. Clusterings are noted only in a folder.
+        base_path: folder of the table, or the URI of a table elsewhere. The writer records clusterings only if this is
+            a folder.
     """
 
     def __init__(

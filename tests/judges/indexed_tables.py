@@ -38,7 +38,7 @@ def assert_read(judge: HudiJudge, base_path: Path, model: Model, oracle: Oracle)
     """All rows, and the rows that filters on indexed columns select."""
     for options in ({"hoodie.metadata.enable": "false"}, SKIPPING):
         assert_rows_equal(judge.read(base_path, options), model, f"{oracle} with {options}")
-    # Of earlier versions hudi-rs does not read the metadata table.
+    # hudi-rs reads no metadata table of an earlier version.
     if oracle.table_version >= TableVersion.V8:
         assert_rows_equal(hudi_rs.read_snapshot(base_path), model, "hudi-rs")
     keys = sorted(model)[::9]

@@ -55,7 +55,7 @@ OUR_INDEX = {"hoodie.index.type": "RECORD_LEVEL_INDEX"}
 
 
 def rows_of(partition: str, numbers: Collection[int], version: int) -> list[Row]:
-    """One row for each number. Rows of different partitions have the same keys and other values."""
+    """Return one row for each number. In every partition, a number gives the same key, but other values."""
     rows = [{**a_row(number, version, PLAIN), PARTITION: partition} for number in numbers]
     return [{**row, "text": None if row["text"] is None else f"{partition} {row['text']}"} for row in rows]
 
@@ -184,10 +184,10 @@ class PartitionedTable:
     def _assert_rows(self, read: pa.Table, who: str) -> None:
         rows = read.to_pylist()
         found = {(row[PARTITION], row[KEY]): row for row in rows}
-        assert len(found) == len(rows), f"{who}: a key is twice in a partition"
+        assert len(found) == len(rows), f"{who}: a key occurs twice in a partition"
         assert found.keys() == self.model.keys(), who
         wrong = [place for place, row in self.model.items() if {n: found[place][n] for n in row} != row]
-        assert not wrong, f"{who}: other values of {wrong[:5]}"
+        assert not wrong, f"{who} reads wrong values of {wrong[:5]}"
 
     def _outside(self, partitions: Collection[str]) -> Model:
         return {place: row for place, row in self.model.items() if place[0] not in partitions}

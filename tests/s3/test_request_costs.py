@@ -77,7 +77,7 @@ def counted(s3: S3) -> Iterator[tuple[S3, Traffic]]:
 
 
 def write(spark: SparkSession, s3: S3, uri: str, number: int) -> None:
-    """Upsert rows into every partition: the first write makes them, and later writes change a tenth of them."""
+    """Upsert rows into every partition: the first write creates them, and later writes change a tenth of them."""
     frame = spark.range(PARTITIONS * ROWS).selectExpr(
         "id", f"id % {PARTITIONS} AS p", f"id * {number + 1} AS value", f"{number} AS ts"
     )

@@ -148,13 +148,13 @@ TABLE_CASES: Cases = {
         [
             found(
                 "warning",
-                "encodes such a key as `value`.",
+                "encodes a complex key of one column as `value`.",
                 options=COMPLEX,
                 facts={**HUDI, "hudi_version": "0.15.0"},
             ),
             found(
                 "warning",
-                "encodes such a key as `column:value`.",
+                "encodes a complex key of one column as `column:value`.",
                 table=table(
                     {
                         **V6,

@@ -221,5 +221,5 @@ def _full_name(node: dict[str, Json], enclosing: str) -> tuple[str, str]:
 def _unsupported(path: str, node: Json) -> UnsupportedTableError:
     return UnsupportedTableError(
         f"Column {path or '(top)'!r} has the Avro type {json.dumps(node)}, which cannot be written unchanged.",
-        hint="Write this table with the engine that created it, or let that engine convert the column first.",
+        hint="Write this table with the program that created it, or let that program convert the column first.",
     )

@@ -55,7 +55,7 @@ class DeleteRecord:
     """Deletion of one key.
 
     Attributes:
-        partition_path: None if the writer did not store it. The block's file is in this partition.
+        partition_path: the partition of the block's file; None if the writer did not store the path.
         ordering: None deletes unconditionally, as `UNCONDITIONAL` does. Only decoded records may have None.
     """
 
@@ -68,8 +68,8 @@ def encode_delete_block(records: Iterable[DeleteRecord]) -> bytes:
     """Encode the content of a DELETE block.
 
     Raises:
-        InvalidDataError: an ordering value is null, which makes Hudi 0.15 fail on every read, or does not fit its type.
-        MalformedMetadataError: the ordering values have different types, so that hudi-rs and Hudi fail on every read.
+        InvalidDataError: an ordering value is null (Hudi 0.15 would fail on every read), or does not fit its type.
+        MalformedMetadataError: the ordering values have different types (hudi-rs and Hudi would fail on every read).
     """
     items, types = [], set()
     for record in records:

@@ -97,7 +97,7 @@ class _Window:
 
 
 def _end_of_block(window: _Window, position: int) -> int | None:
-    """Return the position behind the block; None if the block is incomplete and no complete block follows it."""
+    """Return the position after the block; None if the block is incomplete and no complete block follows it."""
     prefix = window.at(position, _PREFIX)
     if len(prefix) < _PREFIX:
         if MAGIC.startswith(prefix[: len(MAGIC)]):
@@ -113,7 +113,7 @@ def _end_of_block(window: _Window, position: int) -> int | None:
         following = _complete_block_after(window, position)
         if following is not None:
             raise _damaged(
-                position, f"ends behind the file, although a block follows at position {following}"
+                position, f"ends after the end of the file, although a block follows at position {following}"
             )
         return None
     if not _is_complete(window, position, end):
@@ -127,7 +127,7 @@ def _is_complete(window: _Window, position: int, end: int) -> bool:
 
 
 def _complete_block_after(window: _Window, position: int) -> int | None:
-    """Return the position of the next complete block behind an incomplete block; None if there is none."""
+    """Return the position of the next complete block after an incomplete block; None if there is none."""
     start = position + 1
     while start < window.file_bytes:
         piece = window.at(start, _SEARCH_BYTES)
@@ -151,7 +151,7 @@ def _head(window: _Window, position: int, end: int) -> BlockHead:
 
     def take(at: int, layout: struct.Struct) -> tuple[int, ...]:
         if at + layout.size > last:
-            raise _damaged(position, "has headers behind its end")
+            raise _damaged(position, "has headers after its end")
         return layout.unpack(window.at(at, layout.size))
 
     at = position + _PREFIX
@@ -167,7 +167,7 @@ def _head(window: _Window, position: int, end: int) -> BlockHead:
         key, length = take(at, _PAIR)
         at += _PAIR.size
         if length < 0 or at + length > last:
-            raise _damaged(position, "has headers behind its end")
+            raise _damaged(position, "has headers after its end")
         if key not in _SKIPPED:
             headers[key] = _text(window.at(at, length), position)
         at += length

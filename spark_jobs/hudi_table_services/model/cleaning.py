@@ -114,7 +114,7 @@ class PinnedFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """The earliest point in time whose state, like every later state, a clean keeps readable.
+    """The earliest point in time whose state stays readable after a clean. All later states stay readable, too.
 
     Attributes:
         earliest: the earliest completed write whose state time travel can still read. None if the policy counts

@@ -124,7 +124,7 @@ class UpdatesStrategy(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitGate:
-    """Number of commits since the last clustering that a new plan requires.
+    """Minimum number of commits between the last clustering and a new plan.
 
     Attributes:
         wanted: number of commits that must have completed; 0 means no minimum.
@@ -141,9 +141,10 @@ class CommitCount:
 
     Attributes:
         count: number of these writes, without the writes in `not_counted`.
-        since: the newest clustering, completed or pending; None if the active timeline contains no clustering.
+        since: the newest clustering, whether it is completed or pending; None if the active timeline contains no
+            clustering.
         instants: requested times of the counted writes, oldest first.
-        not_counted: number of completed writes since that clustering that `count` leaves out, such as compactions.
+        not_counted: number of the other completed writes since that clustering, such as compactions.
     """
 
     count: int
@@ -170,7 +171,7 @@ class ClusteringInput:
     """Input of the planner in addition to the snapshot.
 
     Attributes:
-        settled: maps each file group whose latest slice a clustering wrote to the settings of that clustering.
+        settled: settings of a clustering, by the file group whose latest slice this clustering wrote.
         overdue_partitions: partitions that did not fit into the last plan. The next plan considers them first.
         hour: hour of the day in the time zone of the table, 0 to 23; input of DAY_ROLLING.
         commits: completed writes with their commit metadata, oldest first; input of the commit-based strategy.

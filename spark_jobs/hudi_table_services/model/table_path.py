@@ -5,7 +5,7 @@ _OWN_FOLDER = ".hoodie"
 
 
 def is_inside_table(path: str) -> bool:
-    """Whether a relative path stays below the base path under every interpretation; ``""`` is the base path."""
+    """Whether a relative path stays below the base path, however a reader interprets it; ``""`` is the base path."""
     return not path or ("\0" not in path and not any(name in _INVALID_NAMES for name in path.split("/")))
 
 

@@ -17,7 +17,7 @@ FILE_SIZES_KEY = "airflow.file_sizes"
 """Key of the writer's limits of file sizes, a JSON object, in the extra metadata of a write."""
 
 FILE_GROUPS_KEY = "airflow.file_groups"
-"""Extra metadata of the instant that creates a partition of the metadata table: number of its file groups.
+"""Key of the number of file groups, in the extra metadata of the instant that creates a metadata table partition.
 
 Hudi does not record this number, but counts the file groups. If the last file group has no record yet and its file is
 lost, the count is too small, and the hashes of keys select other file groups.

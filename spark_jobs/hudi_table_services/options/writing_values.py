@@ -87,7 +87,7 @@ class PendingClusteringOptions:
     """Behaviour of a write that changes file groups of a pending clustering.
 
     Attributes:
-        rolls_back: whether the write rolls back the plan under `UpdatesStrategy.ALLOW`. If not, the job rejects the
+        rolls_back: under `UpdatesStrategy.ALLOW`, whether the write rolls back the plan. If not, the job rejects the
             write, as in Hudi.
         wait_seconds: maximum time for which the write waits for the execution of a plan.
         expires_after_minutes: age at which an execution without a heartbeat counts as dead. Executions of Hudi have no

@@ -131,7 +131,7 @@ def _savepointed(timeline: Timeline) -> frozenset[str]:
 
 
 def _with_followers(timeline: Timeline, writes: Collection[Instant]) -> list[Instant]:
-    """Return the writes, and the cleans and rollbacks before the newest write, except the last clean."""
+    """Return the writes, and all cleans and rollbacks before the newest write. Leave out the last clean."""
     if not writes:
         return []
     newest = max(i.requested_time for i in writes)

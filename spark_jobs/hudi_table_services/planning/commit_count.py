@@ -1,4 +1,4 @@
-"""Count the commits since the last clustering to decide whether to cluster (BaseHoodieTableServiceClient; Hudi 1.2).
+"""Decide whether a clustering is due, from the commits since the newest one (BaseHoodieTableServiceClient; Hudi 1.2).
 
 As in Hudi, the newest clustering in any state resets the count, no matter which writer scheduled it. Unlike in Hudi,
 compactions do not count, because they write no new rows.

@@ -187,8 +187,8 @@ def _diagnose_write(facts: PendingFacts) -> _Diagnosis:
     if facts.heartbeat == "none" and facts.age_s < _YOUNG_S:
         return _Diagnosis(
             "A write without a heartbeat: its writer has just ended, or does not write heartbeats",
-            "Check whether its writer is still running; if the table has only one writer, its next write rolls this "
-            "write back",
+            "Check whether its writer is still running; if the table has only one writer, the next write rolls "
+            "this write back",
             "deleting its files by hand",
             blocks,
         )

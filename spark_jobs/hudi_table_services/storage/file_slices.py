@@ -25,8 +25,8 @@ class Visibility:
             complete.
         pending_compactions: requested times of pending compactions. In table version 6, names of later log files
             contain these times.
-        has_own_log_instants: the name of a log file contains the time of the delta commit that wrote the file (table
-            version 8 and later).
+        has_own_log_instants: whether the name of a log file contains the time of the delta commit that wrote the file
+            (table version 8 and later).
     """
 
     completed: Mapping[str, str]

@@ -76,7 +76,7 @@ def planned_file_paths(store: TimelineStore, instant: Instant) -> frozenset[str]
 
 
 def groups_being_written(store: TimelineStore, timeline: Timeline) -> dict[FileGroupId, str]:
-    """Map each file group that an inflight write rewrites or replaces to a phrase that names the write.
+    """Return a phrase that names an inflight write, for each file group that the write rewrites or replaces.
 
     The inflight file of each write names the file groups. Writes that only add file groups are not included.
     """

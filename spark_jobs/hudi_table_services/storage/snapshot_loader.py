@@ -129,7 +129,7 @@ class _SnapshotLoader:
 
 
 class _WrittenFiles:
-    """If retried Spark tasks left several versions of a file, selects the version that belongs to the commit."""
+    """Selects the version of a file that belongs to the commit, if retried Spark tasks left several versions."""
 
     def __init__(self, loader: _SnapshotLoader, timeline: Timeline) -> None:
         self._loader = loader

@@ -107,7 +107,9 @@ def test_rule_01_our_commit_is_in_every_partition_and_hudi_finds_all_rows(
 
 
 @sampled
-def test_rule_01_control_without_the_commit_hudi_does_not_see_its_rows(ruled, hudi, oracle: Oracle) -> None:
+def test_rule_01_control_without_the_commit_hudi_does_not_see_the_rows_of_the_commit(
+    ruled, hudi, oracle: Oracle
+) -> None:
     table, judge = ruled(oracle), hudi(oracle.release)
     remove_delta_commit(table.base_path, table.ours)
     found = found_by_hudi(judge, table)

@@ -108,7 +108,7 @@ def with_bounds_of_new_files(table: RuleTable, *, is_tight: bool):
 @pytest.mark.parametrize(
     "is_tight", [True, pytest.param(False, marks=pytest.mark.thorough)], ids=["tight", "not tight"]
 )
-def test_rule_06_control_tight_ranges_from_new_files_only_hide_rows_of_other_files(
+def test_rule_06_control_tight_ranges_that_cover_only_new_files_hide_rows_of_other_files(
     ruled, hudi, is_tight: bool
 ) -> None:
     """A range that is not tight widens the earlier range. The tests of rule 1 check the ranges of the engine."""

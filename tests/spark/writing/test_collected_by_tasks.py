@@ -222,7 +222,7 @@ def write_changed(job: WriteJob, target: BaseFileRef, routed: tuple[StagedBatch,
     return write_file_group(job, task).keys
 
 
-def test_a_flagged_row_that_the_merge_deletes_as_well_is_deleted(tmp_path: Path) -> None:
+def test_the_key_of_a_flagged_row_is_deleted_if_the_merge_also_deletes_the_row(tmp_path: Path) -> None:
     first = write_job(str(tmp_path), FIRST)
     base = write_file_group(first, insert_task(first, 1))
     job = collecting_job(tmp_path, SECOND)

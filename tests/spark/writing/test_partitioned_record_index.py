@@ -155,7 +155,9 @@ def test_a_build_keeps_the_kind_of_the_index_unless_an_option_changes_it(
     assert indexed(table) == (stored(table), {"x": 2, "y": 2})
 
 
-def test_a_write_for_unique_keys_of_the_whole_table_does_not_use_the_index(table: TableUnderTest) -> None:
+def test_a_write_that_needs_keys_to_be_unique_in_the_whole_table_does_not_use_the_index(
+    table: TableUnderTest,
+) -> None:
     result = table.write([("only", 2, "x", 2.0)], options={"hoodie.index.type": "RECORD_INDEX"})
     (warning,) = result.warnings
     assert NOT_USED in warning

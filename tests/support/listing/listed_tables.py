@@ -25,7 +25,7 @@ _METAFILE = ".hoodie_partition_metadata"
 
 @dataclass(frozen=True)
 class ListedTable:
-    """A table, and in the attribute `table` the helper that changes its metadata table.
+    """A table. The helper in the attribute `table` changes the metadata table.
 
     Attributes:
         partitions: paths of the partitions.

@@ -46,7 +46,7 @@ def eager(*, every: int = 1, kept: int = 2, most: int = 3) -> ServiceSettings:
 
     Args:
         every: number of delta commits after which a compaction begins.
-        kept, most: number of instants that stay after an archival, and above which it begins.
+        kept, most: number of instants that stay after an archival; number of instants above which an archival begins.
     """
     archival = replace(DEFAULT_SERVICE_SETTINGS.archival, min_commits=kept, max_commits=most)
     return ServiceSettings(max_delta_commits=every, archival=archival)

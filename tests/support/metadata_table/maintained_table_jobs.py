@@ -81,7 +81,7 @@ def add_dead_write(storage: Storage, clock: Clock) -> Instant:
 
 
 def half_completed(storage: Storage, moment: datetime, run: RunJob) -> Instant:
-    """Run a write that dies when the metadata table has its delta commit, and the table no completed file.
+    """Run a write that dies when it is complete in the metadata table, and not yet complete in the table.
 
     Returns:
         The pending write.
@@ -164,7 +164,7 @@ def to_cluster(storage: Storage, clock: Clock) -> RunJob:
 
 
 def to_cancel(storage: Storage, clock: Clock) -> RunJob:
-    """The cancellation of an execution that died after the metadata table had its delta commit."""
+    """The cancellation of an execution that died after its delta commit was complete in the metadata table."""
     run = to_cluster(storage, clock)
     dead = half_completed(storage, clock.now(), run)
     request = CancelClusteringRequest(

@@ -106,7 +106,7 @@ class SmallMetadataTable:
         files: Sequence[str] = (),
         completed_at: str | None = None,
     ) -> None:
-        """Add an instant to the timeline of the metadata table, which names files of the partition `files`."""
+        """Add an instant to the timeline of the metadata table. The instant names files of the partition `files`."""
         stats = tuple(self._stat(name) for name in files)
         metadata = CommitMetadata(
             operation_type=WriteOperation.UPSERT_PREPPED,
@@ -116,7 +116,7 @@ class SmallMetadataTable:
         self._instant(METADATA_TABLE, time, action, content, pending=pending, completed_at=completed_at)
 
     def write(self, time: str, name: str) -> None:
-        """Complete a write in both timelines that wrote one file of `files`."""
+        """In both timelines, complete a write that wrote one file of `files`."""
         self.own(time, files=[name])
         self.data(time)
 

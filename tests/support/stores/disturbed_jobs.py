@@ -31,7 +31,7 @@ def check_job_with_faults(
 
     Args:
         job: name of the job in `JOBS`.
-        every: distance of the requests to disturb. The runs for each fault begin with another request.
+        every: distance between two requests to disturb. The runs for each fault begin with another request.
         new_table: returns the URI of an empty folder.
         endpoint: URL of the server.
         options_at: returns the storage options for the server at another URL.

@@ -64,7 +64,8 @@ class Loads:
                     "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
                     "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.StorageBasedLockProvider",
                     "hoodie.write.num.retries.on.conflict.failures": "20",
-                    # A killed load may hold the lock. By default, the next load would wait for it for five minutes.
+                    # A killed load may hold the lock. By default, the next load would wait for this lock for five
+                    # minutes.
                     "hoodie.write.lock.storage.validity.timeout.secs": "20",
                     "hoodie.write.lock.storage.renew.interval.secs": "2",
                 },
@@ -91,7 +92,7 @@ class Loads:
         return sorted((row["id"], row["region"], row["amount"], row["version"]) for row in found)
 
     def check_after_kill(self, job: JobProcess, rows: list[Order], request_id: str) -> None:
-        """Check that readers see the rows from before or after a killed load, and that its next run completes it."""
+        """Check that readers see the rows from before or after a killed load, and that a retry completes the load."""
         assert job.process.wait() == -signal.SIGKILL
         after = self.model | {row[0]: row for row in rows}
         assert self.rows() in (sorted(self.model.values()), sorted(after.values()))

@@ -104,7 +104,7 @@ def test_the_results_have_the_order_of_the_tasks() -> None:
 @pytest.mark.parametrize(
     "error", [StorageError("connection reset"), OSError("no space"), KeyError("name")], ids=repr
 )
-def test_after_an_error_that_a_retry_may_fix_spark_runs_the_tasks(error: Exception) -> None:
+def test_spark_runs_the_tasks_after_an_error_that_a_retry_may_fix(error: Exception) -> None:
     def fail(_: int) -> int:
         raise error
 

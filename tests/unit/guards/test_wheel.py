@@ -83,7 +83,7 @@ def run_in(python: Path, *words: str, path: str = "") -> subprocess.CompletedPro
     return subprocess.run(command, capture_output=True, text=True, check=False, env={"PYTHONPATH": path})
 
 
-def test_without_the_extra_the_command_names_it_in_one_sentence(fresh: Path) -> None:
+def test_if_the_extra_is_missing_the_command_names_the_extra_in_one_sentence(fresh: Path) -> None:
     ended = run_in(fresh, "show", "table", "/t")
     assert (ended.returncode, ended.stdout) == (70, "")
     assert re.fullmatch(

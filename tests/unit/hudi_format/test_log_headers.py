@@ -133,7 +133,7 @@ def patched(position: int, data: bytes) -> bytes:
         (patched(STARTS[1] + 14, struct.pack(">i", 2)), "unknown format version 2"),
         (patched(STARTS[1] + 22, struct.pack(">i", 2**30)), "headers"),
         (patched(STARTS[1] + 22, struct.pack(">i", -1)), "has -1 headers"),
-        (patched(STARTS[1] + 30, struct.pack(">i", 2**30)), "headers behind its end"),
+        (patched(STARTS[1] + 30, struct.pack(">i", 2**30)), "headers after its end"),
         (patched(STARTS[1] + 34, b"\xff"), "not UTF-8"),
     ],
 )

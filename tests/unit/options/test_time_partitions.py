@@ -103,7 +103,7 @@ def refusal(stored: PrimitiveType | None, given: PrimitiveType, kind: str, *, is
     return str(caught.value)
 
 
-def test_a_type_of_the_table_that_does_not_fit_is_distinguished_from_the_type_of_the_source() -> None:
+def test_the_message_distinguishes_the_type_in_the_table_from_the_type_in_the_source() -> None:
     message = refusal(STRING, LONG, "EPOCHMILLISECONDS", is_stored=False)
     assert "The table stores the partition column 'at' as string, and the source has it as long." in message
     assert "values of the type string cannot be read as EPOCHMILLISECONDS" in message

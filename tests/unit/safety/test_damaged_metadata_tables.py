@@ -240,7 +240,7 @@ def with_changed_statistics(
             for r in MetadataPartition(metadata, partition, slices=(found,)).records()
         ]
         assert found.base_file is not None
-        # Without compression, the file is not shorter than its size in the commit, which would show the damage.
+        # The file is not compressed, because a file that is shorter than its size in the commit would show the damage.
         options = HFileOptions(
             schema=form.schema, flavour=form.flavour, is_base_file=True, compression=Compression.NONE
         )
@@ -349,7 +349,7 @@ LOSSES = pytest.mark.parametrize("damage", [lose, lose_blocks])
 
 
 @LOSSES
-def test_in_version_6_a_write_is_refused_first_if_damage_prevents_a_pending_compaction(
+def test_in_version_6_a_write_is_refused_without_a_change_if_damage_prevents_a_pending_compaction(
     damage: Callable[[Storage], None],
 ) -> None:
     storage = with_pending_compaction(TableVersion.V6)

@@ -141,7 +141,7 @@ def test_the_next_run_completes_a_service_after_one_failure(
 
 @pytest.mark.parametrize("version", cases(VERSIONS, [TableVersion.V9], lambda v: v.name))
 def test_a_delta_commit_after_a_crash_is_in_the_next_compaction(version: TableVersion) -> None:
-    """Even if its writer did not finish the services first, as it should in table version 6.
+    """The writer of the delta commit did not finish the services first, as it should in table version 6.
 
     In table version 6, the log files of this delta commit then belong to slices that the pending compaction replaces.
     Our compaction includes them. Hudi's compaction would lose them, and no reader can distinguish the two cases, so the

@@ -247,5 +247,5 @@ def _unsupported(path: str, node: Any) -> UnsupportedTableError:
     return UnsupportedTableError(
         f"A log block stores the column {path or '(top)'!r} with the Avro type {json.dumps(node):.200}, which this "
         "release does not read.",
-        hint="Compact the table with the engine that wrote the block.",
+        hint="Compact the table with the program that wrote the block.",
     )

@@ -1,8 +1,8 @@
 """Decode Avro records column by column: each step reads one value of every record with NumPy.
 
 Avro stores records one after another, and the length of most values is known only from their bytes. A cursor therefore
-has one position per record, and reading a column moves all positions behind the column. Columns with inner values are
-read value by value with the Avro library.
+has one position per record, and reading a column moves all positions to the end of the column. Columns with inner
+values are read value by value with the Avro library.
 
 Processor time per record of 20 columns without inner values (100,000 records of 213 bytes): the Avro library with the
 conversion of its rows to Arrow takes 17 microseconds, this module 1.3 to 2. The key and one ordering column take 0.3
@@ -39,8 +39,8 @@ def decode_columns(
     Args:
         content: content of the block, of less than 2 GiB.
         starts: positions of the records, in ascending order.
-        ends: positions behind the records.
-        wanted: names of columns. The columns behind the last one are not read.
+        ends: positions after the records.
+        wanted: names of columns. The columns after the last one of them are not read.
 
     Raises:
         MalformedMetadataError: a record is damaged.
@@ -69,9 +69,9 @@ class _Cursor:
         self._ends: Integers = ends.astype(np.int64)
 
     def check_end(self) -> None:
-        """Raise MalformedMetadataError if a record has bytes behind its last column."""
+        """Raise MalformedMetadataError if a record has bytes after its last column."""
         if (self._at != self._ends).any():
-            raise MalformedMetadataError("a record has bytes behind its last column")
+            raise MalformedMetadataError("a record has bytes after its last column")
 
     def read(self, avro_type: AvroType, name: str, *, is_wanted: bool) -> pa.Array | None:
         """Read or skip a column. Return its values, or None if the column is only skipped."""
@@ -116,7 +116,7 @@ class _Cursor:
     def _values(
         self, avro_type: AvroType, at: Integers, ends: Integers
     ) -> tuple[Callable[[Flags | None], pa.Array], Integers]:
-        """Return a function that builds the array of all rows, and the positions behind the values.
+        """Return a function that builds the array of all rows, and the positions after the values.
 
         `at` and `ends` belong to the rows that are not null. The function receives the mask of these rows.
         """
@@ -150,7 +150,7 @@ class _Cursor:
         return lambda valid: self._slices(start, stop, valid, avro_type), stop
 
     def _varints(self, at: Integers, ends: Integers) -> tuple[Integers, Integers]:
-        """Return numbers that are stored in zigzag encoding of at most 10 bytes, and the positions behind them."""
+        """Return numbers that are stored in zigzag encoding of at most 10 bytes, and the positions after them."""
         word: Words = self._words[at].astype(np.uint64)
         final = ~word & _CONTINUES
         lowest = final & (~final + np.uint64(1))  # the highest bit of the last byte

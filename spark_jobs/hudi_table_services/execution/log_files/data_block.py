@@ -1,7 +1,7 @@
 """Open a data block of either kind, and read its keys first.
 
-A reader that merges a slice first needs only keys and ordering values of all rows. It decodes the other columns later,
-and only of the rows that are part of the result.
+A reader that merges a slice first needs only keys and ordering values of all rows. Later, it decodes the other columns,
+but only for the rows that are part of the result.
 """
 
 from typing import TypeAlias

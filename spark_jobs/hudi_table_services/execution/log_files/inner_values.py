@@ -21,10 +21,10 @@ _NAME = "value"
 def read_inner_values(
     content: io.BytesIO, starts: Integers, ends: Integers, avro_type: AvroType, *, is_wanted: bool
 ) -> tuple[pa.Array, Integers]:
-    """Return the values at these positions, and the positions behind them. No value is null.
+    """Return the values at these positions, and the positions after them. No value is null.
 
     Args:
-        ends: positions behind the records that contain the values.
+        ends: positions after the records that contain the values.
         is_wanted: if False, the function only skips the values, and the returned array is empty.
 
     Raises:

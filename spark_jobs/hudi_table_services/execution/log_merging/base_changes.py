@@ -100,7 +100,7 @@ class BaseMerge:
         return self._table(base_rows, codes[changes], np.where(wins[changes], 1, -1))
 
     def appended(self) -> pa.Table:
-        """Return the log rows without a base row, in the order of the log. Call `changes` for all base rows before."""
+        """Return the log rows without a base row, in the order of the log. Call `changes` for all base rows first."""
         codes = np.flatnonzero(~self._has_base_row & (self._kinds == EntryKind.ROW))
         entries = self._winners.entries
         codes = codes[np.lexsort((entries[ROW].to_numpy()[codes], entries[BLOCK].to_numpy()[codes]))]

@@ -1,6 +1,6 @@
 """Log entries: key, kind, ordering values and position of each record in the log files of a file slice.
 
-A merge decides with these columns alone which rows win. So a merge reads the other columns only of the winning rows.
+From these columns alone, a merge decides which rows win. So a merge reads the other columns for the winning rows only.
 """
 
 from enum import IntEnum

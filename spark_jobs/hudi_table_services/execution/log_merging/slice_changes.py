@@ -179,7 +179,7 @@ def _find_in_buckets(
 def _large_batches(base: Iterable[pa.Table], row_count: int) -> Iterator[pa.Table]:
     """Join batches until they have about `row_count` rows. `row_count` is the number of keys that are searched.
 
-    Each search hashes all these keys, so few searches for many rows cost less.
+    Each search hashes all these keys, so a few large batches cost less than many small batches.
     """
     held: list[pa.Table] = []
     held_rows = 0

@@ -126,7 +126,7 @@ def _interrupt(spark: "SparkSession") -> None:
 def parallelism(spark: "SparkSession") -> int:
     """Return the number of tasks that the server's cluster runs in parallel.
 
-    The API of Spark Connect does not return this number. But the plan of a range contains it as the number of
+    The API of Spark Connect does not return this number. But the plan of a range contains this number as the number of
     partitions, if the caller of `range` gives no number.
     """
     if spark not in _PARALLELISM:

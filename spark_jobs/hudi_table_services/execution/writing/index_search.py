@@ -33,10 +33,10 @@ MAX_KEYS_PER_TASK = 1_000_000
 """Maximum number of keys, on average, that one task keeps in memory. A key is a Python object of about 100 bytes."""
 
 MAX_LIVE_GROUPS = 1_000
-"""Maximum number of live file groups of the table for which each task receives a copy of the list of these groups."""
+"""Each task receives a copy of the list of live file groups, if the table has at most this number of them."""
 
 MAX_PROBED_LIVE_GROUPS = 20
-"""Maximum number of live file groups of the table for which the driver looks up some keys before the tasks start."""
+"""The driver looks up some keys before the tasks start, if the table has at most this number of live file groups."""
 
 _MAX_PROBED_BYTES = 64 << 20
 """Maximum size of a file group of the record index from which the driver reads."""

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MAX_KEYS_PER_TASK = 6_000_000
-"""Maximum number of keys that one task keeps in memory: keys of one partition, or with a global index of the batch."""
+"""Maximum number of keys that one task keeps in memory: the keys of one partition, or of the whole batch with a global
+index."""
 
 _BYTES_OF_A_KEY = 16
 _BYTES_OF_FILE_KEYS = 4 << 20
@@ -57,7 +58,7 @@ class RoutedBatch:
 
     Attributes:
         batches: batches of changes, which have a file id, and batches of inserts, whose file id is None.
-        superseded_count: number of rows that another row of the batch with the same key replaced.
+        superseded_count: number of rows that were replaced by another row of the batch with the same key.
         matched_count: number of base rows whose key is in the batch.
         unchanged_count: number of updates that were left out, because the stored row has the same values.
         files_searched: number of base files whose keys were read.

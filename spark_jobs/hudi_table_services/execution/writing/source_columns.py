@@ -45,7 +45,7 @@ _CSV_OPTIONS |= {
     "samplingratio",
     "locale",
 }
-"""Options of CSV files, in lower case, whose effect on the columns this module knows."""
+"""Options of CSV files, in lower case. This module knows their effect on the columns."""
 _JSON_OPTIONS = {
     "mode",
     "dateformat",

@@ -1,4 +1,4 @@
-"""Count the values of a source's column that force Spark to read it as strings, although most values are no strings."""
+"""Count the values because of which Spark reads a column as strings, although most of its values are no strings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Build partition paths like the timestamp-based key generator (TimestampBasedAvroKeyGenerator, Hudi 0.15 and 1.2)."""
+"""Build the partition paths of the timestamp-based key generator (TimestampBasedAvroKeyGenerator; Hudi 0.15, 1.2)."""
 
 from collections.abc import Sequence
 

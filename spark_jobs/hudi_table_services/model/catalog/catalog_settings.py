@@ -46,7 +46,7 @@ class CatalogSettings:
         location: base path in the form that readers of the catalog need, such as ``s3a://…``.
         metastore_uris: addresses of a Hive Metastore. The first one that answers is used.
         glue_region, glue_endpoint, glue_catalog_id: address of AWS Glue; empty means the default of the AWS client.
-        skip_glue_archive: whether Glue keeps no older version of a table that is changed.
+        skip_glue_archive: whether Glue drops the old version of a table when the table changes.
         metadata_listing: whether Athena reads the lists of files from the metadata table.
         partition_fields: names of the catalog's partition columns; None means the partition columns of the table.
         extractor: how partition values are extracted; None means that the table's properties decide.

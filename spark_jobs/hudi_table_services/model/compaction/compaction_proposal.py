@@ -38,8 +38,8 @@ class CompactionInput:
             be later than the completion of each delta commit in the snapshot, because readers add log files of later
             delta commits to the slice that the compaction creates.
         zone: time zone of the timeline.
-        open_file_groups: maps each file group to which a pending delta commit may write log files to the requested
-            time of the delta commit. Used for table version 6 only.
+        open_file_groups: requested time of a pending delta commit, by each file group to which this delta commit may
+            write log files. Used for table version 6 only.
         unknown_delta_commits: requested times of pending delta commits whose file groups are not known, for example
             because they are only requested. Used for table version 6 only.
         bytes_per_second: bytes that a task of earlier compactions read and wrote per second; None if not known.
@@ -54,7 +54,7 @@ class CompactionInput:
 
 @dataclass(frozen=True, slots=True, order=True)
 class SkippedSlice:
-    """A slice with log files that the plan does not contain.
+    """A slice that has log files, but is not in the plan.
 
     Attributes:
         waits: whether a later plan may contain the slice with the same options.
@@ -76,7 +76,7 @@ class CompactionProposal:
         partitions_total: number of all partitions with files.
         reason: why there are no operations; empty if there are operations.
         bytes_per_second: assumed speed of a task.
-        is_measured: whether earlier compactions show this speed; if not, it is the default of the options.
+        is_measured: whether earlier compactions show this speed; if not, the default of the options is assumed.
     """
 
     operations: tuple[SliceLogs, ...] = ()

@@ -43,7 +43,8 @@ class CompactionOptions:
             the strategy.
         min_log_ratio: slices with a smaller `SliceLogs.log_ratio` wait, unless their oldest log file is too old; 0
             means that no slice waits.
-        max_log_age_seconds: age of the oldest log file from which on `min_log_ratio` does not apply.
+        max_log_age_seconds: `min_log_ratio` does not apply to a slice whose oldest log file is at least this number of
+            seconds old.
         max_task_seconds: a plan ends with the slice that reaches this expected duration of all tasks together, in
             seconds; 0 means no bound.
         default_bytes_per_second: bytes that a task reads and writes per second, if no earlier compaction shows it.

@@ -28,14 +28,14 @@ class SliceLogs:
 
     @property
     def log_ratio(self) -> float:
-        """Return the log bytes per byte of the base file that a compaction rewrites; infinite without a base file."""
+        """Return the number of log bytes per byte of the base file; infinite without a base file."""
         return self.log_bytes / self.base_bytes if self.base_bytes > 0 else math.inf
 
     @property
     def rewrite_bytes(self) -> int:
         """Return the bytes that a compaction of the slice reads and writes, if the new file is as large as its input.
 
-        Without a base file, the new file is counted as large as the log files.
+        If the slice has no base file, the new file is assumed to be as large as the log files.
         """
         return self.base_bytes + self.log_bytes + (self.base_bytes or self.log_bytes)
 

@@ -103,8 +103,8 @@ MIN_LOG_RATIO = option(
 MAX_LOG_AGE_SECONDS = option(
     "hoodie.airflow.compaction.max.log.age.seconds",
     86_400,
-    "ours: age of the oldest log file in seconds from which on a slice is compacted in spite of "
-    "`hoodie.airflow.compaction.min.log.ratio`",
+    "ours: `hoodie.airflow.compaction.min.log.ratio` has no effect on a slice whose oldest log file is at least this "
+    "number of seconds old",
     WholeNumber(least=1),
     services=_COMPACTION,
 )

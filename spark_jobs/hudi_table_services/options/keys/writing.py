@@ -254,8 +254,8 @@ CONFLICT_STRATEGY = option(
 RETRIES_ON_CONFLICT = option(
     "hoodie.write.num.retries.on.conflict.failures",
     3,
-    "how many times a write assigns its rows to files and writes them again, if another writer has changed the same "
-    "file groups since the write began [Hudi: 0]",
+    "how many times a write starts again with the assignment of its rows to files, if another writer has changed the "
+    "same file groups since the write began [Hudi: 0]",
     WholeNumber(least=0),
 )
 STAGING_PATH = option(

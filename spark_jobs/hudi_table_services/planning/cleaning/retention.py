@@ -91,7 +91,7 @@ def _first_from(done: Sequence[Instant], cutoff: str, visible_at: Mapping[str, s
 
 
 def _at_most(done: Sequence[Instant], chosen: Instant, index: int) -> tuple[Instant, bool]:
-    """Return the earlier of `chosen` and the instant at `index`, and whether the instant at `index` is the earlier."""
+    """Return the earlier of `chosen` and the instant at `index`, and whether the result is the instant at `index`."""
     if done[index].requested_time < chosen.requested_time:
         return done[index], True
     return chosen, False

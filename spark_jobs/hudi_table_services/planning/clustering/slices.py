@@ -104,7 +104,7 @@ def obstacle(
     options: ClusteringOptions,
     written: Set[FileGroupId] | None,
 ) -> str | None:
-    """Return the reason, other than its size, why the slice must not be planned; None if there is no such reason."""
+    """Return why the slice must not be planned, whatever its size is; None if the slice may be planned."""
     reserved = snapshot.reserved_file_groups
     if reserved and file_slice.file_group_id in reserved:
         return f"in the pending plan {reserved[file_slice.file_group_id]}"

@@ -132,7 +132,7 @@ def _below_ratio(candidate: SliceLogs, options: CompactionOptions, age: Callable
 def _age_measure(given: CompactionInput) -> Callable[[str], float]:
     """Return a function that computes the age of an instant in seconds.
 
-    Few instants write the log files of many slices, so the function parses each instant time only once.
+    The log files of many slices come from a few instants, so the function parses each instant time only once.
     """
     ages: dict[str, float] = {}
 

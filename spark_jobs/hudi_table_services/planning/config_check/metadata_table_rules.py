@@ -1,4 +1,4 @@
-"""Rules about the metadata table: indexes that jobs cannot update, its deletion, and options that contradict it."""
+"""Rules about the metadata table: its deletion, indexes that jobs cannot update, and contradictory options."""
 
 from collections.abc import Iterator
 

@@ -139,7 +139,7 @@ def _keys_not_written(settings: Settings) -> Iterator[Problem]:
             keys=tuple(dict.fromkeys(known)),
             properties=tuple(name for name in _KEY_PROPERTIES if name in settings.table.properties),
             reason=error.message,
-            cure=error.hint or "Write the table with the engine that created it.",
+            cure=error.hint or "Write the table with the program that created it.",
         )
 
 
@@ -275,8 +275,9 @@ def _complex_key_text(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=tuple(k for k in (RECORD_KEY.key, KEY_GENERATOR_CLASS.key) if settings.has(k)),
             facts=("hudi_version",),
-            reason=f"This release encodes such a key as `{'value' if short else 'column:value'}`. Releases 0.14.1 to "
-            "1.0.2 encode it as `value`, all other releases as `column:value`.",
+            reason="This release encodes a complex key of one column as "
+            f"`{'value' if short else 'column:value'}`. Releases 0.14.1 to 1.0.2 encode it as `value`, all other "
+            "releases as `column:value`.",
             cure="Use only releases with the same encoding, or check the encoding in the column _hoodie_record_key and "
             f"set {NEW_KEY_ENCODING} accordingly (Hudi 1.1 and later).",
         )

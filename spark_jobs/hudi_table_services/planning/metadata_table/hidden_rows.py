@@ -14,8 +14,8 @@ from hudi_table_services.planning.metadata_table.indexed_columns import IndexedC
 from hudi_table_services.planning.metadata_table.partition_stats import ColumnRange
 
 StoredStats = Mapping[tuple[str, str], ColumnStats]
-"""Maps a pair to stored statistics. The pair is the name of a file, or the key of a partition in the metadata table's
-partition `files`, and the name of a column."""
+"""Maps a pair to stored statistics. The first value of the pair is the name of a file, or the key of a partition in the
+metadata table's partition `files`; the second value is the name of a column."""
 
 
 def wrong_file_statistics(

@@ -83,7 +83,7 @@ def usual_count(counts: Collection[int], default: int) -> int:
 def new_group_ids(
     metadata: CommitMetadata, existing: Mapping[str, Sequence[str]], count: int
 ) -> tuple[str, ...]:
-    """Return the ids of the file groups that a commit must create, because their partitions have none in the index.
+    """Return the ids of the file groups that a commit must create for partitions without file groups in the index.
 
     Hudi creates file groups for partitions that the metadata table does not list yet.
 

@@ -111,7 +111,7 @@ def _record_key_fields(table: TableConfig | None, options: Mapping[str, str]) ->
     if table is not None and not stored:
         raise UnsupportedTableError(
             "The table has no hoodie.table.recordkey.fields: its keys are generated, not built from columns.",
-            hint="Write the table with the engine that created it.",
+            hint="Write the table with the program that created it.",
         )
     if not fields:
         raise InvalidRequestError(

@@ -45,10 +45,11 @@ def evolve_schema(
     """Return a schema that can store the rows of the table and the incoming rows.
 
     The table's columns keep their order, and new columns follow. A column gets the wider of the two types. Numbers
-    widen in the order int, long, float, double. A string and an int or long become a string. From table version 8 on,
-    decimals become the wider decimal. A column is nullable if it is nullable in the table or in the rows. New columns
-    and struct members must be nullable. Inside structs, lists and maps, members may be added and become nullable, but
-    the incoming types must fit into the table's types.
+    widen in the order int, long, float, double. If one type is a string and the other one is int or long, the column
+    becomes a string. From table version 8 on, decimals become the wider decimal. A column is nullable if it is nullable
+    in the table or in the rows. New columns and struct members must be nullable. Inside structs, lists and maps,
+    nullable members may be added, and existing members may become nullable, but the incoming types must fit into the
+    table's types.
 
     Args:
         table: columns of the table; None before the first write.

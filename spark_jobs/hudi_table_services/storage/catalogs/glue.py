@@ -28,7 +28,8 @@ _DENIED = frozenset(
         "UnrecognizedClientException",
     }
 )
-# Glue returns more fields of a table than its request to change a table accepts. It accepts the following fields.
+# Glue returns more fields of a table than a request to change the table may contain. Such a request may contain the
+# following fields.
 _KEPT = frozenset(
     {
         "Description",

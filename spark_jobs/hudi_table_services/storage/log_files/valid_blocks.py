@@ -59,7 +59,7 @@ def _by_instant(blocks: Iterable[LocatedBlock]) -> _Groups:
         else:
             raise UnsupportedTableError(
                 f"{block.what} is a command that this release does not know.",
-                hint="Compact the table with the engine that wrote the block.",
+                hint="Compact the table with the program that wrote the block.",
             )
     return groups
 

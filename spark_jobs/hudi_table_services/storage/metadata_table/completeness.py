@@ -1,8 +1,9 @@
-"""Compare a metadata table with its table: find missing instants, missing files, and instants that it must not have.
+"""Compare a metadata table with its table: find missing and surplus instants, and missing files.
 
-A metadata table can be behind or ahead of its table if a writer ignored it, if a writer died and its instants were
-deleted by hand, or if a file of the metadata table was lost. Hudi's readers do not notice this and lose rows.
-`MetadataPartition` does not check it either. Callers that need complete records call the functions of this module.
+A metadata table can be behind or ahead of its table if a writer ignored the metadata table, if a writer died and its
+instants were deleted by hand, or if a file of the metadata table was lost. Hudi's readers do not notice such
+differences, and lose rows. `MetadataPartition` does not check for them either. Callers that need complete records call
+the functions of this module.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -81,7 +82,7 @@ def merged_later_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> 
 
 
 def unexplained_instants(table: MetadataTable, file_slice: FileSlice) -> list[str]:
-    """Delta commits after the base file of a slice whose instant the table does not have.
+    """Delta commits that are newer than the base file of a slice, and whose instant the table does not have.
 
     The result leaves out delta commits that are later than the table's timeline, that have an archived instant, or that
     belong to a restore. In table version 6, readers ignore a delta commit whose instant is not on the active timeline,

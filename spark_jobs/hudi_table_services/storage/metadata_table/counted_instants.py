@@ -18,9 +18,9 @@ def counted_instants(data: Timeline, own: Timeline, *, has_own_log_instants: boo
     """Instant times whose blocks are valid unless a rollback block cancels them.
 
     These are the completed instants on the active timeline of the table, the completed rollbacks and restores of the
-    metadata table, and completed delta commits of the metadata table: in table version 6, only delta commits that no
-    instant of the table caused; from version 8 on, all delta commits whose instant is not pending in the table. Blocks
-    of pending instants of the metadata table are not valid.
+    metadata table, and some completed delta commits of the metadata table. In table version 6, these are the delta
+    commits that no instant of the table caused. From version 8 on, these are all delta commits whose instant is not
+    pending in the table. Blocks of pending instants of the metadata table are not valid.
 
     Args:
         data: timeline of the table.
@@ -43,8 +43,8 @@ def counted_instants(data: Timeline, own: Timeline, *, has_own_log_instants: boo
 def is_own_instant(instant_time: str) -> bool:
     """Whether the time of an instant of a metadata table shows that no instant of the table has this time.
 
-    The first instants of a metadata table are small numbers. In table version 6, later instants of a metadata table
-    that no instant of the table caused have three more digits than instants of the table.
+    The first instants of a metadata table are small numbers. In table version 6, the time of a later instant has three
+    more digits than instants of the table if no instant of the table caused it.
     """
     return len(instant_time) > _WRITE_DIGITS or is_first_instant(instant_time)
 
@@ -52,8 +52,8 @@ def is_own_instant(instant_time: str) -> bool:
 def is_build_instant(instant_time: str) -> bool:
     """Whether the instant created a partition of a metadata table, in any table version.
 
-    In table version 6, these instants of a table with writes have a suffix of 010 or more. Smaller suffixes belong to
-    table services and rollbacks of the metadata table.
+    In table version 6, if the table had writes, the times of these instants have a suffix of 010 or more. Smaller
+    suffixes belong to table services and rollbacks of the metadata table.
     """
     if len(instant_time) == _BUILD_DIGITS and int(instant_time[_WRITE_DIGITS:]) >= _FIRST_BUILD_NUMBER:
         return True

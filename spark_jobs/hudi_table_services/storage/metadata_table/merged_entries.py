@@ -103,7 +103,7 @@ def _copied(
 
 
 def _liveness(codec: RecordFormat) -> Callable[[Entry], bool]:
-    """Return a function that returns whether an entry is not marked as deleted. Each distinct value is decoded once.
+    """Return a check whether an entry is live, i.e. not marked as deleted. The check decodes each distinct value once.
 
     Records do not contain their keys, so there are few distinct values.
     """

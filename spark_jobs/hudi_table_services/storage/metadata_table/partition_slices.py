@@ -19,10 +19,11 @@ _EXTENSION = ".hfile"
 def partition_slices(
     table: MetadataTable, partition: str, files: Iterable[StoredObject] | None = None
 ) -> tuple[FileSlice, ...]:
-    """Newest slice of each file group, sorted by their numbers; empty if the partition does not exist.
+    """Return the newest slice of each file group, sorted by the numbers of the file groups.
 
-    Base files and, from table version 8 on, log files are visible if their instant is completed in the metadata table,
-    or older than its first active instant. `counted_instants` determines which blocks of the log files are valid.
+    The result is empty if the partition does not exist. A base file (from table version 8 on, also a log file) is
+    visible if its instant is completed on the timeline of the metadata table, or is older than the first active instant
+    of this timeline. `counted_instants` determines which blocks of the log files are valid.
 
     Args:
         files: files of the partition's folder, if the caller has just listed it.
@@ -71,7 +72,7 @@ def _corrupt(partition: str, what: str) -> CorruptTableError:
 
 
 class _Written:
-    """If retried tasks left several base files, selects the file that the commit of the metadata table names."""
+    """Selects the file that the commit of the metadata table names, if retried tasks left several base files."""
 
     def __init__(self, table: MetadataTable) -> None:
         self._table = table

@@ -57,7 +57,7 @@ class RecordIndexGroups:
     def locate(
         self, keys: Sequence[frozenset[bytes]], enough: frozenset[FileGroupId] | None = None
     ) -> set[FileGroupId] | UnusableMetadataTable:
-        """File groups of the table in which the record index locates the keys, or the reason why it cannot be used.
+        """File groups of the table in which the record index locates the keys, or why the record index cannot be used.
 
         Some of these file groups may not be live: after a write that replaced file groups, Hudi deletes only the keys
         that the write did not write again.

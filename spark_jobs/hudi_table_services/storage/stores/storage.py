@@ -99,7 +99,7 @@ class Storage(Protocol):
     def delete_empty_folders(self, folder: str) -> None:
         """Delete the folder if it is empty, then each empty parent below the base path. Never delete a file.
 
-        Only with the folder ``""``, delete the base path itself if it is empty.
+        With the folder ``""``, also delete the base path itself if it is empty.
         """
 
     def has_folder(self, folder: str) -> bool:

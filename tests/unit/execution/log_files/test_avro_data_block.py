@@ -352,7 +352,7 @@ LIST_SCHEMA = json.dumps(
         (LONG_SCHEMA, b"\x04\x02", "branch"),
         (LONG_SCHEMA, b"\x02" + b"\xff" * 5, "cut short"),
         (LONG_SCHEMA, b"\x02" + b"\xff" * 9 + b"\x02", "more than 64 bits"),
-        (LONG_SCHEMA, b"\x02\x02\x02", "behind its last column"),
+        (LONG_SCHEMA, b"\x02\x02\x02", "after its last column"),
         (TEXT_SCHEMA, b"\x01", "negative length"),
         (TEXT_SCHEMA, b"\x04x", "cut short"),
         (TEXT_SCHEMA, b"\xff" * 8 + b"\xfe\x01" + b"x", "negative length"),

@@ -130,7 +130,7 @@ def test_a_footer_of_hudi_shows_whether_there_is_nan(version: TableVersion) -> N
         assert fare.max_value == (None if fare.has_nan else from_rows.max_value)
 
 
-def test_long_texts_have_no_bounds_in_the_footer_but_in_the_rows() -> None:
+def test_bounds_of_long_strings_come_from_the_rows_because_the_footer_has_none() -> None:
     table = pa.table({"c": ["b", LONG_TEXT, None], "d": ["x", "y", LONG_TEXT], "n": [1, 2, 3]})
     file = written(table)
     before = file_statistics("a", "f", file.metadata)

@@ -136,7 +136,7 @@ def test_a_failed_task_leaves_no_staged_file(storage: Storage) -> None:
     assert not list(storage.list_files(FOLDER))
 
 
-def test_all_rows_of_a_replaced_file_group_are_deleted_but_those_that_were_written_again(
+def test_all_rows_of_a_replaced_file_group_are_deleted_except_rows_that_were_written_again(
     storage: Storage,
 ) -> None:
     keys = ["a", "b", "c"]

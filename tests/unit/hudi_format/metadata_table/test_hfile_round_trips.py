@@ -106,7 +106,7 @@ def test_an_entry_that_readers_would_refuse_is_refused(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("flavour", Flavour)
-def test_a_look_up_reads_the_end_the_index_and_the_needed_blocks_only(flavour: Flavour) -> None:
+def test_a_look_up_reads_only_the_index_the_needed_blocks_and_the_end_of_the_file(flavour: Flavour) -> None:
     entries = numbered(50_000)
     options = HFileOptions(
         schema="{}", flavour=flavour, is_base_file=True, compression=Compression.NONE, block_bytes=4096

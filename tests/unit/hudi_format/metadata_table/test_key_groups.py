@@ -13,7 +13,7 @@ from hudi_table_services.hudi_format.metadata_table.keys import file_group_of
 
 GOLDEN = json.loads((Path(__file__).parents[3] / "golden" / "metadata_keys.json").read_text())["groups"]
 SMALLEST_HASH = "polygenelubricants"
-"""A string whose hash code in Java is the smallest integer, whose absolute value in Java is negative."""
+"""A string whose hash code in Java is the smallest integer. In Java, the absolute value of this integer is negative."""
 
 
 def groups_of(keys: list[str], group_count: int, before: bytes = b"") -> list[int]:

@@ -194,7 +194,7 @@ def test_a_record_without_a_place_in_the_schema_is_refused(
 
 
 @given(value=st.binary(max_size=80), key=st.binary(max_size=8))
-def test_arbitrary_bytes_are_a_record_or_an_error(value: bytes, key: bytes) -> None:
+def test_arbitrary_bytes_are_decoded_or_refused(value: bytes, key: bytes) -> None:
     try:
         record = FORMATS[TableVersion.V9].decode((key, value))
     except MalformedMetadataError:
@@ -203,7 +203,7 @@ def test_arbitrary_bytes_are_a_record_or_an_error(value: bytes, key: bytes) -> N
 
 
 @given(record=records(TableVersion.V9), data=st.data())
-def test_a_damaged_record_is_a_record_or_an_error(record: MetadataRecord, data: st.DataObject) -> None:
+def test_a_damaged_record_is_decoded_or_refused(record: MetadataRecord, data: st.DataObject) -> None:
     key, value = FORMATS[TableVersion.V9].encode(record)
     place = data.draw(st.integers(0, len(value) - 1))
     flipped = bytes([*value[:place], value[place] ^ data.draw(st.integers(1, 255)), *value[place + 1 :]])

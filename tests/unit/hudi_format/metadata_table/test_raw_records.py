@@ -60,7 +60,7 @@ def changed_field(**change: object) -> str:
         changed_field(type=["null", "string", "int"]),
     ],
 )
-def test_other_schemas_are_found(schema: str) -> None:
+def test_schemas_without_the_usual_meta_fields_are_recognized(schema: str) -> None:
     assert not begins_with_meta_fields(schema)
 
 

@@ -140,7 +140,7 @@ def test_other_strategies_are_refused_by_name(name: str) -> None:
         compaction_options({"hoodie.compaction.strategy": name})
 
 
-def test_ranked_by_benefit_slices_with_the_most_log_bytes_per_base_byte_come_first() -> None:
+def test_with_a_ranking_by_benefit_slices_with_the_most_log_bytes_per_base_byte_come_first() -> None:
     # Log bytes per base byte: c has no base file, b 3/10, e 5/50, a 5/100, d almost 0.
     for strategy in (SIZE, NUM, IO, ALL):
         options = compaction(strategy=strategy, ranks_by_benefit=True)

@@ -41,7 +41,7 @@ def due(
     return compaction_due(Timeline.of(instants), options, operations or {}, at(now), timezone.utc)
 
 
-def test_without_a_delta_commit_nothing_is_due_even_after_any_time() -> None:
+def test_without_a_delta_commit_nothing_is_due_however_much_time_has_passed() -> None:
     for trigger in CompactionTrigger:
         found = due(pending(1, DELTA), trigger=trigger)
         assert not found.is_due
@@ -101,7 +101,7 @@ def test_a_delta_commit_that_completed_after_the_request_of_the_compaction_count
     assert due(not_merged, compacted, delta(8, completed=9)).delta_commits == 2
 
 
-def test_a_pending_compaction_restarts_the_count_only_after_last_request() -> None:
+def test_a_pending_compaction_restarts_the_count_only_for_num_commits_after_last_request() -> None:
     instants = [delta(1), delta(2), pending(3), delta(4), delta(5)]
     after_request = CompactionTrigger.NUM_COMMITS_AFTER_LAST_REQUEST
     assert due(*instants).delta_commits == 4

@@ -153,7 +153,7 @@ def test_growth_by_the_batchs_updates_is_deducted_from_the_free_space() -> None:
     assert bucket.expected_size_bytes == 120 * MB
 
 
-def test_a_file_that_its_updates_will_fill_gets_no_insert() -> None:
+def test_a_file_gets_no_insert_if_the_updates_of_the_batch_will_fill_it() -> None:
     workload = a_batch(100, updates={"a": 60_000}, record_size=1_500)
     plan = plan_file_sizing(a_table_of({"a": 90 * MB}), workload, [], sizing())
     assert reasons(plan) == {"a": "no room after the batch's own updates"}

@@ -275,7 +275,7 @@ def partition_of(files: Sequence[Values], new: Sequence[bool], columns=V2) -> Pa
 
 
 @given(partitions(), st.data())
-def test_a_partition_has_a_tight_record_of_each_column_that_hides_no_row(
+def test_each_column_of_a_partition_has_a_tight_record_that_hides_no_row(
     files: list[Values], data: st.DataObject
 ) -> None:
     new = data.draw(st.lists(st.booleans(), min_size=len(files), max_size=len(files)))

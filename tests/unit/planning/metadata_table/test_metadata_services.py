@@ -273,7 +273,7 @@ def test_the_table_is_archived_up_to_the_last_compaction(version: TableVersion) 
     assert time(19) < bound.time < time(30)
 
 
-def test_a_delta_commit_that_was_completed_after_the_compaction_is_not_passed() -> None:
+def test_a_delta_commit_that_was_completed_after_the_compaction_limits_archival() -> None:
     late = at(12, completed=30)
     found = Timeline.of([at(10), late, at(20, Action.COMMIT)])
     assert archival_bound(found).time == time(12)

@@ -108,7 +108,7 @@ def test_a_column_is_nullable_if_it_is_nullable_in_the_table_or_in_the_rows() ->
         assert evolved_schema.field("c").nullable
 
 
-def test_members_may_be_added_and_narrower_values_written_inside_structs_lists_and_maps() -> None:
+def test_inside_structs_lists_and_maps_members_may_be_added_and_narrower_values_may_be_written() -> None:
     table = StructType((Field("x", LONG), Field("y", STRING)))
     incoming = StructType((Field("new", DATE), Field("y", STRING), Field("x", INT)))
     merged = StructType((Field("x", LONG), Field("y", STRING), Field("new", DATE)))

@@ -139,7 +139,7 @@ def test_the_error_names_a_lock_time_in_the_future(storage: Storage) -> None:
         pass
 
 
-def test_a_dead_lock_with_a_time_in_the_future_expires_while_a_writer_waits(
+def test_the_lock_of_a_dead_writer_expires_during_a_wait_even_if_its_time_is_in_the_future(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lock_module, "OWN_LOCK_EXPIRES_MS", 50)

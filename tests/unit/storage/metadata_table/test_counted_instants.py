@@ -1,4 +1,4 @@
-"""The timelines of a table and of its metadata table determine whose log blocks in the metadata table are valid."""
+"""The timelines of a table and of its metadata table determine which log blocks of the metadata table are valid."""
 
 import pytest
 
@@ -55,7 +55,7 @@ def test_blocks_of_delta_commits_of_the_metadata_table_itself_are_valid(is_new: 
 
 
 @pytest.mark.parametrize("is_new", [False, True])
-def test_blocks_of_rollbacks_and_restores_of_the_metadata_table_are_valid_and_of_no_other_service(
+def test_rollbacks_and_restores_are_the_only_services_of_the_metadata_table_whose_blocks_are_valid(
     is_new: bool,
 ) -> None:
     own = Timeline.of([done(T1, Action.ROLLBACK), done(T2, Action.RESTORE), done(T3, Action.CLEAN)])

@@ -157,7 +157,7 @@ def test_a_write_that_the_index_lacks_is_refused(table: SmallMetadataTable) -> N
     assert refused(table).reason is Reason.BEHIND
 
 
-def test_an_index_that_is_not_listed_or_being_built_or_lost_is_refused(table: SmallMetadataTable) -> None:
+def test_an_index_is_refused_if_it_is_lost_or_not_listed(table: SmallMetadataTable) -> None:
     table.storage.delete_folder(f"{METADATA_TABLE}/{RECORD_INDEX}")
     assert refused(table).reason is Reason.DAMAGED
     assert refused(SmallMetadataTable(table.version)).reason is Reason.NOT_LISTED
@@ -195,7 +195,7 @@ def test_a_look_up_ends_when_it_has_found_all_file_groups_that_the_caller_needs(
     assert index.locate(keys, frozenset()) == {OTHER}
 
 
-def test_a_damaged_base_file_is_an_outcome_of_the_search(table: SmallMetadataTable) -> None:
+def test_the_search_returns_damage_of_a_base_file_as_its_outcome(table: SmallMetadataTable) -> None:
     index = opened(table)
     (path,) = [f.path for f in table.storage.list_files(f"{METADATA_TABLE}/{RECORD_INDEX}")]
     table.storage.write(path, table.storage.read(path).replace(b"DATABLK*", b"DATABLK+"))

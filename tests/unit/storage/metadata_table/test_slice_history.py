@@ -62,7 +62,7 @@ def test_files_of_pending_instants_belong_to_no_slice(version: TableVersion) -> 
 
 
 @BY_VERSION
-def test_cleans_delete_all_base_files_that_a_retried_task_left_and_never_one_of_the_newest_slice(
+def test_cleans_delete_all_base_files_that_a_retried_task_left_except_those_of_the_newest_slice(
     version: TableVersion,
 ) -> None:
     table = SmallMetadataTable(version)

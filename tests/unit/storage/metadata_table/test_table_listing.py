@@ -115,7 +115,7 @@ def test_the_files_of_a_table_without_partitions_are_listed(table: SmallMetadata
     assert outcome.files[""] == (StoredObject(THREE, 3, 0),)
 
 
-def test_a_deleted_partition_is_not_listed_and_an_empty_one_is(table: SmallMetadataTable) -> None:
+def test_an_empty_partition_is_listed_and_a_deleted_partition_is_not(table: SmallMetadataTable) -> None:
     write(table, T3, all_partitions(deleted=["a"]), files("a", {ONE: None}), files("b", {TWO: None}))
     assert listed(table) == {"b": []}
 
@@ -153,7 +153,7 @@ def test_log_files_of_later_versions_are_listed_if_their_instant_is_completed(
     assert listed(newer)["a"] == [f".f0_{T3}.log.1_0-1-2", ONE]
 
 
-def test_a_write_that_began_after_the_timeline_was_loaded_does_not_belong_to_it(
+def test_a_write_that_began_after_the_timeline_was_loaded_is_not_in_the_listing(
     table: SmallMetadataTable,
 ) -> None:
     timeline = table.timeline
