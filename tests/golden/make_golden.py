@@ -4,7 +4,7 @@
     python make_golden.py --jar <bundle 1.2.0> --versions 6 8 9 --base /data/hudi-1.2.0 --out hudi-1.2.0
 
 Hudi writes the base path into plans, so `--base` must be a folder whose name may be published. Each run makes
-new instants and new file ids; the tests expect no particular instants and file ids.
+new instants and new file ids; the tests expect no particular instants or file ids.
 """
 
 import argparse
@@ -37,9 +37,9 @@ COMMON = {
 MERGE_ON_READ = {"hoodie.datasource.write.table.type": "MERGE_ON_READ", "hoodie.compact.inline": "false"}
 PER_COMMIT_CLEANING = {"hoodie.cleaner.commits.retained": "1", "hoodie.clean.commits.retained": "1"}
 
-# Hudi hashes a key in blocks of bytes, and then the remaining bytes. These keys have every number of remaining bytes.
-# The remaining bytes of some keys are not palindromes, so their order affects the hash. Some bytes are above 127;
-# Hudi's hash treats these bytes as negative numbers.
+# Hudi hashes a key in blocks of bytes, and then the remaining bytes. Every possible number of remaining bytes occurs
+# among these keys. The remaining bytes of some keys are not palindromes, so the order of the bytes affects the hash.
+# Some bytes are above 127; Hudi's hash treats these bytes as negative numbers.
 BLOOM_KEYS = [
     f"{stem}{number}" for number in range(60) for stem in ("k", "key", "trip:é", "дж-", "東京", "ab/c=%")
 ]
@@ -152,7 +152,10 @@ def compaction(run: Run) -> None:
 
 
 def bloom_filters(run: Run) -> None:
-    """Make three files, with different filters: dynamic with several rows, dynamic with one row, and simple."""
+    """Make three files with different filters.
+
+    The filters are a dynamic filter of several rows (simple filters), a dynamic filter of one row, and a simple filter.
+    """
     sizes = {
         "many_rows": ("DYNAMIC_V0", "100", "400"),
         "one_row": ("DYNAMIC_V0", "500", "1000"),
@@ -180,8 +183,8 @@ def keep_bloom_filter(run: Run, table: str, options: dict[str, str]) -> None:
     document = {
         "options": options,
         "footer": {key: value for key, value in footer.items() if key != "parquet.avro.schema"},
-        # The rows are in the order in which Hudi added their keys to the filter. This order determines the row of
-        # a dynamic filter that contains a key.
+        # The rows are in the order in which Hudi added their keys to the filter. This order determines which row
+        # of a dynamic filter (a matrix) contains a key.
         "keys": file.read(["_hoodie_record_key"])["_hoodie_record_key"].to_pylist(),
         "other_keys": OTHER_KEYS,
     }

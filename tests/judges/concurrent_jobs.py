@@ -64,8 +64,8 @@ class HudiWriter:
     """Lets real Hudi upsert batches until a deadline and repeats refused upserts; `model` has the expected rows.
 
     Args:
-        base_path: folder of the table, or the URI of a table elsewhere. The writer records clusterings only if this is
-            a folder.
+        base_path: folder of the table, or the URI of a table elsewhere. The writer records clusterings only if
+            `base_path` is a folder.
     """
 
     def __init__(

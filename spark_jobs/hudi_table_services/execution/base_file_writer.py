@@ -140,7 +140,7 @@ class BaseFileWriter:
             )
 
     def _abandon(self) -> None:
-        """Delete the partial file now. If the commit was already rolled back, no other job deletes the file."""
+        """Delete the partial file now, because no other job deletes the file if the commit was already rolled back."""
         with suppress(HudiTableServiceError, OSError):  # a failed deletion must not mask the original error
             if self._sink is not None:
                 self._sink.close()

@@ -112,7 +112,7 @@ def _type(data_type: DataType, name: str, chain: str, enclosing: str) -> Json:
 
 
 def from_optional_avro_json(text: str | None) -> StructType | None:
-    """Return the columns of an Avro record as `from_avro_json` does; None for a table that has no schema yet."""
+    """Return the result of `from_avro_json`, or None if the table has no schema yet."""
     return from_avro_json(text) if text else None
 
 
@@ -124,7 +124,7 @@ def from_avro_json(text: str) -> StructType:
     Raises:
         MalformedMetadataError: the text is not an Avro record schema.
         UnsupportedTableError: a column has a type that this release cannot write unchanged (milliseconds, enum,
-            decimal stored as bytes, union of several types, …); the message names column and type.
+            decimal stored as bytes, union of several types, …); the message names the column and the type.
     """
     try:
         parsed = json.loads(text)

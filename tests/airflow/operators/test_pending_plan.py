@@ -188,7 +188,7 @@ def test_the_load_also_waits_for_a_plan_scheduled_during_the_wait(
         made.execute_without_plans(context(), event)
 
 
-def test_the_task_waits_in_all_partitions_for_a_plan_that_only_the_job_finds(
+def test_the_task_waits_for_plans_of_all_partitions_if_only_the_job_finds_the_plan(
     operator: Operator, tmp_path: Path
 ) -> None:
     """The plan is newer than the check of the task, or is on partitions that the task does not name.

@@ -184,7 +184,7 @@ def test_a_task_that_waits_for_its_turn_sends_no_metrics(
     assert received() == {}
 
 
-def test_a_clean_sends_the_number_of_deleted_files_and_a_skip_counts_no_failure(
+def test_a_clean_sends_the_number_of_deleted_files_and_a_skipped_clean_sends_no_failure(
     tmp_path: Path, received: Received
 ) -> None:
     clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=2), step=timedelta(minutes=5))

@@ -1,4 +1,4 @@
-"""Random actions of real Hudi and of the engine on one table with a metadata table; after each, all readers agree."""
+"""Real Hudi and the engine do random actions on a table with a metadata table. After each action, all readers agree."""
 
 from pathlib import Path
 

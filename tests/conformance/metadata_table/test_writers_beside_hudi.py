@@ -1,8 +1,8 @@
-"""Real Hudi, a writer of the engine and its table services change one table with a metadata table at the same time.
+"""Real Hudi, a writer of the engine and the engine's table services change one table at the same time.
 
-All three take the same lock. Hudi finds stored keys with the record index only, so that a wrong entry becomes a
-duplicate. At the end, no row is lost or doubled, the metadata table equals the files, and filters of Hudi find the same
-rows with the metadata table and without it. ``LOOP_SECONDS`` sets the duration of the loop.
+The table has a metadata table. All three take the same lock. Hudi finds stored keys with the record index only, so a
+wrong entry of the index causes a duplicate row. At the end, no row is lost or doubled, the metadata table equals the
+files, and filters of Hudi find the same rows with the metadata table and without it. ``LOOP_SECONDS`` sets the duration of the loop.
 """
 
 import logging

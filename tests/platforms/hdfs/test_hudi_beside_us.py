@@ -23,7 +23,10 @@ MOST_SECONDS = 300.0
 """After this time, each side must have written twice, also on a busy machine."""
 CONFLICTS = ("HoodieWriteConflictException", "Could not read commit details")
 OURS, THEIRS = range(100, 104), range(4)
-"""Keys that only the engine or only Hudi writes at the same time. Otherwise the result would depend on the order."""
+"""Keys that only the engine writes while both write, and keys that only Hudi writes in this time.
+
+If both wrote the same keys, the result would depend on the order of the writes.
+"""
 
 
 @pytest.fixture(scope="module")

@@ -112,7 +112,7 @@ def test_an_upsert_finds_rows_by_a_key_that_is_a_timestamp(in_new_york: SparkSes
     assert write_by_time(operation="delete").rows.deleted == 2
 
 
-def test_a_write_with_the_value_refuse_names_the_column_and_the_option_and_writes_nothing(
+def test_a_refused_write_names_the_column_and_the_option_and_writes_nothing(
     spark: SparkSession, source: Path
 ) -> None:
     with pytest.raises(InvalidRequestError, match="'at' is a timestamp without zone") as caught:

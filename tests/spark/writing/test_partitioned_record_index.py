@@ -35,7 +35,7 @@ Place = tuple[str, str]
 
 @pytest.fixture
 def table(spark: SparkSession, tmp_path: Path) -> TableUnderTest:
-    """Two files with 20 keys each in each of two partitions, which have the same keys, and an index."""
+    """A table with an index: two partitions with the same keys, each with two files of 20 keys."""
     options = {"hoodie__write__table__version": "9", "hoodie__parquet__small__file__limit": "0"}
     table = TableUnderTest(spark, tmp_path / "t", **options)
     for number in range(2):
@@ -88,7 +88,7 @@ def random_rows(seed: int) -> list[Row]:
     return [(key_of(n), rng.randrange(4), rng.choice(PARTITIONS), rng.random()) for n in numbers]
 
 
-def test_random_batches_give_the_same_rows_as_the_index_simple(table: TableUnderTest, tmp_path: Path) -> None:
+def test_random_batches_give_the_same_rows_as_with_a_simple_index(table: TableUnderTest, tmp_path: Path) -> None:
     other = table.copied_to(tmp_path / "other")
     more = {**INDEX, "hoodie.metadata.record.level.index.min.filegroup.count": "3"}
     steps = ("upsert", "delete", "insert_overwrite", "upsert", "delete", "upsert")

@@ -84,7 +84,7 @@ def random_rows(seed: int) -> list[Row]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("moves", cases(["true", "false"], ["true"]))
-def test_random_batches_give_the_same_rows_as_the_index_global_simple(
+def test_random_batches_give_the_same_rows_as_with_a_global_simple_index(
     table: TableUnderTest, tmp_path: Path, moves: str
 ) -> None:
     other = table.copied_to(tmp_path / "other")

@@ -1,4 +1,4 @@
-"""Every job and every write operation on one table, wherever its storage is. After each, hudi-rs reads the table.
+"""Every job and every write operation on one table, wherever its storage is. After each job, hudi-rs reads it.
 
 A test compares `STEPS` with the registry of services, so that a new job or operation cannot be left out.
 """

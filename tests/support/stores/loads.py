@@ -25,7 +25,7 @@ MOMENTS = (".commit.requested", ".inflight", ".parquet", ".hoodie/metadata/")
 """Parts of paths: a job is killed as soon as a new file has such a path."""
 
 COMMIT_MOMENT = MOMENTS[-1]
-"""As soon as such a file exists, a job may commit before the kill arrives."""
+"""As soon as a file has a path with this part, a job may commit before the kill arrives."""
 
 
 class Loads:

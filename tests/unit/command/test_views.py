@@ -168,7 +168,7 @@ def test_the_table_shows_the_pattern_of_its_time_partitions() -> None:
     assert "3 partitions by seen_at (yyyy-MM-dd)" in shown(view)
 
 
-def test_many_files_are_cut_on_a_terminal_but_not_in_json() -> None:
+def test_a_long_list_of_files_is_shortened_on_a_terminal_but_not_in_json() -> None:
     table = SmallTable(MemoryStorage(f"lake/{uuid4().hex}"))
     table.commit(*(FileGroupId("p", f"f{number:03}") for number in range(50)))
     view = read_files(table.storage)

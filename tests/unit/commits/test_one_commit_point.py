@@ -95,7 +95,7 @@ def test_only_one_call_completes_instants() -> None:
     assert [place for place in places if not place.startswith(METADATA_TABLE_PACKAGES)] == [COMMIT_POINT]
 
 
-def test_only_the_package_commits_changes_a_timeline() -> None:
+def test_only_the_package_named_commits_changes_a_timeline() -> None:
     modules = calls_by_module()
     assert len(modules) > 3
     assert [module for module in modules if not module.startswith("hudi_table_services/commits/")] == []
@@ -134,7 +134,7 @@ def test_only_the_packages_about_the_metadata_table_switch_it_off() -> None:
         ("store.load()", []),
     ],
 )
-def test_the_search_finds_writing_calls(source: str, found: list[str]) -> None:
+def test_the_search_finds_calls_that_write(source: str, found: list[str]) -> None:
     assert list(writing_calls(source)) == found
 
 

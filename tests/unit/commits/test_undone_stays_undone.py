@@ -161,7 +161,7 @@ def test_a_restore_also_undoes_writes_that_began_while_it_was_pending(version: T
 def test_a_running_writer_finds_that_a_commit_of_its_snapshot_was_undone(
     version: TableVersion, kind: Action
 ) -> None:
-    """This also applies if all older commits have savepoints.
+    """The writer finds the undone commit even if all older commits have savepoints.
 
     Then the first write without a savepoint is newer than the undone commit, as if that commit were archived.
     """

@@ -35,7 +35,7 @@ def test_no_secret_has_a_default_and_the_new_file_contains_each_secret() -> None
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_service_has_a_pinned_image_and_opens_ports_on_this_machine_only(name: str) -> None:
+def test_a_service_has_a_pinned_image_and_opens_ports_only_on_this_machine(name: str) -> None:
     service = SERVICES[name]
     image = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", service["image"])
     assert re.search(r":(local|v?\d+\.\d+[\w.-]*)$", image), image

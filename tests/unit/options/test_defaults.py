@@ -51,7 +51,7 @@ def plain(value: Any) -> Any:
 
 
 def declared(option: AnyOption) -> dict[str, Any]:
-    # The stored values of keys that all services read are older than these groups, so they do not contain them.
+    # The stored values of keys that all services read were made before these groups existed, so they lack the groups.
     later = (
         {OptionGroup.TIMELINE, OptionGroup.METADATA_TABLE, OptionGroup.CATALOG}
         if len(option.services) > 1

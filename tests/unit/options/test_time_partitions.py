@@ -126,7 +126,7 @@ def test_a_source_that_widens_the_column_of_the_table_must_cast_it() -> None:
     assert "Cast the column to long in the source query" in str(caught.value)
 
 
-def test_a_new_table_names_only_the_type_of_the_source() -> None:
+def test_the_message_about_a_new_table_names_only_the_type_in_the_source() -> None:
     message = refusal(None, STRING, "EPOCHMILLISECONDS", is_stored=False)
     assert message.startswith("Partition column 'at' is string, and values of this type cannot be read")
     assert "The table stores" not in message

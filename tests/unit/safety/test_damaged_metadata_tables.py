@@ -125,7 +125,7 @@ def test_no_compaction_hides_a_lost_file_of_an_index(
     storage.delete(lost)
     for number in (2, 3):
         caplog.clear()
-        # In version 6, the log file of this write has the name of the lost one. It is larger.
+        # In version 6, the log file of this write has the name of the lost log file, but is larger.
         replace(WRITE, groups=(A, B, C), request_id=f"after the loss {number}")(storage, ticking(number))
         [warning] = [
             r.getMessage()
@@ -183,7 +183,7 @@ def base_instants(storage: Storage, partition: str) -> dict[str, str]:
 
 @VERSIONS
 def test_a_lost_base_file_that_the_newest_compaction_did_not_write_is_found(version: TableVersion) -> None:
-    """A compaction leaves out a file group without log files. Here, a write adds keys to some of the groups only."""
+    """A compaction leaves out a file group without log files. Here, a write adds keys to only some groups."""
     storage = copied(with_all_indexes(version))
     Write((A, B), "w3", 3, metadata=compacting())(storage, ticking(2))
     Write((C,), "w4", 4, metadata=compacting())(storage, ticking(3))
@@ -200,7 +200,7 @@ def test_a_lost_base_file_that_the_newest_compaction_did_not_write_is_found(vers
 
 @VERSIONS
 def test_a_lost_file_group_without_records_is_found(version: TableVersion) -> None:
-    """The instant that creates a partition contains the number of its file groups. Hudi's instants do not."""
+    """An instant of this project (not of Hudi) that creates a partition contains the number of its file groups."""
     table = empty_table(version)
     build(table.storage, BLOOM_FILTERS, clock=table.clock)
     storage = table.storage

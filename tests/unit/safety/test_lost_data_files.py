@@ -92,7 +92,7 @@ def test_the_failure_of_hudi_rs_names_the_lost_file(tmp_path) -> None:
 
 @VERSIONS
 def test_a_clean_deletes_no_older_version_of_a_lost_file(version: TableVersion) -> None:
-    """A clean lists folders. The older file slice is then the newest that exists, and it is kept."""
+    """A clean lists folders. Without the lost file, the older slice is the newest one, so the clean keeps it."""
     storage, _, path = with_lost_file(version)
     Write((B,), "w3", 3)(storage, ticking(1))
     before = {f.name for f in storage.list_files("a")}

@@ -46,8 +46,8 @@ def plan_catalog_sync(
             columns any type.
 
     Raises:
-        InvalidRequestError: the database is missing and must not be created; or the catalog has a table of the same
-            name that belongs to another program, or whose columns cannot become the wanted columns.
+        InvalidRequestError: the database is missing and must not be created; or the table of the same name in the
+            catalog belongs to another program, or has columns that cannot become the wanted columns.
     """
     if not state.has_database and not settings.creates_database:
         raise InvalidRequestError(

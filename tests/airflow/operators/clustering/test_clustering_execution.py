@@ -103,7 +103,7 @@ def test_a_failed_task_is_retried_only_if_the_error_of_the_engine_is_retryable(
 
 
 @pytest.mark.parametrize("table", [TableVersion.V9], indirect=True)
-def test_the_log_of_a_failure_shows_the_work_done_before_it(
+def test_the_log_of_a_failure_shows_the_work_done_before_the_failure(
     table: SmallTable, run: Run, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     done = schedule(table).requested_time

@@ -174,7 +174,7 @@ def test_cancelling_by_age_keeps_young_plans(table: SmallTable, run: Run) -> Non
     ],
     ids=["named", "preview", "by age"],
 )
-def test_a_failed_cancellation_promises_only_to_cancel_named_plans(
+def test_a_failed_cancellation_says_that_the_next_try_cancels_the_plan_only_if_the_task_names_the_plan(
     table: SmallTable, run: Run, chooses: dict[str, Any], next_try: str
 ) -> None:
     plan = schedule(table).requested_time

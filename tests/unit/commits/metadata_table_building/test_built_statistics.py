@@ -43,7 +43,10 @@ def stats_of(record: MetadataRecord) -> ColumnStats:
 
 
 def without_nan(records: Mapping[str, MetadataRecord]) -> dict[str, MetadataRecord]:
-    """Leave out the records of the column with NaN in the partition with NaN: Hudi stores wrong bounds for them."""
+    """Leave out the records of the column `fare` that have a bound of 0.0 or infinity.
+
+    Hudi stores these wrong bounds if the column contains NaN.
+    """
     return {
         key: record
         for key, record in records.items()

@@ -111,7 +111,7 @@ def test_a_table_without_partition_fields_has_no_statistics_of_partitions(versio
 
 
 @VERSIONS
-def test_with_false_no_write_creates_a_metadata_table(version: TableVersion) -> None:
+def test_no_write_creates_a_metadata_table_if_the_option_is_false(version: TableVersion) -> None:
     table = new_table(version)
     for number in range(2):
         Write((A, B), f"w{number}", 1, metadata=OFF)(table.storage, table.clock)
@@ -255,7 +255,7 @@ def test_while_another_first_write_is_pending_the_result_says_that_no_metadata_t
 
 @VERSIONS
 @pytest.mark.parametrize("keys", [{}, {"enable": "true"}], ids=["by default", "true"])
-def test_a_table_with_data_files_but_without_commits_gets_no_metadata_table_that_would_hide_their_rows(
+def test_a_table_with_data_files_but_without_commits_gets_no_metadata_table_because_it_would_hide_rows(
     version: TableVersion, keys: dict[str, str]
 ) -> None:
     table = new_table(version)

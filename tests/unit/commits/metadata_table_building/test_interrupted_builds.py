@@ -232,8 +232,8 @@ def test_a_partition_that_another_writer_builds_is_refused_until_it_is_dropped()
     build(storage)
 
 
-def test_the_whole_table_is_built_if_its_first_instants_are_archived() -> None:
-    """Otherwise the new first instant would hide the base files of archived instants."""
+def test_the_whole_metadata_table_is_built_if_its_first_instants_are_archived() -> None:
+    """If only one partition were built, the new first instant would hide the base files of archived instants."""
     storage = table_with_statistics(TableVersion.V9)
     build(storage, FILES)
     own = opened(storage)

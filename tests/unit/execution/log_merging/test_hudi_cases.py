@@ -10,8 +10,8 @@ from support.log_merging.slices import KEY_COLUMN, NO_LIMIT, Merged, merge
 
 TABLES = every_table()
 COLUMNS = ("ts", "ts2", "v", "s", COMMIT_COLUMN)
-# With a delete marker, Hudi 0.15.0 ignores `_hoodie_is_deleted` in compactions, but not in snapshots. A merge answers
-# as the snapshot, so that a compaction does not change what readers see.
+# With a delete marker, Hudi 0.15.0 ignores `_hoodie_is_deleted` in compactions, but not in snapshots. A merge has
+# the result of the snapshot, so that a compaction does not change what readers see.
 SMALL = 1500
 """Memory budget in bytes with which a merge divides the slice into buckets, but does not divide most buckets again."""
 CONTRADICTION = "0.15.0/v6/default_payload_marker"
@@ -50,7 +50,7 @@ def test_a_golden_file_has_every_case_and_configuration(file: str, table_count: 
 
 @pytest.mark.parametrize("each", TABLES, ids=name_of)
 @pytest.mark.parametrize("budget", [NO_LIMIT, SMALL], ids=["memory", "spilled"])
-def test_a_merge_answers_as_the_snapshot_of_hudi(each: HudiTable, budget: int, tmp_path: Path) -> None:
+def test_a_merge_gives_the_rows_of_the_snapshot_of_hudi(each: HudiTable, budget: int, tmp_path: Path) -> None:
     merged = merge(each.rule, as_slice(each), budget, tmp_path)
     assert answers(each, merged) == expected(each)
     assert merged.spills == (budget == SMALL)
@@ -59,7 +59,7 @@ def test_a_merge_answers_as_the_snapshot_of_hudi(each: HudiTable, budget: int, t
 
 @pytest.mark.parametrize("each", TABLES, ids=name_of)
 def test_the_snapshot_of_hudi_is_the_same_before_and_after_a_compaction(each: HudiTable) -> None:
-    """Therefore a merge has the same result as a compaction of Hudi, except where Hudi contradicts itself."""
+    """So a merge, which equals the snapshot, also equals a compaction of Hudi, except where Hudi contradicts itself."""
     differing = {key for key in each.cases if each.snapshot[key] != each.compacted[key]}
     if each.name != CONTRADICTION:
         assert differing == set()

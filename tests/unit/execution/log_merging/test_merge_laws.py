@@ -166,7 +166,7 @@ def check(name: str, types: list[str], each: Slice, folder: Path) -> None:
 
 @pytest.mark.parametrize("name", cases(list(TABLES), ["v6-partial", "v9-event-time-filled"]))
 @given(data=st.data())
-def test_a_merge_answers_as_a_merge_row_by_row(
+def test_a_merge_gives_the_rows_of_a_merge_row_by_row(
     name: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     most = 2 if TABLES[name].properties["hoodie.table.version"] == "9" else 1

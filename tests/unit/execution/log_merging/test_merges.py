@@ -118,11 +118,11 @@ def test_rows_before_a_winning_delete_and_rows_that_lose_against_it_fill_nothing
     rule = replace(EVENT_TIME, fill=Fill.DEFAULTS, fills_between_log_rows=True)
     blocks: list[Any] = [[row(1, 6, 6)], [Delete("k1", (7,))], [row(1, 5, 5)], [row(1, 8, None)]]
     assert merge(rule, Slice(SCHEMA, [[row(1, 2, 2)]], blocks)).rows == [row(1, 8, 2)]
-    # A row that loses against a row, and not against the delete, fills this row.
+    # A row that loses against another row, and not against the delete, fills the other row.
     assert merge(rule, Slice(SCHEMA, [[row(1, 2, 2)]], [*blocks, [row(1, 3, 3)]])).rows == [row(1, 8, 3)]
 
 
-def test_rows_that_lose_fill_in_order_of_arrival() -> None:
+def test_losing_rows_fill_the_winning_row_in_order_of_arrival() -> None:
     rule = replace(EVENT_TIME, fill=Fill.DEFAULTS, fills_between_log_rows=True)
     blocks = [[row(1, 5, None)], [row(1, 3, 3)], [row(1, 4, 4)]]
     assert merge(rule, Slice(SCHEMA, [], blocks)).rows == [row(1, 5, 3)]

@@ -64,7 +64,7 @@ def test_the_root_of_a_table_without_partitions_has_a_name() -> None:
 
 
 @given(value=VALUES, record_key=TEXTS)
-def test_keys_of_secondary_indexes_are_parsed_as_composed(value: str | None, record_key: str) -> None:
+def test_a_key_of_a_secondary_index_is_parsed_into_its_value_and_record_key(value: str | None, record_key: str) -> None:
     key = keys.secondary_index_key(value, record_key)
     assert keys.parse_secondary_index_key(key) == (value, record_key)
     assert key.startswith(keys.secondary_index_prefix(value))
@@ -100,7 +100,7 @@ def test_other_strings_are_not_ids(text: str) -> None:
 
 
 @given(value=st.uuids(), number=st.none() | st.integers(0, 2**31 - 1))
-def test_file_ids_are_joined_as_split(value: uuid.UUID, number: int | None) -> None:
+def test_joining_the_parts_of_a_file_id_gives_the_file_id(value: uuid.UUID, number: int | None) -> None:
     file_id = str(value) if number is None else f"{value}-{number}"
     high, low, found = file_ids.split_file_id(file_id)
     assert -(2**63) <= high < 2**63 > low >= -(2**63)

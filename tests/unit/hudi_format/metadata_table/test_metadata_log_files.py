@@ -96,7 +96,7 @@ def block_ends() -> list[int]:
     return ends
 
 
-def test_incomplete_blocks_are_skipped_on_request_only() -> None:
+def test_incomplete_blocks_are_skipped_only_on_request() -> None:
     damaged = WHOLE[:80] + b"#HUDI#\0\0\0" + WHOLE[80:]
     with pytest.raises(MalformedMetadataError, match="no complete block at position 80"):
         read(damaged)

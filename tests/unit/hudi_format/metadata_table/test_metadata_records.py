@@ -242,7 +242,7 @@ def test_a_schema_that_cannot_be_used_is_an_error(schema: str) -> None:
         RecordFormat(schema)
 
 
-def test_a_schema_with_other_fields_of_these_names_is_an_error_when_read() -> None:
+def test_a_record_is_refused_if_its_schema_gives_known_fields_other_types() -> None:
     fields = [{"name": name, "type": "long"} for name in ("type", "ColumnStatsMetadata", "_hoodie_file_name")]
     odd = RecordFormat(json.dumps({"type": "record", "name": "r", "fields": fields}))
     with pytest.raises(MalformedMetadataError, match="instead of dict"):
@@ -267,7 +267,7 @@ def test_decimals_are_read_as_written(number: int, scale: int) -> None:
     assert len(encoded) == 1 or encoded[0] not in (0, 255) or (encoded[0] ^ encoded[1]) & 0x80
 
 
-def test_a_decimal_with_more_digits_than_its_scale_is_refused() -> None:
+def test_a_decimal_with_more_digits_after_the_point_than_its_scale_is_refused() -> None:
     with pytest.raises(ValueError, match="digits"):
         decimal_bytes(Decimal("1.234"), 2)
 

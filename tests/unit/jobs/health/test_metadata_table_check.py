@@ -214,7 +214,7 @@ def test_the_reason_why_jobs_refuse_changes_is_named(version: TableVersion) -> N
 
 @EACH_VERSION
 @pytest.mark.parametrize("is_partitioned", [True, False])
-def test_jobs_refuse_no_record_index(version: TableVersion, is_partitioned: bool) -> None:
+def test_jobs_accept_a_record_index_of_either_kind(version: TableVersion, is_partitioned: bool) -> None:
     table = golden(version)
     set_properties(table, hoodie__table__metadata__partitions="files,record_index")
     options = {"isPartitioned": str(is_partitioned).lower()}

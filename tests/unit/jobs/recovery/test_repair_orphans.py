@@ -176,7 +176,7 @@ class AliveLater(FaultyStorage):
 @VERSIONS
 @pytest.mark.parametrize("action", ["commit", "replacecommit"])
 def test_files_of_old_commits_that_were_rolled_back_are_orphans(version: TableVersion, action: str) -> None:
-    """A file of a rolled-back commit is an orphan: once the rollback is archived, readers would see the file.
+    """A file of a rolled-back commit is an orphan: as soon as the rollback is archived, readers would see the file.
 
     A file of a rolled-back clustering is kept, because the clustering may have been executed again.
     """

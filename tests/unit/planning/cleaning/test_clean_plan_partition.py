@@ -72,7 +72,7 @@ def test_the_newest_version_before_the_earliest_commit_stays() -> None:
     assert plan(a_group(1, 4, 8, 14), earliest=None).sizes == {}
 
 
-def test_replaced_groups_are_deleted_completely_once_the_replacement_is_older_than_the_earliest_commit() -> (
+def test_replaced_groups_are_deleted_completely_if_the_replacement_is_older_than_the_earliest_commit() -> (
     None
 ):
     group = a_group(1, 2, replaced=5)

@@ -112,7 +112,7 @@ def test_a_pending_compaction_restarts_the_count_only_for_num_commits_after_last
     assert (later.delta_commits, later.since) == (1, commit(6))
 
 
-# The limits are 3 delta commits and 600 s. The compaction is at minute 10, so a count of minutes is a time.
+# The limits are 3 delta commits and 600 s. Times are minutes: the compaction is at 10, so 600 s have passed at 20.
 @pytest.mark.parametrize(
     ("trigger", "few_early", "few_late", "many_early", "many_late"),
     [

@@ -192,7 +192,7 @@ def test_no_compaction_contains_an_instant_that_is_pending_in_the_table(
     if version is V9:
         completed = {i.requested_time for i in given_timelines.metadata.completed}
         assert all(decision.instant_time < time for time in pending & completed)
-        # Readers find later log files in the new slice only if they were completed after it.
+        # Readers find later log files in the new slice only if their instants completed after the compaction's instant.
         assert all(i.visible_from != decision.instant_time for i in found)
     assert is_instant_name(f"{decision.instant_time}.commit")
     previous = last_compaction(given_timelines.metadata)

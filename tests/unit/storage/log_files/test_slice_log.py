@@ -97,7 +97,7 @@ def test_blocks_older_than_the_timeline_are_visible() -> None:
 
 
 def test_a_rollback_in_a_later_file_removes_blocks_of_its_target() -> None:
-    """Also if the target is completed, and before the rollback itself completes."""
+    """The blocks are removed even if the target is completed, and even before the rollback itself completes."""
     table = Slice(FIRST, SECOND)
     table.add(block(FIRST))
     table.add(block(SECOND))
@@ -187,7 +187,7 @@ def test_blocks_that_cannot_be_merged_are_refused_by_name(refused: bytes, reason
     ) as caught:
         table.read()
     assert "Compact the table" in caught.value.hint
-    # The same blocks do not matter after a rollback.
+    # After a rollback of their instant, the same blocks are ignored, so they cause no error.
     table.add(rollback(THIRD, FIRST))
     assert table.instants() == []
 

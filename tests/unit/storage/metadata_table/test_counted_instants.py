@@ -42,7 +42,7 @@ def test_blocks_of_an_instant_that_is_pending_in_one_of_the_timelines_are_not_va
     assert counted_instants(data, own, has_own_log_instants=is_new) == frozenset()
 
 
-def test_a_delta_commit_without_an_instant_of_the_table_is_valid_from_version_8_on_only() -> None:
+def test_a_delta_commit_without_an_instant_of_the_table_is_valid_only_from_version_8_on() -> None:
     own = Timeline.of([delta(T1)])
     assert counted_instants(NONE, own, has_own_log_instants=True) == {T1}
     assert counted_instants(NONE, own, has_own_log_instants=False) == frozenset()

@@ -131,7 +131,10 @@ def test_bloom_filters_are_those_of_the_files(version: TableVersion) -> None:
 
 @EACH_VERSION
 def test_statistics_of_files_are_those_of_their_rows(version: TableVersion) -> None:
-    """The test reads the statistics of the newest file of each file group, by key and by column. Its rows are known."""
+    """The test reads the statistics of the newest file of each file group, by key and by column.
+
+    The rows of these files are known.
+    """
     table = whole_table(version, "copy_on_write")
     reader = MetadataPartition(table.metadata_table(), file_groups.COLUMN_STATS)
     checked, columns = 0, indexed(version)
@@ -156,7 +159,7 @@ def test_each_listed_file_has_statistics_and_from_version_8_on_no_other_file_has
         assert isinstance(record.payload, ColumnStats)
         names.add(record.payload.file_name)
     listed = {name for sizes in table.files.values() for name in sizes}
-    # When Hudi 0.15.0 cleans a file, it deletes another key than the key of the file's statistics. So these stay.
+    # When Hudi 0.15.0 cleans a file, it deletes another key than the key of the file's statistics, so these stay.
     assert names == listed if version is not TableVersion.V6 else names > listed
 
 

@@ -76,7 +76,7 @@ def test_a_lost_file_is_noticed(version: TableVersion, name: str) -> None:
 
 
 @EACH
-def test_a_cut_file_is_noticed(version: TableVersion, name: str) -> None:
+def test_a_truncated_file_is_noticed(version: TableVersion, name: str) -> None:
     table = whole_table(version, name)
     for path in read_files(table):
         content = table.storage.read(path)
@@ -117,7 +117,7 @@ def test_an_instant_that_only_the_metadata_table_has_leads_to_no_wrong_listing(
 
 
 @EACH
-def test_files_of_a_write_that_is_completed_in_the_metadata_table_only_are_not_listed(
+def test_files_of_a_write_that_only_the_metadata_table_has_completed_are_not_listed(
     version: TableVersion, name: str
 ) -> None:
     """The table is as after the death of a writer between its two commits."""

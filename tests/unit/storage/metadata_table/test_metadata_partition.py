@@ -91,7 +91,7 @@ def test_in_version_6_a_delta_commit_of_the_metadata_table_itself_is_read(older:
     assert sizes(older) == {"one": 1, "two": 2}
 
 
-def test_a_rollback_block_cancels_the_blocks_before_it_only(older: SmallMetadataTable) -> None:
+def test_a_rollback_block_cancels_only_earlier_blocks(older: SmallMetadataTable) -> None:
     name = log(older, T1, older.records(T1, files("a", {"two": 2})), older.records(T2, files("b", {"x": 1})))
     log(older, T3, older.rollback(f"{T3}006", T1), version=2)
     older.write(T1, log(older, T1, older.records(T1, files("a", {"three": 3})), version=3))
@@ -246,7 +246,7 @@ def test_records_come_in_the_order_of_file_groups_and_keys(index: SmallMetadataT
     assert list(itertools.chain.from_iterable(by_slice)) == list(reader.records())
 
 
-def test_a_key_is_looked_up_in_one_file_group_only(
+def test_a_key_is_looked_up_in_only_one_file_group(
     index: SmallMetadataTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []

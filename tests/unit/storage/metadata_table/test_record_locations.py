@@ -243,7 +243,7 @@ def opened_partitions(table: SmallMetadataTable) -> dict[str, RecordIndexGroups]
     return found
 
 
-def test_a_partitioned_index_locates_keys_in_their_partition_only(partitioned: SmallMetadataTable) -> None:
+def test_a_partitioned_index_locates_keys_only_in_their_partition(partitioned: SmallMetadataTable) -> None:
     index = opened_partitions(partitioned)
     assert {path: groups.count for path, groups in index.items()} == {"a": 1, "b": 2}
     assert located(index["a"], "k") == {GROUP}
@@ -258,7 +258,7 @@ def test_a_file_group_without_a_completed_instant_does_not_exist(partitioned: Sm
 
 
 def test_file_groups_of_a_later_write_do_not_disturb_the_reader(partitioned: SmallMetadataTable) -> None:
-    """The later write created them after a write that is pending in the table wrote its delta commit."""
+    """Write T2 is complete only in the metadata table. Then T3, the later write, creates file groups of the index."""
     partitioned.data(T2, pending=True)
     partitioned.own(T2)
     log_of_partition(partitioned, T2, "a-0000", location("new", "group"))

@@ -77,7 +77,7 @@ def test_statistics_are_widened_and_counted_together() -> None:
     assert (merged.total_size_bytes, merged.total_uncompressed_bytes) == (20, 40)
 
 
-def test_statistics_of_nulls_only_widen_nothing() -> None:
+def test_statistics_of_a_column_of_nulls_widen_no_bounds() -> None:
     assert merged_stats(stats("k", None, None), stats("k", 1, 2)).min_value == StatValue(StatKind.INT, 1)
     assert merged_stats(stats("k", 1, 2), stats("k", None, None)).max_value == StatValue(StatKind.INT, 2)
     assert merged_stats(stats("k", None, None), stats("k", None, None)).min_value is None
@@ -90,7 +90,7 @@ def test_unknown_counts_are_left_out_of_the_sum() -> None:
     assert merged_stats(unknown, unknown).value_count is None
 
 
-def test_tight_statistics_replace_older_ones_and_are_widened_by_others() -> None:
+def test_newer_tight_statistics_replace_older_ones_and_newer_statistics_that_are_not_tight_widen_tight_ones() -> None:
     tight, other = stats("k", 5, 9, is_tight_bound=True), stats("k", 6, 20)
     assert merge_records(other, tight) == tight
     widened = merged_stats(tight, other)
@@ -98,7 +98,7 @@ def test_tight_statistics_replace_older_ones_and_are_widened_by_others() -> None
     assert not widened.is_tight_bound
 
 
-def test_deleted_statistics_replace_and_are_replaced() -> None:
+def test_deleted_statistics_replace_older_ones_and_newer_statistics_replace_deleted_ones() -> None:
     deleted, other = stats("k", None, None, is_deleted=True), stats("k", 1, 2)
     assert merge_records(other, deleted) == deleted
     assert merge_records(deleted, other) == other
@@ -138,7 +138,7 @@ def test_statistics_of_two_columns_with_one_key_are_an_error() -> None:
         merge_records(stats("k", 1, 2), with_values(number, number, column_name="d"))
 
 
-def test_other_records_are_replaced() -> None:
+def test_a_newer_record_of_another_index_replaces_the_older_record() -> None:
     assert merge_records(location("k", "old"), location("k", "new")) == location("k", "new")
     entry = MetadataRecord(
         key="v$k", record_type=RecordType.SECONDARY_INDEX, payload=SecondaryIndexEntry(is_deleted=True)

@@ -209,13 +209,13 @@ def test_in_version_6_writes_before_the_metadata_table_was_built_need_no_delta_c
 # ------------------------------------------------------------------ refusals
 
 
-def test_a_listing_is_refused_if_the_properties_do_not_list_files() -> None:
+def test_a_listing_is_refused_if_the_properties_do_not_list_the_partition_files() -> None:
     made = SmallMetadataTable(V9, "column_stats")
     made.data(T1)
     refused(made, Reason.NOT_LISTED)
 
 
-def test_a_listing_is_refused_while_files_is_being_built(table: SmallMetadataTable) -> None:
+def test_a_listing_is_refused_while_the_partition_files_is_being_built(table: SmallMetadataTable) -> None:
     config = table.config
     properties = {**config.properties, "hoodie.table.metadata.partitions.inflight": "files"}
     outcome = list_from_metadata_table(table.storage, type(config)(properties), table.timeline, FixedClock())
@@ -228,7 +228,7 @@ def test_a_listing_without_a_metadata_table_is_refused(table: SmallMetadataTable
     refused(table, Reason.ABSENT)
 
 
-def test_a_listing_without_the_folder_of_files_is_refused(table: SmallMetadataTable) -> None:
+def test_a_listing_without_the_folder_of_the_partition_files_is_refused(table: SmallMetadataTable) -> None:
     table.storage.delete_folder(f"{METADATA_TABLE}/files")
     refused(table, Reason.DAMAGED)
 
@@ -305,7 +305,7 @@ def test_with_several_file_groups_every_base_file_of_a_compaction_is_expected(
     assert completeness.lost_files(found, present) == [names[0]]
 
 
-def test_a_log_file_that_is_cut_between_two_blocks_is_noticed(table: SmallMetadataTable) -> None:
+def test_a_log_file_that_is_truncated_between_two_blocks_is_noticed(table: SmallMetadataTable) -> None:
     kept = table.records(T3, files("a", {}))
     name = log(table, T3, kept, table.deletes(T3, "b"))
     table.write(T3, name)
@@ -385,7 +385,7 @@ def test_a_path_outside_of_the_table_is_refused(table: SmallMetadataTable, path:
     assert "invalid path" in refused(table, Reason.DAMAGED).message
 
 
-def test_a_second_file_group_of_files_is_noticed(table: SmallMetadataTable) -> None:
+def test_a_second_file_group_of_the_partition_files_is_noticed(table: SmallMetadataTable) -> None:
     table.base(FIRST, [], number=1)
     assert "2 file groups" in refused(table, Reason.DAMAGED).message
 
