@@ -35,9 +35,9 @@ _NONE_NAMED = "the previous task returned no plan, because it found nothing to c
 class ScheduleClusteringOperator(HudiClusteringOperator):
     """Schedule a clustering: write its plan to the timeline. `ExecuteClusteringOperator` executes the plan.
 
-    The job reads metadata only, so by default it runs in the worker. A task makes one plan in each DAG run, even if
-    Airflow retries the task or a user clears it. Returns ``{"instant", "instants", "groups", "files_in", "bytes_in",
-    "expected_files", "reason", …}``.
+    The job reads metadata only, so by default it runs in the worker. A task makes only one plan in each DAG run, even
+    if Airflow retries the task or a user clears it, unless ``on_rerun`` is ``write_again``. Returns
+    ``{"instant", "instants", "groups", "files_in", "bytes_in", "expected_files", "reason", …}``.
 
     .. seealso:: docs/airflow.md
 

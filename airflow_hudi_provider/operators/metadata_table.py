@@ -15,7 +15,7 @@ _NAMES = ("partitions", "drop")
 
 
 class RebuildMetadataTableOperator(UpkeepOperator):
-    """Build the metadata table of a table from its files, add an index to it, or drop indexes.
+    """Build a Hudi table's metadata table from the table's files, add an index to the metadata table, or drop indexes.
 
     The job changes no rows. Writers wait while the job runs, because the job holds the table lock. A build fails if an
     instant is pending. Exceptions are savepoints, and plans of a clean, clustering or compaction whose execution has

@@ -49,7 +49,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param timestamps_without_zone: how to store timestamps without time zone: ``utc`` reads them as times in UTC, and
         ``session`` as times in Spark's session time zone. ``refuse`` converts no timestamps, so a write to a table of
         version 6, which cannot store timestamps without time zone, fails. By default, tables of version 6 store times
-        in UTC, with a warning, and later versions store them as they are. (templated)
+        in UTC, with a warning, and tables of later versions store timestamps without time zone. (templated)
     :param skip_unchanged: with ``operation="upsert"``, do not write rows that equal the stored row. The result counts
         these rows as unchanged, and a batch without any change makes no commit.
     :param check_source: check before Spark starts that the source exists and has the columns of the table's keys. Set

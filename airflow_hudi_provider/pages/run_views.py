@@ -50,10 +50,11 @@ _SHOWN = (
 def run_view(
     dag_id: str, run_id: str, task_id: str = "", map_index: int | None = None
 ) -> dict[str, Any] | None:
-    """List the return values of the run's Hudi tasks by time, followed by the started tasks without a return value.
+    """List the return values of the run's Hudi tasks by time, then the tasks that have a state but no return value.
 
-    An entry without a return value contains only ``task_id``, ``map_index``, ``operator`` and ``state``. If the task
-    failed, the entry also contains ``failure``: the fields of the block at the end of the task's log, or None.
+    The entry of a task without a return value contains only ``task_id``, ``map_index``, ``operator`` and ``state``. If
+    the state is ``failed``, ``up_for_retry`` or ``upstream_failed``, the entry also contains ``failure``: the fields of
+    the block at the end of the task's log, or None if the task stored no such block.
 
     Args:
         task_id: id of the only task to list. If empty, list all tasks.

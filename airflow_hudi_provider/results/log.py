@@ -52,7 +52,8 @@ class SparkLogSorter:
 
     Args:
         on_spark_ui: a function that is called with the address of Spark's UI when the job logs this address.
-        shown: texts of the warnings that the log already contains. The sorter adds the warnings that it logs.
+        shown: texts of the warnings that the log already contains. The sorter adds each warning that it logs to this
+            set.
     """
 
     def __init__(

@@ -34,8 +34,8 @@ class _Seen:
 class HudiSparkRunTrigger(HudiJobTrigger):
     """Fires when the run has ended, is lost or is not visible on this machine.
 
-    The event is ``{"state": …, "seconds": …}``. A restart loses no state, because the trigger then reads the folder of
-    the run again. The restarted trigger may run in a different triggerer.
+    The event is ``{"state": …, "seconds": …}``. A restart of the triggerer loses no state, because the trigger then
+    reads the folder of the run again. The restarted trigger may run in a different triggerer.
 
     :param folder: folder of the run.
     :param launch: launch id of the run. The trigger does not monitor a later run in the same folder.
