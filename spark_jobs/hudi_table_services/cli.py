@@ -1,6 +1,6 @@
 """Command line of the job scripts: read the flags or a request document, run the job, write the result document.
 
-Only this module and `command` end the process, and read environment variables to choose the Spark of the job.
+Only this module and `command` end the process, and only they read environment variables to choose the Spark of the job.
 """
 
 import logging
@@ -45,7 +45,7 @@ _HADOOP_FOLDERS = {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}
 
 
 class Presentation:
-    """Shows the log, the result and the errors of a job. This class writes for scripts, its subclass for terminals.
+    """Shows the log, the result and the errors of a job. Scripts use this class, and terminals use a subclass.
 
     Attributes:
         spark_settings: settings of a Spark session that plain python starts.
@@ -54,7 +54,10 @@ class Presentation:
     spark_settings: Mapping[str, str] = MappingProxyType({"spark.ui.showConsoleProgress": "false"})
 
     def start_logging(self) -> None:
-        """Send log records to stderr; a warning that the checks before Spark and the job both log is shown once."""
+        """Send log records to stderr.
+
+        If both the checks before the start of Spark and the job itself log a warning, it is shown once.
+        """
         handler = logging.StreamHandler(sys.stderr)
         handler.addFilter(NewWarnings())
         logging.basicConfig(
@@ -94,8 +97,8 @@ _LOCKS = "hudi_table_services.storage.locks"
 class NewWarnings(logging.Filter):
     """Log filter that lets each warning message pass once, except warnings about locks and heartbeats.
 
-    The checks before Spark and the job find the same problems of a request. A warning about a lock or a heartbeat
-    describes a new failure each time.
+    The job finds the same problems of a request as the checks that run before Spark starts. A warning about a lock or a
+    heartbeat describes a new failure each time.
 
     Attributes:
         shown: messages of the warnings that passed.
@@ -200,7 +203,7 @@ def _run(
     with presentation.running(request, with_spark=uses_spark):
         if not uses_spark:
             return script.run(None, request)
-        # Paths without scheme may be on HDFS if Hadoop is configured, or on the machine of a Spark Connect server.
+        # Paths without a scheme may be on HDFS if Hadoop is configured, or on the machine of a Spark Connect server.
         is_local = not remote and not _HADOOP_FOLDERS & os.environ.keys()
         early = script.start_without_spark(request, sees_local_files=is_local)
         if early is not None and not is_submitted:

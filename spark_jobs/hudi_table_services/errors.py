@@ -83,7 +83,7 @@ class InvalidRequestError(HudiTableServiceError):
 
 
 class InvalidDataError(InvalidRequestError):
-    """The input rows break a rule of the table, e.g. a key is null, or the job refuses a key that occurs twice."""
+    """The input rows break a rule, e.g. a key is null, or a key occurs twice and the job refuses repeated keys."""
 
     exit_code = 65
 
@@ -178,7 +178,7 @@ class ObjectNotFoundError(StorageError):
 class ObjectExistsError(StorageError):
     """A create-if-absent operation found that the object already exists.
 
-    The error is retryable: another writer created the object first, and the next run continues from that state.
+    The error is retryable: another writer created the object first, and the next run takes the object into account.
     """
 
 

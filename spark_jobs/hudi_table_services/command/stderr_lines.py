@@ -15,7 +15,7 @@ _END = b"\0end of the job\0"
 
 @contextmanager
 def stderr_lines(write_line: Callable[[str], None]) -> Iterator[None]:
-    """Redirect file descriptor 2 and pass each line, without its end, to a function in another thread.
+    """Redirect file descriptor 2. Another thread passes each line, without its line break, to a function.
 
     After the block, the process writes to the original file again. Programs that are still running keep the redirected
     descriptor; their later lines are lost.

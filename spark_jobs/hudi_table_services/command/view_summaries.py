@@ -86,7 +86,10 @@ def timeline_summary(view: TimelineView) -> Summary:
 
 
 def _rows(instant: InstantView) -> str:
-    """Return the inserted, updated and deleted rows, such as ``+10 ~2 -1``; for a clustering, such as ``=10``."""
+    """Return the numbers of inserted, updated and deleted rows, such as ``+10 ~2 -1``.
+
+    For a clustering, return the number of rewritten rows, such as ``=10``.
+    """
     if instant.operation == WriteOperation.CLUSTER.value.lower():
         return f"={instant.rows_inserted:,}" if instant.rows_inserted else ""
     counts = (("+", instant.rows_inserted), ("~", instant.rows_updated), ("-", instant.rows_deleted))

@@ -167,7 +167,7 @@ class CommitAttempt:
         """Make the write visible.
 
         Args:
-            facts: facts about the new files for the metadata table.
+            facts: facts that the metadata table stores about the new files.
             comparison: compares the rows of this write with rows that other commits added after the snapshot. None if
                 this write may add a key that another commit adds too.
 

@@ -93,7 +93,7 @@ class RowComparison(Protocol):
     """Compare the rows that a write adds with rows that other writers added during the write; see `duplicate_check`."""
 
     def concerns(self, change: ConcurrentChange) -> bool:
-        """Whether the rows of the change must be compared. Called under the lock, so it must read no file."""
+        """Whether the rows of the change must be compared. This method runs under the lock, so it must read no file."""
         ...
 
     def refuse(self, changes: Sequence[ConcurrentChange]) -> None:

@@ -140,7 +140,7 @@ def require_undoable(table: TableAccess, undone: Collection[Instant]) -> None:
 
 
 def is_in_base_files(table: TableAccess, undone: Collection[Instant]) -> bool:
-    """Whether base files of the metadata table contain writes; see `maintenance.contains_in_base_files`."""
+    """Whether base files of the metadata table contain an undone write; see `maintenance.contains_in_base_files`."""
     return maintenance.contains_in_base_files(table, undone)
 
 

@@ -62,12 +62,14 @@ MetadataWithout = Callable[[frozenset[FileGroupId]], CommitMetadata]
 
 
 class ClusteringAttempt:
-    """Context manager for one execution of a plan. After an error, the new files are deleted and the plan is requested.
+    """Context manager for one execution of a plan.
+
+    After an error, the new files are deleted and the plan returns to the requested state.
 
     Args:
         instant: the pending clustering.
-        request_id: request id of the job. An earlier attempt of the same request loses the plan to this attempt: either
-            the earlier attempt is dead, or it must not commit in addition to this attempt.
+        request_id: request id of the job. This attempt takes the plan over from an earlier attempt of the same request,
+            whether that attempt is dead or alive, because at most one of the two may commit.
         wait_seconds: maximum number of seconds to wait while another attempt is executing the plan; 0 means no wait.
         expires_after_minutes: age at which an execution without a heartbeat counts as dead. Executions by Hudi have no
             heartbeat.
@@ -197,7 +199,7 @@ class ClusteringAttempt:
         Args:
             snapshot: the table when the execution began; later commits are checked for conflicts.
             metadata_without: builds the commit's metadata once the groups to drop are known.
-            facts: facts about the new files for the metadata table, including the files of dropped groups.
+            facts: facts that the metadata table stores about the new files, including the files of dropped groups.
 
         Returns:
             The completed instant, and the file groups that other writers changed during the execution.
@@ -207,7 +209,7 @@ class ClusteringAttempt:
             InstantVanishedError: the plan was cancelled or taken over.
         """
         with self._lock:
-            self._refuse_taken_over()  # check this first, because reading the table may fail for a different reason
+            self._refuse_taken_over()  # call this first, because the next line may raise another error
             now = read_table_now(self._table, snapshot, own_times={self.instant_time})
             dropped_groups = self._groups_to_drop(now)
             metadata = metadata_without(dropped_groups)
@@ -239,7 +241,7 @@ class ClusteringAttempt:
         )
 
     def _groups_to_drop(self, now: TableNow) -> frozenset[FileGroupId]:
-        """File groups that other writers have changed since the plan was made, or are changing now."""
+        """File groups that other writers have changed since the execution began, or are changing now."""
         return groups_to_drop((*now.changes, *running_writes(self._store, now.timeline)))
 
     def _delete_unlisted(self, snapshot: TableSnapshot, kept: Collection[str]) -> None:
@@ -252,8 +254,8 @@ class ClusteringAttempt:
     def _leave_to_others(self, paths: Collection[str]) -> None:
         """Delete the files of this attempt, and keep every other file of the instant.
 
-        A file of this attempt is missing. Only another executor of the plan can have deleted that file: for example
-        Hudi, because Hudi ignores heartbeats.
+        The method is called if a file of this attempt is missing. Only another executor of the plan can have deleted
+        that file: for example Hudi, because Hudi ignores heartbeats.
         """
         self._is_over = True
         for path in paths:

@@ -24,7 +24,7 @@ class StagingArea:
         owner: id of the request, or empty if the folder belongs to no request. Folders of earlier attempts of the
             same request are removed immediately.
         leaves_no_folder: whether to remove the folders that the job creates above the staging folder, too. True for a
-            dry run, and for a first write, which the table may refuse.
+            dry run, and for a first write, because the job may fail before it creates the table.
     """
 
     def __init__(

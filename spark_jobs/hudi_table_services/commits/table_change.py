@@ -19,7 +19,7 @@ class NewFiles:
 
     Attributes:
         content: content of the completed file.
-        facts: facts about the new files that the tasks of the write collected.
+        facts: facts that the tasks of the write collected about the new files.
     """
 
     content: bytes
@@ -37,7 +37,10 @@ class CleanedFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoFiles:
-    """A change of the timeline only: a savepoint, or a rollback or restore, which prepared their deletions earlier."""
+    """A change of the timeline only: a savepoint, a rollback or a restore.
+
+    Rollbacks and restores have prepared their deletions before (`commit_point.prepare_deletion`).
+    """
 
     content: bytes
 

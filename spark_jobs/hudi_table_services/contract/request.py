@@ -92,7 +92,7 @@ class JobRequest:
     def to_json(self) -> str:
         """Return the document. It contains the storage options, so store it only where credentials are allowed.
 
-        The document does not contain a generated id. With this id, a second run of the document would find the request
+        The document does not contain a generated id: if it did, a second run of the document would find the request
         completed and would do nothing.
         """
         document = {"contract_version": CONTRACT_VERSION, **asdict(self)}

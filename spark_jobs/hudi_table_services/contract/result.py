@@ -201,7 +201,7 @@ class JobResult:
 
     @classmethod
     def failed(cls, request: JobRequest, error: BaseException) -> "JobResult":
-        """Build the result of a failed request. A report of partial work in the error becomes the result's report."""
+        """Build the result of a failed request. If the error contains a report of partial work, add this report."""
         return replace(cls.of(request, Outcome.FAILED), report=_evidence(error), error=JobError.of(error))
 
     @property

@@ -56,7 +56,7 @@ def sync_catalog(
     cannot write, such as merge-on-read tables.
 
     Args:
-        catalog: client of the catalog, which the caller closes; None means that the job connects to the catalog.
+        catalog: client of the catalog; the caller closes the client. None means that the job connects to the catalog.
 
     Raises:
         InvalidRequestError: an option is invalid, a partition path does not fit the partition columns, or the catalog

@@ -135,8 +135,8 @@ class FilesToDelete:
     Attributes:
         sizes: maps the name of each file to its size in bytes.
         is_emptied: whether no file of the table stays in the partition.
-        waits: whether the clean keeps some files that the policy permits to delete, because readers, savepoints or
-            pending plans still need them.
+        waits: whether the clean keeps some files, although the policy permits their deletion, because readers,
+            savepoints or pending plans still need them.
     """
 
     partition_path: str

@@ -14,7 +14,7 @@ REQUEST_ID_KEY = "airflow.request_id"
 """Key of the request id in the extra metadata of an instant."""
 
 FILE_SIZES_KEY = "airflow.file_sizes"
-"""Key of the writer's limits of file sizes, a JSON object, in the extra metadata of a write."""
+"""Key in the extra metadata of a write. The value is a JSON object with the writer's limits of file sizes."""
 
 FILE_GROUPS_KEY = "airflow.file_groups"
 """Key of the number of file groups, in the extra metadata of the instant that creates a metadata table partition.

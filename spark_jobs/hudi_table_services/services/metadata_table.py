@@ -46,7 +46,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "--drop",
         type=names_in,
         metavar="NAMES",
-        help="partitions to drop before the build, or all; without --partitions, the job builds nothing",
+        help="partitions to drop before the build, or all; with --drop alone, the job builds nothing",
     )
     add_preview(group, "report what would be dropped and built, and write nothing")
 

@@ -204,7 +204,7 @@ class SparkScript(Script[RequestT]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionalSparkScript(Script[RequestT]):
-    """A script whose job needs a Spark session for some requests, and uses a session that exists.
+    """A script whose job needs a Spark session for some requests only. For other requests, a session is optional.
 
     Attributes:
         job: imports the job and calls it. The function contains the import, so that the script itself imports quickly.

@@ -32,11 +32,11 @@ _LOG = logging.getLogger(__name__)
 def conflict_where_cleaned(
     table: TableAccess, planned_with: Callable[[], TableSnapshot | None], request_id: str = ""
 ) -> Iterator[None]:
-    """Raise a conflict error instead of a read error if other writers removed the file. Do not change other errors.
+    """Raise a conflict error instead of a read error if other writers removed the file. Other errors do not change.
 
     Args:
-        planned_with: returns the snapshot whose files are read, or None if no snapshot was loaded yet. Called only
-            after a failure.
+        planned_with: returns the snapshot whose files are read, or None if no snapshot was loaded yet. This function is
+            called only after a failure.
         request_id: request id of the write; empty if the write has no request id. If another attempt of the same
             request has committed, that attempt has deleted the staged rows of the write.
 
@@ -58,7 +58,7 @@ def conflict_where_cleaned(
 
 @contextmanager
 def naming_lost_files(storage: Storage, snapshot: TableSnapshot) -> Iterator[None]:
-    """Replace an error about a missing file that the metadata table lists. Do not change other errors.
+    """Replace an error about a missing file that the metadata table lists. Other errors do not change.
 
     Args:
         snapshot: the state of the table whose files are read.

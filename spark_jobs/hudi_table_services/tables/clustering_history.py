@@ -100,7 +100,7 @@ class ClusteringHistory:
         return tuple(each for each in self.clusterings if each.request_id == request_id)
 
     def settled(self, snapshot: TableSnapshot) -> dict[FileGroupId, SettledSlice]:
-        """Map each file group whose latest slice one of these clusterings wrote to the settings of that clustering."""
+        """For each file group whose latest slice one of these clusterings wrote, the settings of that clustering."""
         by_time = {
             each.instant.requested_time: _settings(each.plan)
             for each in self.clusterings

@@ -108,12 +108,12 @@ def require_current(table: MetadataTable, *, ignore: Collection[str]) -> None:
     Args:
         ignore: requested times of instants that the caller is going to complete.
 
-    The check reads only file names, unless the names in the partition `files` do not show that all files of this
-    partition exist.
+    The check reads only file names. If the names in the partition `files` do not show that all files of this partition
+    exist, it also reads these files.
 
     Raises:
-        CorruptTableError: the metadata table lacks a completed instant of the table, because a writer ignored it; or
-            has an instant that the table does not have; or lost a file of `files`.
+        CorruptTableError: the metadata table lacks a completed instant of the table, because a writer ignored the
+            metadata table; or has an instant that the table does not have; or lost a file of `files`.
     """
     with refusing_unusable("The metadata table cannot be updated"):
         _require_instants(table, ignore)

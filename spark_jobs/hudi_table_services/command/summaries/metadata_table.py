@@ -8,7 +8,7 @@ from hudi_table_services.contract.text import human_bytes
 
 
 def details(report: MetadataTableReport, result: JobResult) -> Details:
-    """Return the details of a rebuild or its preview, in which numbers are estimates."""
+    """Return the details of a rebuild or its preview. The numbers in a preview are estimates."""
     about = "about " if result.is_preview else ""
     facts = (("Before", ", ".join(report.partitions_before)), ("Dropped", ", ".join(report.dropped)))
     rows = [

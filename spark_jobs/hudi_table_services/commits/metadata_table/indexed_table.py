@@ -46,7 +46,7 @@ class IndexedTable:
 
     @property
     def partitions(self) -> tuple[str, ...]:
-        """Partitions of the metadata table, which a change must update."""
+        """Partitions of the metadata table. A change of the table must update all of these partitions."""
         return self.metadata.partitions
 
     @cached_property

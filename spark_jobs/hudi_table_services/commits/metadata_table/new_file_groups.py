@@ -19,8 +19,8 @@ def create_file_groups(table: MetadataTable, groups: Collection[FileGroupId], in
     """Write the first log file of each file group. Call this function under the table lock.
 
     A rollback by Hudi 1.2.0 leaves the first log files of the file groups that the undone write created. As long as
-    these log files exist, Hudi does not see the file groups, and Hudi's writes to this partition of the table fail. So
-    this function first deletes these log files.
+    these log files exist, Hudi does not see the file groups, and Hudi's writes that need the file groups fail. So this
+    function first deletes these log files.
 
     Args:
         groups: file groups that readers do not see yet.

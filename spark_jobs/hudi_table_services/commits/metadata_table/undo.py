@@ -25,7 +25,8 @@ DROP_FIRST = (
     "Drop the metadata table with rebuild_metadata_table.py --drop all, undo the write, then build "
     "the metadata table again with rebuild_metadata_table.py."
 )
-"""Way to undo a write that cannot be removed from the metadata table. A build is refused while a write is pending."""
+"""Way to undo a write that cannot be removed from the metadata table. The build comes last, because it is refused while
+a write is pending."""
 
 
 def find_delta_commit(table: MetadataTable, instant_time: str) -> Instant | None:

@@ -69,7 +69,7 @@ def build_partitions(
     removed partitions again (`lost_partitions`).
 
     Args:
-        known: timeline of the table from the time at which the files of the table were read.
+        known: timeline of the table as it was when the files of the table were read.
         partition: returns the partition to build for a name.
 
     Raises:

@@ -57,8 +57,8 @@ class BuildSettings:
             defaults apply.
         partitioned_index: settings for the number of file groups of each partition of the table, if the record index is
             partitioned.
-        is_partitioned_index: whether a record index is partitioned; None means as in the table's definition, and not
-            partitioned without a definition.
+        is_partitioned_index: whether a record index is partitioned; None means that the table's definition decides.
+            Without a definition, the record index is not partitioned.
     """
 
     columns: tuple[str, ...] = ()

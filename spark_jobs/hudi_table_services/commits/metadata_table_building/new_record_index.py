@@ -146,7 +146,7 @@ def _indexed(file: DataFile, config: TableConfig) -> IndexedFile:
     base = BaseFile.from_file_name(file.file_name)
     if not is_uuid_file_id(base.file_id):
         raise UnsupportedTableError(
-            f"The record index stores ids of file groups as numbers, which {base.file_id!r} is not.",
+            f"The record index stores ids of file groups as numbers, but cannot convert {base.file_id!r} to numbers.",
             hint=f"Build the other partitions, without {RECORD_INDEX}.",
         )
     moment = instant_moment(base.instant_time, config)

@@ -212,7 +212,7 @@ def _written(
 
 
 def _name_before(services: OpenedServices, file_slice: FileSlice) -> str | None:
-    """Name of the previous base file; None if there is none, or in table version 6, in which Hudi does not store it."""
+    """Name of the previous base file; None without such a file, and in table version 6, which does not store it."""
     if file_slice.base_file is None or not services.metadata.has_own_log_instants:
         return None
     return file_slice.base_file.file_name

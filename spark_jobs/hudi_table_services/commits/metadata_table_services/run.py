@@ -39,7 +39,7 @@ class ServiceReport:
     """The results of the services of the metadata table.
 
     Attributes:
-        finished: instants of services that an earlier run left pending.
+        finished: instants of services that an earlier run left pending and that this run finished.
         compacted_at, cleaned_at: requested time of the service; empty if the service did not run.
         deleted_files: number of files that cleans deleted.
         archived_instants: number of archived instants of the metadata table.
@@ -61,8 +61,8 @@ def run_services(table: TableAccess, lock: TableLock | None, *, settings: Servic
     the next delta commit are not affected, except in the case that `finish_services` describes.
 
     Args:
-        table: its `config` must have been read under the lock, because it lists the partitions of the metadata table.
-            If the list is empty, no service runs.
+        table: its `config` must have been read under the lock, because the `config` lists the partitions of the
+            metadata table. If this list is empty, no service runs.
 
     Raises:
         TableNotFoundError: the folder of the metadata table does not exist.

@@ -52,7 +52,10 @@ class RowWatcher(Protocol):
     columns: tuple[str, ...]
 
     def inserted(self, rows: pa.Table) -> None:
-        """Receive rows that stay in this file group although their changes have the flag `DELETED_ELSEWHERE`."""
+        """Receive the rows that stay in this file group although their changes have the flag `DELETED_ELSEWHERE`.
+
+        The merge may or may not have updated these rows.
+        """
 
     def deleted(self, rows: pa.Table) -> None:
         """Receive the stored rows that the merge deletes."""

@@ -99,7 +99,7 @@ class _TimelineView:
 
 @dataclass(frozen=True, slots=True)
 class _CleanProposal:
-    """The files to delete, and the files that savepoints and pending plans protected when the files were chosen."""
+    """The files to delete, and the files that savepoints and pending plans protected when this clean was planned."""
 
     pinned: PinnedFiles
     savepoints: frozenset[str]
@@ -155,7 +155,7 @@ class _CleanJob:
         )
 
     def _nothing_to_do(self, reason: str, view: _TimelineView) -> JobResult:
-        """Return the result if nothing is left to clean, perhaps because an earlier attempt of this request cleaned."""
+        """Return the result if nothing is left to clean, e.g. if an earlier attempt of this request did the clean."""
         earlier = None
         if self._request.can_be_repeated and not self._request.preview:
             earlier = clean_of_request(self._table, view.timeline, self._request.request_id)

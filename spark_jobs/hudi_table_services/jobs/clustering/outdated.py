@@ -12,8 +12,8 @@ from hudi_table_services.storage.stores.storage import Storage
 def missing_files(storage: Storage, groups: Iterable[ClusteringGroup]) -> tuple[str, ...]:
     """Return the sorted paths of the base files that these groups name and that do not exist.
 
-    Cleans of this project keep the files of pending plans, so a missing file is lost, unless a rollback, a restore or a
-    clean by Hudi deleted it.
+    Cleans of this project keep the files of pending plans, so a missing file is lost, unless a clean by Hudi, a
+    rollback or a restore deleted it.
     """
     named: dict[str, set[str]] = defaultdict(set)
     for group in groups:

@@ -96,7 +96,7 @@ def check_metadata_table(
 
 
 def _listing(table: TableAccess, timeline: Timeline) -> ListingOutcome:
-    """List the files from the metadata table; once more after a failure, because a writer may have caused it."""
+    """List files from the metadata table. List again after a failure, because a writer may have caused the failure."""
     outcome = list_from_metadata_table(table.storage, table.config, timeline, table.clock)
     if isinstance(outcome, UnusableMetadataTable) and outcome.reason not in _NO_FAULT:
         outcome = list_from_metadata_table(table.storage, table.config, timeline, table.clock)
@@ -174,7 +174,8 @@ def _check_files(metadata: MetadataTable) -> None:
         for name in metadata.partitions:
             if name != FILES:
                 found = check_files(metadata, name, metadata.storage.list_folder(name).files, read)
-                # In table version 6, a new log file can have the name of a lost log file; its blocks show the loss.
+                # In table version 6, a new log file can have the name of a lost log file. Then only the blocks show the
+                # loss, because no block belongs to the instant that wrote the lost file.
                 for file_slice in () if metadata.has_own_log_instants else found.slices:
                     found.changes_of(file_slice, lambda _: False)
 
@@ -210,7 +211,8 @@ def _with_records(
         except _DAMAGE:
             if reason := reason_of_difference():
                 return _not_compared(found, f"statistics: {reason}")
-            # After an instant of the table is complete, services of the metadata table may delete some of its files.
+            # Services of the metadata table may delete files of the metadata table after the table's instant is
+            # complete, without a change of the table's timeline. Therefore check once more.
             wrong = check()
     except _DAMAGE as error:
         if reason := reason_of_difference():

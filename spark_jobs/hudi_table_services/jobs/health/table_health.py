@@ -197,7 +197,7 @@ def _retention(
     """Retention of a clean with these options.
 
     The function ignores ``hoodie.airflow.clean.floor.hours``, which protects running queries, because this protection
-    ends by itself after that time.
+    ends by itself when these hours have passed.
     """
     options = _clean_options(request).clean
     visible_at = visible_times(table.storage, table.timeline_store, table.config, timeline)

@@ -69,7 +69,8 @@ def restore(
     A request restores the table only once, even if commits were written after the restore.
 
     Raises:
-        CorruptTableError: the metadata table is damaged, so the undone writes cannot be removed from this table.
+        CorruptTableError: the metadata table is damaged, so the undone writes cannot be removed from the metadata
+            table.
         InvalidRequestError: the savepoint does not exist, a later savepoint protects a commit that would be undone, or
             files of the savepoint are missing.
         InstantHeldError: a pending write has a fresh heartbeat; nothing was done.
@@ -380,7 +381,7 @@ class _RestoreJob:
             )
 
     def _done_before(self, timeline: Timeline) -> tuple[Instant, tuple[str, ...]] | None:
-        """The completed restore of this request, and the partitions of the metadata table that it dropped."""
+        """The completed restore of this request, and the partitions of the metadata table that this restore dropped."""
         for instant in timeline.completed:
             if instant.action is Action.RESTORE:
                 content = self._table.timeline_store.read_requested(instant)

@@ -56,7 +56,11 @@ class DuplicateCheck:
         self._compared.update(path for s in self.placed.snapshot.all_slices if (path := s.base_file_path))
 
     def concerns(self, change: ConcurrentChange) -> bool:
-        """Whether the change may have added or restored a row with a key of this write."""
+        """Whether `refuse` must examine the change.
+
+        Such a change may have added or restored a row with a key of this write, or it overwrote partitions that this
+        write also overwrites.
+        """
         if change.kind is ChangeKind.UNDONE:
             return True
         return bool(self._shared_partitions(change)) or self._overwrites_same_partitions(change)
@@ -94,8 +98,8 @@ class DuplicateCheck:
         )
         if matches:
             raise _conflict(
-                f"After this write looked up its keys, other writers added {counted(matches, 'row')} with keys "
-                f"that this write adds too, in {_named(changes)} or in a later commit."
+                f"After this write looked up its keys, other writers added {counted(matches, 'row')} in "
+                f"{_named(changes)} or in a later commit. This write adds rows with the same keys."
             )
         self._compared.update(path for s in fresh if (path := s.base_file_path))
 
@@ -122,7 +126,7 @@ def duplicate_check_for(
     settings: WriteSettings,
     placed: PlacedBatch,
 ) -> DuplicateCheck | None:
-    """Return the check for a write; None if the write adds no rows, or if its operation allows duplicates.
+    """Return the check for a write; None if its operation allows duplicates, or if it neither overwrites nor adds rows.
 
     Args:
         folder: staging folder.
@@ -144,7 +148,7 @@ def duplicate_check_for(
 
 
 def _guarantees_unique_keys(options: WriteOptions, placed: PlacedBatch) -> bool:
-    """Whether the write adds rows, and its operation guarantees that no added row has the key of another row."""
+    """Whether the operation guarantees unique keys, and the write either overwrites partitions or adds rows."""
     if options.operation in OVERWRITE:
         return True
     is_guaranteed = options.operation is WriteOperation.UPSERT or (

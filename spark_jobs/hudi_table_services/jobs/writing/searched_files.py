@@ -70,9 +70,9 @@ def searched_files(
     """The file slices to search: those that the record index names, or all slices of the snapshot.
 
     The record index only limits the search: the base files decide whether a key is in the table. An entry of the index
-    that names a file group without a live file slice is ignored, as in Hudi. If the index cannot be used, all files are
-    searched as with GLOBAL_SIMPLE (SparkMetadataTableRecordIndex.tagLocation, Hudi 0.15 and 1.2). With a partitioned
-    record index, these are the files in the partitions of the batch, as with SIMPLE
+    that names a file group without a live file slice is ignored, as in Hudi. If the index cannot be used, all files of
+    the table are searched, as with GLOBAL_SIMPLE (SparkMetadataTableRecordIndex.tagLocation, Hudi 0.15 and 1.2). If a
+    partitioned index cannot be used, all files in the partitions of the batch are searched, as with SIMPLE
     (SparkMetadataTableRecordLevelIndex, Hudi 1.2).
 
     Raises:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def text_column_warnings(frame: "DataFrame", source: SourceSpec | None, batch: StructType) -> tuple[str, ...]:
-    """For each column of a new table that is a string only because of a few values, return a sentence.
+    """Return a sentence for each column that becomes a string in a new table only because of a few values.
 
     Only CSV files with inferred types are examined, and only their first rows.
     """

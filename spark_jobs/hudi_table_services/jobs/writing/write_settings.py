@@ -49,7 +49,7 @@ class WriteSettings:
         combine_fields: columns that decide which row of the batch wins for a key. If empty, the key's last row wins.
         merge_fields: columns that are compared with stored rows. If empty, the incoming row wins.
         base_files: options of the written files; `parquet` and `bloom` derive from them.
-        zoned: columns of the batch, after timestamps without time zone became timestamps.
+        zoned: columns of the batch, and which of them were timestamps without time zone and became timestamps.
         widened: a sentence for each column of the table that gets another type.
         uses_session_zone: whether timestamps without time zone are times in Spark's session time zone; otherwise they
             are times in UTC.

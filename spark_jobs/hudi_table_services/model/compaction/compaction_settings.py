@@ -39,8 +39,8 @@ class CompactionOptions:
         target_partitions: DAY_BASED plans slices of this number of newest partitions.
         partition_pattern: regular expression that must match a part of the partition path; empty means no filter.
         selected_partitions: only these partition paths are considered; empty means all partitions.
-        ranks_by_benefit: whether the slices with the largest `SliceLogs.log_ratio` come first, instead of the order of
-            the strategy.
+        ranks_by_benefit: whether the slices with the largest `SliceLogs.log_ratio` come first; if not, the strategy
+            determines the order.
         min_log_ratio: slices with a smaller `SliceLogs.log_ratio` wait, unless their oldest log file is too old; 0
             means that no slice waits.
         max_log_age_seconds: `min_log_ratio` does not apply to a slice whose oldest log file is at least this number of

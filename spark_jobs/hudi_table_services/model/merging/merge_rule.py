@@ -13,8 +13,8 @@ from enum import Enum
 class MergeOrder(str, Enum):
     """Which of two versions of a record wins.
 
-    BY_ORDERING: the version with the larger ordering value, row or delete. A delete without ordering value always
-        deletes all earlier versions, and every later row wins.
+    BY_ORDERING: the version with the larger ordering value, whether this version is a row or a delete. A delete without
+        ordering value always deletes all earlier versions, and every later row wins.
     BY_ARRIVAL: the later version.
     VERSION_6: the log row with the larger ordering value. A delete in a log deletes an earlier log row, unless the
         ordering value of the row is larger. A log row after a delete wins, whatever its ordering value. A delete always
@@ -65,8 +65,8 @@ class MergeRule:
             otherwise the log row wins.
         fill: which columns of the winning row take their value from the other row. The ordering value of the winning
             row does not change.
-        fills_between_log_rows: whether `fill` also applies between two log rows; if not, only between a log row and the
-            row of the base file.
+        fills_between_log_rows: whether `fill` also applies between two log rows; if not, `fill` applies only between a
+            log row and the row of the base file.
         keeps_meta_of_latest: whether the meta columns of a filled row are those of the latest log row instead of those
             of the winning row (PartialUpdateAvroPayload of Hudi 0.15).
         delete_marker: value that marks rows as deletes, besides ``_hoodie_is_deleted``; None if there is none.

@@ -38,7 +38,7 @@ def _storage_based(storage: Storage, clock: Clock) -> LockHolder | None:
     return LockHolder(
         path=LOCK_PATH,
         owner=lock.owner,
-        request_id=lock.owner.partition(" ")[2],  # the owner is an id, in Hudi without spaces
+        request_id=lock.owner.partition(" ")[2],  # owners of Hudi contain no space
         is_expired=_now_ms(clock) > lock.valid_until_ms,
         changed_ms=changed_ms,
         valid_until_ms=lock.valid_until_ms,
