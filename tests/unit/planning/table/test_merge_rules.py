@@ -153,7 +153,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("table", "name", "text"), REFUSED, ids=[f"{each[1]}-{each[2]}" for each in REFUSED])
-def test_the_refusal_of_a_table_that_cannot_be_merged_names_the_property(table: TableConfig, name: str, text: str) -> None:
+def test_the_refusal_of_a_table_that_cannot_be_merged_names_the_property(
+    table: TableConfig, name: str, text: str
+) -> None:
     assert name in refused_merges(table).values()
     with pytest.raises(UnsupportedTableError) as caught:
         merge_rule(table)
