@@ -40,7 +40,7 @@ def test_version_6_orders_by_the_ordering_field(payload: str | None) -> None:
     assert merge_rule(version_6(payload)) == expected
 
 
-def test_payloads_of_version_6_that_overwrite_compare_ordering_values_only_between_log_rows() -> None:
+def test_overwrite_payloads_of_version_6_compare_ordering_values_only_between_log_rows() -> None:
     overwrite = merge_rule(version_6("OverwriteWithLatestAvroPayload"))
     assert overwrite == MergeRule(ordering_fields=("ts",), order=MergeOrder.VERSION_6, orders_base_rows=False)
     non_defaults = merge_rule(version_6("OverwriteNonDefaultsWithLatestAvroPayload"))
