@@ -2,7 +2,8 @@
 
 The table has a metadata table. All three take the same lock. Hudi finds stored keys with the record index only, so a
 wrong entry of the index causes a duplicate row. At the end, no row is lost or doubled, the metadata table equals the
-files, and filters of Hudi find the same rows with the metadata table and without it. ``LOOP_SECONDS`` sets the duration of the loop.
+files, and filters of Hudi find the same rows with the metadata table and without it. ``LOOP_SECONDS`` sets the duration
+of the loop.
 """
 
 import logging

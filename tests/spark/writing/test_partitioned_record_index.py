@@ -88,7 +88,9 @@ def random_rows(seed: int) -> list[Row]:
     return [(key_of(n), rng.randrange(4), rng.choice(PARTITIONS), rng.random()) for n in numbers]
 
 
-def test_random_batches_give_the_same_rows_as_with_a_simple_index(table: TableUnderTest, tmp_path: Path) -> None:
+def test_random_batches_give_the_same_rows_as_with_a_simple_index(
+    table: TableUnderTest, tmp_path: Path
+) -> None:
     other = table.copied_to(tmp_path / "other")
     more = {**INDEX, "hoodie.metadata.record.level.index.min.filegroup.count": "3"}
     steps = ("upsert", "delete", "insert_overwrite", "upsert", "delete", "upsert")

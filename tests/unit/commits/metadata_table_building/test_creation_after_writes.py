@@ -41,7 +41,9 @@ def test_a_table_with_commits_gets_no_metadata_table(version: TableVersion, keys
 
 
 @VERSIONS
-def test_a_table_with_commits_gets_a_metadata_table_after_the_commit_if_the_option_is_true(version: TableVersion) -> None:
+def test_a_table_with_commits_gets_a_metadata_table_after_the_commit_if_the_option_is_true(
+    version: TableVersion,
+) -> None:
     table = table_with_a_commit(version)
     storage = FaultyStorage(table.storage)
     second = Write((A, C), "w2", 2, metadata=ON)(storage, table.clock)

@@ -64,7 +64,9 @@ def test_the_root_of_a_table_without_partitions_has_a_name() -> None:
 
 
 @given(value=VALUES, record_key=TEXTS)
-def test_a_key_of_a_secondary_index_is_parsed_into_its_value_and_record_key(value: str | None, record_key: str) -> None:
+def test_a_key_of_a_secondary_index_is_parsed_into_its_value_and_record_key(
+    value: str | None, record_key: str
+) -> None:
     key = keys.secondary_index_key(value, record_key)
     assert keys.parse_secondary_index_key(key) == (value, record_key)
     assert key.startswith(keys.secondary_index_prefix(value))

@@ -207,7 +207,7 @@ def test_a_limit_of_zero_turns_padding_off(parity: bool) -> None:
 
 
 @pytest.mark.parametrize("parity", [False, True], ids=["ours", "parity"])
-def test_operations_that_do_not_pad_only_open_new_files(parity: bool) -> None:
+def test_operations_without_padding_only_open_new_files(parity: bool) -> None:
     table = a_table_of({"a": 1 * MB})
     plan = plan_file_sizing(table, a_batch(10), [], sizing(parity=parity), pad_small_files=False)
     assert (padding(plan), new_files(plan)) == ({}, [10])

@@ -40,7 +40,7 @@ def test_version_6_orders_by_the_ordering_field(payload: str | None) -> None:
     assert merge_rule(version_6(payload)) == expected
 
 
-def test_payloads_of_version_6_that_overwrite_compare_ordering_values_only_between_log_rows() -> None:
+def test_overwrite_payloads_of_version_6_compare_ordering_values_only_between_log_rows() -> None:
     overwrite = merge_rule(version_6("OverwriteWithLatestAvroPayload"))
     assert overwrite == MergeRule(ordering_fields=("ts",), order=MergeOrder.VERSION_6, orders_base_rows=False)
     non_defaults = merge_rule(version_6("OverwriteNonDefaultsWithLatestAvroPayload"))
@@ -153,7 +153,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("table", "name", "text"), REFUSED, ids=[f"{each[1]}-{each[2]}" for each in REFUSED])
-def test_the_refusal_of_a_table_that_cannot_be_merged_names_the_property(table: TableConfig, name: str, text: str) -> None:
+def test_the_refusal_of_a_table_that_cannot_be_merged_names_the_property(
+    table: TableConfig, name: str, text: str
+) -> None:
     assert name in refused_merges(table).values()
     with pytest.raises(UnsupportedTableError) as caught:
         merge_rule(table)

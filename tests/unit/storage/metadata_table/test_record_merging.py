@@ -90,7 +90,7 @@ def test_unknown_counts_are_left_out_of_the_sum() -> None:
     assert merged_stats(unknown, unknown).value_count is None
 
 
-def test_newer_tight_statistics_replace_older_ones_and_newer_statistics_that_are_not_tight_widen_tight_ones() -> None:
+def test_tight_statistics_replace_older_ones_and_statistics_that_are_not_tight_widen_older_ones() -> None:
     tight, other = stats("k", 5, 9, is_tight_bound=True), stats("k", 6, 20)
     assert merge_records(other, tight) == tight
     widened = merged_stats(tight, other)
