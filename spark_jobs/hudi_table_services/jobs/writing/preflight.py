@@ -98,7 +98,9 @@ def _check(
         return CheckedWrite(notes)
     try:
         found = _settings(storage, options, config, columns, request.source)
-    except ModuleNotFoundError as missing:  # the key generator depends on a key in a base file, and pyarrow is missing
+    except (
+        ModuleNotFoundError
+    ) as missing:  # the key generator depends on a key in a base file, and pyarrow is missing
         reason = _without_pyarrow(missing)
         note = f"The columns are not compared with the table before Spark starts, because {reason}."
         return CheckedWrite((*notes, note))
