@@ -187,9 +187,9 @@ def test_a_schedule_result_without_plans_leaves_nothing_to_do(
     table: SmallTable, run: Run, operator: type, given: Any
 ) -> None:
     plan = schedule(table)
-    with pytest.raises(AirflowSkipException, match="named no plan"):
+    with pytest.raises(AirflowSkipException, match="returned no plan"):
         run(operator, instant=given)
     assert run(operator, instant=given, on_nothing="succeed")["outcome"] == "nothing_to_do"
-    with pytest.raises(HudiTaskRefusedError, match="named no plan"):
+    with pytest.raises(HudiTaskRefusedError, match="returned no plan"):
         run(operator, instant=given, on_nothing="fail")
     assert clusterings(table) == [plan]
