@@ -206,10 +206,11 @@ def test_a_write_completes_although_a_worker_of_spark_is_killed(lake: Lake) -> N
     log: list[str] = []
     reader = threading.Thread(target=log.extend, args=(job.stdout,))
     reader.start()
-    killed = None
+    killed, has_begun = None, False
     # Docker may deliver the output late, so the files of the table show that the job has begun to write.
     while killed is None and job.poll() is None:
-        if lake.has_inflight_commit("year") and (killed := lake.busy_worker(hosts)):
+        has_begun = has_begun or lake.has_inflight_commit("year")
+        if has_begun and (killed := lake.busy_worker(hosts)):
             lake.docker("kill", containers[killed])
         time.sleep(0.05)
     assert job.wait(300) == 0, "".join(log)
