@@ -222,7 +222,9 @@ def _partitions(table: TableAccess, timeline: Timeline, commit: Instant) -> dict
     if not has_logs:
         return savepoint_partitions(found, commit.requested_time)
     later = _later_logs(table, timeline, commit)
-    seen_at = commit.completion_time or ""  # table version 6 has none, and a restore compares requested times there
+    seen_at = (
+        commit.completion_time or ""
+    )  # table version 6 has none, and a restore compares requested times there
     return savepoint_partitions(found, commit.requested_time, seen_at=seen_at, later_files=later)
 
 
