@@ -111,11 +111,10 @@ def roll_back_completed(table: TableAccess, instant: Instant) -> Instant | None:
 def undo_in_place(table: TableAccess, instant: Instant) -> RollbackMetadata:
     """Undo a pending or completed write or table service as part of a restore, without a rollback on the timeline.
 
-    Call this function under the table lock. If the instant no longer exists, only files whose names contain its time
-    are deleted.
+    Call this function under the table lock, after `require_undone_logs` for all instants that the restore undoes. If
+    the instant no longer exists, only files whose names contain its time are deleted.
     """
     started = table.clock.now()
-    require_undone_logs(table, [instant])
     plan = plan_of(table, instant, whole_slice=True)
     start_time = table.timeline_store.new_instant_time()
     blocks = _undo(table, plan, start_time)
@@ -131,6 +130,7 @@ def _roll_back(table: TableAccess, timeline: Timeline, undone: Instant) -> Insta
             return _carry_out(table, rollback, plan)
     require_undone_logs(table, [undone])
     plan = plan_of(table, undone)
+    check_logs(table, plan)
     require_undoable(table, [undone])
     rollback = table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
     _LOG.info("Requested rollback %s of %s", rollback.requested_time, undone.requested_time)

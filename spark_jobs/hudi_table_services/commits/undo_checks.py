@@ -91,7 +91,7 @@ def require_predecessors(table: TableAccess, timeline: Timeline, instant: Instan
     """Raises InvalidRequestError if cleaning has deleted files that readers would see after the write is undone."""
     metadata = table.timeline_store.commit_metadata(instant)
     if is_compaction(instant, metadata):
-        _require_planned(table, instant)
+        require_inputs_of_compaction(table, instant)
         return
     needed = {
         (stat.partition_path, stat.file_id): stat.prev_commit
@@ -117,8 +117,13 @@ def require_predecessors(table: TableAccess, timeline: Timeline, instant: Instan
         )
 
 
-def _require_planned(table: TableAccess, compaction: Instant) -> None:
-    """Raises InvalidRequestError if cleaning has deleted files that a completed compaction merged."""
+def require_inputs_of_compaction(table: TableAccess, compaction: Instant) -> None:
+    """Raises InvalidRequestError if cleaning has deleted files that a completed compaction merged.
+
+    Completed instants that are not compactions pass.
+    """
+    if not is_compaction(compaction, table.timeline_store.commit_metadata(compaction)):
+        return
     requested = replace(
         compaction, action=Action.COMPACTION, state=InstantState.REQUESTED, completion_time=None
     )

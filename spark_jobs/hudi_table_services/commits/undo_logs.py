@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from hudi_table_services.commits.undo_plan import appends_to_slices
+from hudi_table_services.commits.undo_plan import appends_to_slices, plan_of
 from hudi_table_services.errors import (
     CommitConflictError,
     CorruptTableError,
@@ -19,6 +19,7 @@ from hudi_table_services.errors import (
 )
 from hudi_table_services.hudi_format.log_blocks import BlockType, HeaderKey, LogBlock, encode_block
 from hudi_table_services.model.data_file import LogFile
+from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_service_plans import RollbackPlan
 from hudi_table_services.planning.recovery.rollback_plan import (
     NO_BLOCKS,
@@ -62,6 +63,13 @@ def check_logs(table: TableAccess, plan: RollbackPlan) -> None:
         _require_only_undone(table, plan, path)
     if any(logs.need_rollback_block for logs in _slice_logs(table, plan, blocks)):
         _require_no_metadata_table(table, plan)
+
+
+def require_undoable_logs(table: TableAccess, chosen: Collection[Instant]) -> None:
+    """Raise the errors of `check_logs` for instants that are going to be undone. Nothing is changed."""
+    if appends_to_slices(table):
+        for instant in chosen:
+            check_logs(table, plan_of(table, instant, whole_slice=True))
 
 
 def undo_log_blocks(table: TableAccess, plan: RollbackPlan, rollback_time: str) -> UndoneBlocks:

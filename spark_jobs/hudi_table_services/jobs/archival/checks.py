@@ -1,16 +1,19 @@
 """Collect the facts that limit archival: results of other services, and files that archival would make visible."""
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Sequence
 
 from hudi_table_services.model.archival import ArchivalBound
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.options.keys.compaction import MAX_DELTA_COMMITS
 from hudi_table_services.planning.archival import ArchivalFacts
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.file_slices import first_write_time
-from hudi_table_services.storage.log_files.written_instants import written_instants
+from hudi_table_services.storage.log_files.written_instants import FileInstant, written_instants
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.clean_history import last_clean
 from hudi_table_services.tables.table import TableAccess
@@ -34,6 +37,7 @@ def archival_facts(
         has_metadata_table=bool(config.metadata_partitions or config.inflight_metadata_partitions),
         metadata_compacted_at=_metadata_compacted_at(table),
         archived=archived,
+        delta_commits=MAX_DELTA_COMMITS.default_value if config.table_type is TableType.MERGE_ON_READ else 0,
     )
 
 
@@ -60,8 +64,9 @@ def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant])
     completed = sorted(i.requested_time for i in timeline.completed_writes)
     replaced = _replaced(table.timeline_store, leaving)
     found, unknown = set[ArchivalBound](), dict[str, str]()
-    listed = list_partitions(table.storage)
-    for file in written_instants(table.storage, table.config.table_version, listed):
+    files = tuple(written_instants(table.storage, table.config.table_version, list_partitions(table.storage)))
+    found |= _bounds_of_overtaken(files, leaving)
+    for file in files:
         if (replace := replaced.get(FileGroupId(file.partition_path, file.file_id))) is not None:
             found.add(_bound_of_uncleaned(replace))
         if first <= file.instant_time < first_after:
@@ -73,6 +78,32 @@ def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant])
         reason = f"files of {time}, which never completed, would count as committed ({unknown[time]})"
         found.add(ArchivalBound(time=before, reason=reason))
     return tuple(sorted(found))
+
+
+def _bounds_of_overtaken(files: Sequence[FileInstant], leaving: Sequence[Instant]) -> set[ArchivalBound]:
+    """Bounds of delta commits that completed after a later base file of their file group was begun.
+
+    From table version 8 on, the completion time of a delta commit decides to which file slice its log file belongs. The
+    active timeline shows this time without a search in the archive.
+    """
+    completed = {i.requested_time: i.visible_from for i in leaving if i.completion_time is not None}
+    bases: dict[FileGroupId, list[str]] = defaultdict(list)
+    for file in files:
+        if not file.is_log:
+            bases[FileGroupId(file.partition_path, file.file_id)].append(file.instant_time)
+    return {
+        ArchivalBound(
+            time=file.instant_time,
+            reason=f"the completion time of {file.instant_time} decides to which file slice {file.path} belongs",
+        )
+        for file in files
+        if file.is_log
+        and file.instant_time in completed
+        and any(
+            file.instant_time < base <= completed[file.instant_time]
+            for base in bases[FileGroupId(file.partition_path, file.file_id)]
+        )
+    }
 
 
 def _bound_of_uncleaned(replace: Instant) -> ArchivalBound:

@@ -22,6 +22,7 @@ from hudi_table_services.commits.undo_checks import (
     require_unplanned,
     why_alive,
 )
+from hudi_table_services.commits.undo_logs import require_undoable_logs
 from hudi_table_services.commits.undo_plan import require_undone_logs
 from hudi_table_services.contract.recovery import RollbackRequest
 from hudi_table_services.contract.result import JobResult
@@ -172,6 +173,7 @@ class _RollbackJob:
         completed = [i for i in chosen if i.is_completed]
         require_dead(self._table, chosen)
         require_undoable(self._table, chosen)
+        require_undoable_logs(self._table, chosen)
         if not completed:
             return
         require_unsaved(timeline, completed)

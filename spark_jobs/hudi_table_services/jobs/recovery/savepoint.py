@@ -221,15 +221,15 @@ def _partitions(table: TableAccess, timeline: Timeline, commit: Instant) -> dict
     )
     if not has_logs:
         return savepoint_partitions(found, commit.requested_time)
-    later = _later_logs(table, timeline, commit)
+    later = _later_files(table, timeline, commit)
     seen_at = (
         commit.completion_time or ""
     )  # table version 6 has none, and a restore compares requested times there
     return savepoint_partitions(found, commit.requested_time, seen_at=seen_at, later_files=later)
 
 
-def _later_logs(table: TableAccess, timeline: Timeline, commit: Instant) -> frozenset[str]:
-    """Names of the log files of merge-on-read tables that only writes after the commit wrote.
+def _later_files(table: TableAccess, timeline: Timeline, commit: Instant) -> frozenset[str]:
+    """Names of the files of a merge-on-read table that only writes after the commit wrote.
 
     A restore undoes these writes and deletes the files, so the savepoint must not name them.
     """

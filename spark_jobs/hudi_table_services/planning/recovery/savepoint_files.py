@@ -18,9 +18,9 @@ def savepoint_partitions(
     Args:
         requested_time: requested time of the commit.
         seen_at: instant time from which readers see the commit. If given, and readers began to see the latest version
-            later, because a compaction began before the commit and completed after it, the previous version is kept
-            too. A restore undoes such a compaction.
-        later_files: names of log files of these versions that were written after the commit.
+            later, because a compaction began before the commit and completed after it, the files of the previous
+            version are kept too. A restore undoes such a compaction.
+        later_files: names of files that were written after the commit.
     """
     found = {}
     for partition in partitions:
