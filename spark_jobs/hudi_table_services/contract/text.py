@@ -115,6 +115,7 @@ RULE_TITLES = {
     "table-not-written": "Table that this project does not write",
     "keys-not-written": "Keys that this project does not write",
     "bootstrapped-table": "Bootstrapped table",
+    "compaction-in-every-writer": "Compaction inside every batch write",
     "hudi-too-old": "Release of Hudi too old for the table",
     "hudi-upgrades-table": "Upgrade of the table by the next write",
     "hudi-without-spark": "Release of Hudi without this release of Spark",
