@@ -45,8 +45,8 @@ _KEY_PROPERTIES = (
 )
 _CURE = "Keep writing the table with Hudi; health reports, sensors and the hook can read it."
 _CURE_OF_LOG_FILES = (
-    "Keep writing the table with Hudi; cleans, archival, rollbacks, restores, savepoints, repairs and health reports of "
-    "this project work on the table."
+    "Keep writing the table with Hudi; cleans, archival, rollbacks, restores, savepoints, repairs and health reports "
+    "of this project work on the table."
 )
 _PROPERTY = re.compile(r"hoodie(?:\.\w+)+")
 _CASE_SENSITIVE_KEYS = {
