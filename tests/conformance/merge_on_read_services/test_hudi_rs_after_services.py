@@ -17,7 +17,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
 from judges import hudi_rs
 from support.log_golden import ARCHIVES
-from support.logged_tables import LoggedTable, golden_logged_table
+from support.with_logs.logged_tables import LoggedTable, golden_logged_table
 
 CASES = [(version, name) for version in ARCHIVES for name in ("updates", "compacted_logs")]
 TABLES = pytest.mark.parametrize(("version", "name"), CASES, ids=str)

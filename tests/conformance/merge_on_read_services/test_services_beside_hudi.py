@@ -15,10 +15,10 @@ from hudi_table_services.contract.result import Outcome
 from hudi_table_services.jobs.health.table_health import table_health
 from hudi_table_services.jobs.recovery.repair_orphans import repair_orphan_files
 from judges.hudi_judge import HudiJudge
-from judges.log_tables import LogTable, much_later
 from judges.oracle import V6_OLD, V8, V9, Oracle
 from judges.rows import PLAIN, as_table, assert_rows_equal, some_rows
 from judges.table_files import copy_table, instant_names, timeline_folder
+from judges.with_logs.log_tables import LogTable, much_later
 
 ORACLES = pytest.mark.parametrize("oracle", [V6_OLD, V8, V9], ids=str)
 
@@ -233,7 +233,7 @@ def test_health_measures_log_files_of_hudi(started: Started, oracle: Oracle) -> 
 
 
 @ORACLES
-def test_batch_writes_of_hudi_compact_unless_told_otherwise(started: Started, oracle: Oracle) -> None:
+def test_batch_writes_of_hudi_compact_by_default(started: Started, oracle: Oracle) -> None:
     """The rule `compaction-in-every-writer` of the configuration check rests on this behaviour."""
     table = started(oracle)
     options = table.oracle.options("t", datasource__write__table__type="MERGE_ON_READ")

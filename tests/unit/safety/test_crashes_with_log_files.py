@@ -17,8 +17,8 @@ from support.fail_points import tried
 from support.failing_calls import FailingCalls
 from support.faulty_storage import crashes_everywhere
 from support.fixed_clock import FixedClock
-from support.jobs_on_logged_tables import JOBS
-from support.logged_tables import LoggedTable, a_logged_table
+from support.with_logs.jobs_on_logged_tables import JOBS
+from support.with_logs.logged_tables import LoggedTable, a_logged_table
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 START = datetime.now(timezone.utc) - timedelta(hours=10)

@@ -7,7 +7,7 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.tables.views.live_files import read_files, read_partitions
 from hudi_table_services.tables.views.table_state import read_table_state
-from support.logged_tables import A, B, a_logged_table, data_block
+from support.with_logs.logged_tables import A, B, a_logged_table, data_block
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 BLOCK_BYTES = len(data_block("20260101000000000"))

@@ -43,8 +43,8 @@ def build_after_restore(table: TableAccess, wanted: Collection[str], lock: Table
     missing = [name for name in wanted if name not in config.metadata_partitions]
     if missing and config.table_type is TableType.MERGE_ON_READ:
         return (
-            f"The restore dropped {', '.join(missing)} of the metadata table and did not build them again, because this "
-            "release builds no metadata table of a merge-on-read table. The next write of Hudi builds them.",
+            f"The restore dropped {', '.join(missing)} of the metadata table and did not build them again, because "
+            "this release builds no metadata table of a merge-on-read table. The next write of Hudi builds them.",
         )
     buildable = [name for name in missing if name in BUILD_ORDER and name != RECORD_INDEX]
     others = [name for name in missing if name not in buildable]

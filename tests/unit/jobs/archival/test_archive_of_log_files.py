@@ -27,7 +27,7 @@ from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from support.archived_tables import SMALL_LIMITS
 from support.fixed_clock import FixedClock
 from support.log_golden import ARCHIVES
-from support.logged_tables import A, B, LoggedTable, a_logged_table, golden_logged_table
+from support.with_logs.logged_tables import A, B, LoggedTable, a_logged_table, golden_logged_table
 
 VERSIONS = pytest.mark.parametrize(
     "version", [TableVersion.V6, TableVersion.V8, TableVersion.V9], ids=lambda v: v.name

@@ -17,9 +17,9 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.timeline_store import TimelineStore
 from support.fixed_clock import FixedClock
-from support.logged_tables import A, B, LoggedTable, a_logged_table
 from support.metadata_table.whole_metadata_golden import VERSIONS as GOLDEN_VERSIONS
 from support.metadata_table.whole_metadata_golden import whole_table
+from support.with_logs.logged_tables import A, B, LoggedTable, a_logged_table
 
 VERSIONS = pytest.mark.parametrize(
     "version", [TableVersion.V6, TableVersion.V8, TableVersion.V9], ids=lambda v: v.name

@@ -12,7 +12,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.clock import instant_moment
 from support.fixed_clock import FixedClock
 from support.log_golden import ARCHIVES
-from support.logged_tables import A, B, LoggedTable, a_logged_table, data_block, golden_logged_table
+from support.with_logs.logged_tables import A, B, LoggedTable, a_logged_table, data_block, golden_logged_table
 
 VERSIONS = pytest.mark.parametrize(
     "version", [TableVersion.V6, TableVersion.V8, TableVersion.V9], ids=lambda v: v.name

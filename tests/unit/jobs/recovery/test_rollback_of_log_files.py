@@ -35,7 +35,7 @@ from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.markers import MarkerStore
 from support.fixed_clock import FixedClock
 from support.log_golden import ARCHIVES
-from support.logged_tables import (
+from support.with_logs.logged_tables import (
     A,
     B,
     LoggedTable,

@@ -14,7 +14,7 @@ from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.file_versions import partition_files
 from hudi_table_services.storage.pending_plans import planned_file_paths
 from support.fixed_clock import FixedClock
-from support.logged_tables import A, B, LoggedTable, a_logged_table
+from support.with_logs.logged_tables import A, B, LoggedTable, a_logged_table
 
 STEPS = st.lists(
     st.sampled_from(["log a", "log b", "base b", "compact a", "plan a", "run a", "open", "close"]),

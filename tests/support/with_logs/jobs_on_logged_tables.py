@@ -24,7 +24,7 @@ from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.stores.storage import Storage
 from support.archived_tables import SMALL_LIMITS
-from support.logged_tables import A, B, LoggedTable, data_block
+from support.with_logs.logged_tables import A, B, LoggedTable, data_block
 
 RunJob = Callable[[Storage, Clock], Any]
 
