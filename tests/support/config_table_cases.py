@@ -98,6 +98,38 @@ TABLE_CASES: Cases = {
         ],
         [Case(table=table(), facts=HUDI)],
     ),
+    "compaction-in-every-writer": (
+        [
+            found(
+                "warning",
+                "fifth delta commit",
+                "hoodie.compact.inline",
+                "table: hoodie.table.type",
+                table=table({**V6, "hoodie.table.type": "MERGE_ON_READ"}),
+                facts=HUDI,
+            ),
+            found(
+                "warning",
+                "fifth delta commit",
+                "hoodie.compact.inline",
+                options={f"{WRITE}table.type": "MERGE_ON_READ"},
+                facts=HUDI,
+            ),
+        ],
+        [
+            Case(table=table(), facts=HUDI),
+            Case(facts=HUDI),
+            Case(table=table({**V6, "hoodie.table.type": "MERGE_ON_READ"})),
+            *(
+                Case(
+                    options={"hoodie.compact.inline": value},
+                    table=table({**V6, "hoodie.table.type": "MERGE_ON_READ"}),
+                    facts=HUDI,
+                )
+                for value in ("true", "false")
+            ),
+        ],
+    ),
     "hudi-too-old": (
         [
             found("error", "Hudi 1.1", table=table(V9), facts={**HUDI, "hudi_version": "1.0.2"}),

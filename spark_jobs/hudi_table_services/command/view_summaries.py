@@ -11,6 +11,7 @@ from hudi_table_services.contract.text import counted, human_bytes
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.tables.views.documents import (
     CommitView,
+    FileRow,
     FilesView,
     InstantView,
     PartitionsView,
@@ -27,6 +28,8 @@ def table_summary(view: TableView) -> Summary:
     """Return the summary of a table."""
     kind = view.table_type.replace("_", "-").lower()
     rows = "" if view.row_count is None else f", {counted(view.row_count, 'row', ',')}"
+    if view.log_files:
+        rows = ", rows not counted"
     return Summary(
         title=f"{view.table_name} ({kind}, version {view.table_version})",
         facts=(
@@ -35,6 +38,7 @@ def table_summary(view: TableView) -> Summary:
             ("Partitions", _partitioning(view)),
             ("Ordering", ", ".join(view.ordering_fields)),
             ("Live files", f"{counted(view.file_count, 'file', ',')}, {human_bytes(view.size_bytes)}{rows}"),
+            ("Log files", _logs(view)),
             ("Metadata table", ", ".join(view.metadata_partitions) or "none"),
             ("Timeline", f"{counted(view.instant_count, 'active instant', ',')}"),
             (
@@ -45,6 +49,13 @@ def table_summary(view: TableView) -> Summary:
         ),
         grids=(pending_grid(view.pending),),
     )
+
+
+def _logs(view: TableView) -> str:
+    """Return the log files that no compaction has merged; empty if there are none."""
+    if not view.log_files:
+        return ""
+    return f"{counted(view.log_files, 'file', ',')}, {human_bytes(view.log_bytes)}, oldest {view.oldest_log}"
 
 
 def _partitioning(view: TableView) -> str:
@@ -101,7 +112,7 @@ def files_summary(view: FilesView) -> Summary:
     rows = [
         (
             shown_path(each.partition_path),
-            each.name or f"{each.file_id} (log files only)",
+            _file_name(each),
             human_bytes(each.size_bytes),
             _count(each.row_count),
             each.instant_time,
@@ -114,6 +125,14 @@ def files_summary(view: FilesView) -> Summary:
         grids=(Grid(columns=("partition", "file", ">size", ">rows", "written by"), rows=rows, noun="file"),),
         shown_rows=SHOWN_ROWS,
     )
+
+
+def _file_name(file: FileRow) -> str:
+    """Return the name of the base file with the number and size of the log files that readers merge into it."""
+    if not file.log_files:
+        return file.name
+    logs = f"{counted(file.log_files, 'log file', ',')}, {human_bytes(file.log_bytes)}"
+    return f"{file.name} + {logs}" if file.name else f"{file.file_id} ({logs}, no base file)"
 
 
 def partitions_summary(view: PartitionsView) -> Summary:

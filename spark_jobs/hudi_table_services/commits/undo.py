@@ -15,6 +15,8 @@ from datetime import datetime
 from hudi_table_services.commits.commit_point import complete, prepare_deletion, require_undoable
 from hudi_table_services.commits.instants import remove_without_plan
 from hudi_table_services.commits.table_change import NoFiles
+from hudi_table_services.commits.undo_logs import check_logs, undo_log_blocks
+from hudi_table_services.commits.undo_plan import plan_of, require_undone_logs
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import (
     CommitConflictError,
@@ -26,14 +28,15 @@ from hudi_table_services.hudi_format.table_service_plans import (
     encode_rollback_metadata,
     encode_rollback_plan,
 )
-from hudi_table_services.model.data_file import instant_in_file_name
+from hudi_table_services.model.data_file import BASE_FILE_EXTENSIONS, instant_in_file_name
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import RollbackMetadata, RollbackPlan
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.planning.recovery.rollback_plan import (
+    UndoneBlocks,
+    appended_logs_to_delete,
     files_to_delete,
-    plan_rollback,
     rollback_metadata,
 )
 from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_restore
@@ -108,14 +111,14 @@ def roll_back_completed(table: TableAccess, instant: Instant) -> Instant | None:
 def undo_in_place(table: TableAccess, instant: Instant) -> RollbackMetadata:
     """Undo a pending or completed write or table service as part of a restore, without a rollback on the timeline.
 
-    Call this function under the table lock. If the instant no longer exists, only files whose names contain its time
-    are deleted.
+    Call this function under the table lock, after `require_undone_logs` for all instants that the restore undoes. If
+    the instant no longer exists, only files whose names contain its time are deleted.
     """
     started = table.clock.now()
-    plan = plan_of(table, instant)
+    plan = plan_of(table, instant, whole_slice=True)
     start_time = table.timeline_store.new_instant_time()
-    _undo(table, plan)
-    return rollback_metadata(plan, start_time, _elapsed_ms(table, started))
+    blocks = _undo(table, plan, start_time)
+    return rollback_metadata(plan, start_time, _elapsed_ms(table, started), blocks)
 
 
 def _roll_back(table: TableAccess, timeline: Timeline, undone: Instant) -> Instant:
@@ -125,7 +128,9 @@ def _roll_back(table: TableAccess, timeline: Timeline, undone: Instant) -> Insta
             remove_without_plan(table, rollback)
         elif _undoes(plan, undone):
             return _carry_out(table, rollback, plan)
+    require_undone_logs(table, [undone])
     plan = plan_of(table, undone)
+    check_logs(table, plan)
     require_undoable(table, [undone])
     rollback = table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
     _LOG.info("Requested rollback %s of %s", rollback.requested_time, undone.requested_time)
@@ -150,10 +155,14 @@ def sweep_pending(table: TableAccess, instant: Instant) -> None:
 def sweep_listed(
     table: TableAccess, instant_time: str, partitions: Collection[str], keep: Collection[str]
 ) -> None:
-    """Delete all files of the instant in these partitions, marked or not, except the files to keep."""
+    """Delete all base files of the instant in these partitions, marked or not, except the files to keep.
+
+    In table version 6, log files with the time of a compaction in their names belong to delta commits.
+    """
     for files in list_partitions(table.storage, partitions).values():
         for stored in files:
-            if instant_in_file_name(stored.name) == instant_time and stored.path not in keep:
+            is_base = stored.name.endswith(tuple(BASE_FILE_EXTENSIONS))
+            if is_base and instant_in_file_name(stored.name) == instant_time and stored.path not in keep:
                 table.storage.delete(stored.path)
                 _LOG.warning("Deleted %s, which an earlier execution left", stored.path)
 
@@ -212,12 +221,19 @@ def _undoes(plan: RollbackPlan, instant: Instant) -> bool:
 
 
 def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) -> bool:
-    """Whether the plan undoes a write of rows, or an instant that no longer exists."""
+    """Whether the plan undoes a write of rows, a completed compaction, or an instant that no longer exists.
+
+    A rollback first makes a completed instant pending. For a compaction, the action in the plan shows that the
+    compaction was completed: the rollback of a pending compaction, whose plan must stay, has the action `compaction`.
+    """
     undone = plan.instant_to_rollback
     if undone is None or undone.action not in ("commit", "deltacommit", "replacecommit", "clustering"):
         return False
     present = [i for i in timeline.find(undone.requested_time) if i.action.writes_data]
-    return all(_may_be_undone(table, i) for i in present)
+    return all(
+        _may_be_undone(table, i) or (i.action is Action.COMPACTION and undone.action == Action.COMMIT.value)
+        for i in present
+    )
 
 
 def _is_built_upon(timeline: Timeline, plan: RollbackPlan) -> bool:
@@ -237,60 +253,14 @@ def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
     return is_pending_row_write(table.timeline_store, instant)
 
 
-def plan_of(table: TableAccess, instant: Instant) -> RollbackPlan:
-    """Plan the deletion of the files of a write that is to be undone. Nothing is changed.
-
-    The files of a pending write are found by its markers, or by their names. The files of a completed write are found
-    in its metadata. Speculative tasks may have left more files in the same partitions; these are found by their names.
-
-    Raises:
-        UnsupportedTableError: the write appended to log files of older file slices.
-    """
-    base_path = table.storage.base_path
-    if instant.is_completed:
-        return plan_rollback(instant, _committed_files(table, instant), base_path, by_listing=True)
-    marked = _marked_files(table.storage, instant)
-    if marked or instant.state is InstantState.REQUESTED:
-        return plan_rollback(instant, marked, base_path)
-    # An inflight write without markers may have written files, which Hudi would never delete. Find them by their names.
-    listed = _listed_files(table.storage, instant)
-    return plan_rollback(instant, listed, base_path, by_listing=True)
-
-
-def _marked_files(storage: Storage, instant: Instant) -> frozenset[str]:
-    try:
-        return MarkerStore(storage, instant.requested_time).data_files()
-    except MalformedFileNameError as error:
-        _LOG.warning(
-            "Listing the files of %s, because a marker is damaged: %s", instant.requested_time, error
-        )
-        return frozenset()
-
-
-def _committed_files(table: TableAccess, instant: Instant) -> frozenset[str]:
-    named = table.timeline_store.commit_metadata(instant)
-    paths = {stat.path for stat in named.write_stats if stat.path}
-    return frozenset({*paths, *_listed_files(table.storage, instant, named.partition_to_write_stats)})
-
-
-def _listed_files(
-    storage: Storage, instant: Instant, partitions: Collection[str] | None = None
-) -> tuple[str, ...]:
-    return tuple(
-        stored.path
-        for files in list_partitions(storage, partitions).values()
-        for stored in files
-        if instant_in_file_name(stored.name) == instant.requested_time
-    )
-
-
 def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Instant:
     store, started = table.timeline_store, table.clock.now()
     if rollback.state is InstantState.REQUESTED:
         _refuse_if_built_upon(table, rollback, plan)
-    prepare_deletion(table, undoes=_undone_time(plan))
     # Raises an error before the first deletion if the plan names a file that must not be deleted.
     files_to_delete(plan)
+    check_logs(table, plan)
+    prepare_deletion(table, undoes=_undone_time(plan))
     # Delete the completed file before the rollback becomes inflight. If this job dies before the deletion, other
     # writes may complete, and the rollback is no longer allowed. Other jobs then remove a requested rollback, which has
     # deleted nothing, but they would carry out an inflight rollback.
@@ -299,8 +269,8 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
         # Another job that has lost its lock may be carrying out the same rollback.
         with suppress(InstantExistsError):
             rollback = store.start(rollback)
-    _delete_undone(table, plan)
-    metadata = rollback_metadata(plan, rollback.requested_time, _elapsed_ms(table, started))
+    blocks = _delete_undone(table, plan, rollback.requested_time)
+    metadata = rollback_metadata(plan, rollback.requested_time, _elapsed_ms(table, started), blocks)
     try:
         completed = complete(table, rollback, NoFiles(content=encode_rollback_metadata(metadata)), lock=None)
     except InstantExistsError:
@@ -327,12 +297,14 @@ def _refuse_if_built_upon(table: TableAccess, rollback: Instant, plan: RollbackP
         )
 
 
-def _undo(table: TableAccess, plan: RollbackPlan) -> None:
-    prepare_deletion(table, undoes=_undone_time(plan))
+def _undo(table: TableAccess, plan: RollbackPlan, rollback_time: str) -> UndoneBlocks:
     files_to_delete(plan)
+    check_logs(table, plan)
+    prepare_deletion(table, undoes=_undone_time(plan))
     _hide_completed(table, plan)
-    _delete_undone(table, plan)
+    blocks = _delete_undone(table, plan, rollback_time)
     _remove_traces(table, plan)
+    return blocks
 
 
 def _hide_completed(table: TableAccess, plan: RollbackPlan) -> None:
@@ -342,12 +314,15 @@ def _hide_completed(table: TableAccess, plan: RollbackPlan) -> None:
             table.timeline_store.remove_completed(instant)
 
 
-def _delete_undone(table: TableAccess, plan: RollbackPlan) -> None:
+def _delete_undone(table: TableAccess, plan: RollbackPlan, rollback_time: str) -> UndoneBlocks:
     paths = [path for each in files_to_delete(plan).values() for path in each]
+    paths += appended_logs_to_delete(plan)
     for error in table.storage.delete_files(paths).values():
         raise error
     _LOG.info("Deleted up to %s of the undone instant %s", counted(len(paths), "file"), _undone_time(plan))
+    blocks = undo_log_blocks(table, plan, rollback_time)
     _remove_undone_instants(table, plan)
+    return blocks
 
 
 def _remove_traces(table: TableAccess, plan: RollbackPlan) -> None:

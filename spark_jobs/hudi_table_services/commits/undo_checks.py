@@ -1,22 +1,28 @@
 """Refuse to undo a write while its writer is alive, or after cleaning has deleted the files that the write replaced."""
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
-from hudi_table_services.commits.undo import plan_of
+from hudi_table_services.commits.undo_plan import appends_to_slices, is_compaction, plan_of
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import (
     InstantHeldError,
     InvalidRequestError,
     MalformedFileNameError,
+    ObjectNotFoundError,
 )
 from hudi_table_services.model.data_file import BaseFile, instant_in_file_name
-from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata
-from hudi_table_services.planning.recovery.rollback_plan import files_to_delete
+from hudi_table_services.planning.recovery.rollback_plan import (
+    appended_logs_to_delete,
+    files_to_delete,
+    log_blocks_to_undo,
+)
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.locks.heartbeat import heartbeat_age_ms, is_heartbeat_alive
-from hudi_table_services.storage.pending_plans import planned_file_names
+from hudi_table_services.storage.pending_plans import planned_file_names, planned_file_paths
 from hudi_table_services.tables.table import TableAccess
 
 _NAMED = 3
@@ -61,20 +67,36 @@ def require_unplanned(table: TableAccess, timeline: Timeline, chosen: Collection
             continue
         needed = planned_file_names(table.timeline_store, pending)
         held = sorted(name for name in needed if instant_in_file_name(name) in times)
+        if needed and appends_to_slices(table):
+            held += sorted(needed & _undone_names(table, chosen))
         if held:
+            is_compaction_plan = pending.action in (Action.COMPACTION, Action.LOG_COMPACTION)
             raise InvalidRequestError(
                 f"Pending {pending.action.value} {pending.requested_time} is going to read {held[0]}.",
-                hint=f"Cancel the plan first: cancel_clustering.py --instant {pending.requested_time}.",
+                hint="Execute the compaction or cancel it first."
+                if is_compaction_plan
+                else f"Cancel the plan first: cancel_clustering.py --instant {pending.requested_time}.",
             )
+
+
+def _undone_names(table: TableAccess, chosen: Collection[Instant]) -> frozenset[str]:
+    """Names of the log files of table version 6 that undoing the chosen instants would delete or change."""
+    plans = [plan_of(table, instant) for instant in chosen if instant.is_completed]
+    paths = [path for plan in plans for path in appended_logs_to_delete(plan)]
+    shared = [name for plan in plans for each in log_blocks_to_undo(plan) for name in each.names]
+    return frozenset([*(path.rpartition("/")[2] for path in paths), *shared])
 
 
 def require_predecessors(table: TableAccess, timeline: Timeline, instant: Instant) -> None:
     """Raises InvalidRequestError if cleaning has deleted files that readers would see after the write is undone."""
     metadata = table.timeline_store.commit_metadata(instant)
+    if is_compaction(instant, metadata):
+        require_inputs_of_compaction(table, instant)
+        return
     needed = {
         (stat.partition_path, stat.file_id): stat.prev_commit
         for stat in metadata.write_stats
-        if stat.prev_commit not in ("", NEW_FILE_GROUP)
+        if stat.prev_commit not in ("", NEW_FILE_GROUP) and not _is_log(stat.path)
     }
     replaced: Mapping[str, tuple[str, ...]] = metadata.partition_to_replace_file_ids or {}
     latest = _latest_before(table, timeline, instant) if replaced else {}
@@ -95,26 +117,72 @@ def require_predecessors(table: TableAccess, timeline: Timeline, instant: Instan
         )
 
 
+def require_inputs_of_compaction(table: TableAccess, compaction: Instant) -> None:
+    """Raises InvalidRequestError if cleaning has deleted files that a completed compaction merged.
+
+    Completed instants that are not compactions pass.
+    """
+    if not is_compaction(compaction, table.timeline_store.commit_metadata(compaction)):
+        return
+    requested = replace(
+        compaction, action=Action.COMPACTION, state=InstantState.REQUESTED, completion_time=None
+    )
+    try:
+        needed = planned_file_paths(table.timeline_store, requested)
+    except ObjectNotFoundError:
+        needed = frozenset()
+    folders = {path.rpartition("/")[0] for path in needed}
+    listed = list_partitions(table.storage, folders)
+    present = {stored.path for files in listed.values() for stored in files}
+    missing = sorted(needed - present)
+    if missing or not needed:
+        named = (
+            f"{counted(len(missing), 'file')} that it merged, such as {missing[0]}" if missing else "its plan"
+        )
+        raise InvalidRequestError(
+            f"Compaction {compaction.requested_time} cannot be undone: the table no longer has {named}.",
+            hint="A compaction changes no rows. To undo older writes, write the rows again, or restore the table to a "
+            "savepoint with restore.py.",
+        )
+
+
+def _is_log(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name.startswith(".") and ".log." in name
+
+
 def _latest_before(table: TableAccess, timeline: Timeline, instant: Instant) -> dict[tuple[str, str], str]:
-    """Map each file group to the time of the newest active write that changed the group before the instant."""
+    """Map each file group to the time of the newest active write of a base file before the instant."""
     found: dict[tuple[str, str], str] = {}
     for older in timeline.completed_writes:
         if older.requested_time < instant.requested_time:
             metadata: CommitMetadata = table.timeline_store.commit_metadata(older)
-            found.update({(s.partition_path, s.file_id): older.requested_time for s in metadata.write_stats})
+            found.update(
+                {
+                    (s.partition_path, s.file_id): older.requested_time
+                    for s in metadata.write_stats
+                    if not _is_log(s.path)
+                }
+            )
     return found
 
 
 def _present(
     table: TableAccess, partitions: Collection[str], instant: Instant
 ) -> dict[tuple[str, str], set[str]]:
-    """Map each file group to the instant times of its base files, without the base files that the instant wrote."""
+    """Map each file group to the instant times of its base files, without the base files that the instant wrote.
+
+    A file group of log files has an empty time.
+    """
     found: dict[tuple[str, str], set[str]] = {}
     for path, files in list_partitions(table.storage, partitions).items():
         for stored in files:
             try:
                 base = BaseFile.from_file_name(stored.name)
             except MalformedFileNameError:
+                if _is_log(stored.name):
+                    file_id = stored.name[1:].partition("_")[0]
+                    found.setdefault((path, file_id), set()).add("")
                 continue
             if base.instant_time != instant.requested_time:
                 found.setdefault((path, base.file_id), set()).add(base.instant_time)
@@ -123,10 +191,12 @@ def _present(
 
 def undone_files(table: TableAccess, instant: Instant) -> dict[str, int]:
     """Paths of the existing files that undoing the instant would delete, with their sizes in bytes."""
-    planned = files_to_delete(plan_of(table, instant))
+    plan = plan_of(table, instant, whole_slice=True)
+    planned = [path for paths in files_to_delete(plan).values() for path in paths]
+    planned += appended_logs_to_delete(plan)
     sizes = {
         stored.path: stored.size_bytes
-        for files in list_partitions(table.storage, planned).values()
+        for files in list_partitions(table.storage, {p.rpartition("/")[0] for p in planned}).values()
         for stored in files
     }
-    return {path: sizes[path] for paths in planned.values() for path in paths if path in sizes}
+    return {path: sizes[path] for path in planned if path in sizes}

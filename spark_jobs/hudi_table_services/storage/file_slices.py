@@ -206,3 +206,54 @@ def _merge_order(log: LogFile) -> tuple[str, int, str]:
     Older log files come first. The write tokens are compared as strings.
     """
     return log.instant_time, log.version, log.write_token or ""
+
+
+def is_visible_log(log: LogFile, visibility: Visibility) -> bool:
+    """Whether readers open a log file. In table version 6, its blocks can nevertheless be invisible."""
+    if visibility.sees(log.instant_time):
+        return True
+    return not visibility.has_own_log_instants and log.instant_time in visibility.pending_compactions
+
+
+def logs_by_slice(
+    base_times: Collection[str], logs: Iterable[LogFile], visibility: Visibility
+) -> dict[str, list[LogFile]]:
+    """Map the base instant time of each slice of a file group to its visible log files.
+
+    As in `latest_slices`, log files with the name of a pending compaction of table version 6 belong to the latest slice
+    before the compaction, because readers merge both slices.
+
+    Args:
+        base_times: instant times of the visible base files of the file group.
+    """
+    found: dict[str, list[LogFile]] = defaultdict(list)
+    without_base = []
+    for log in logs:
+        time = log.instant_time
+        if visibility.has_own_log_instants:
+            seen_from = visibility.visible_from(time)
+            slice_time = max((base for base in base_times if base <= seen_from), default="")
+        elif visibility.sees(time):
+            slice_time = time
+        else:
+            slice_time = ""
+        if slice_time:
+            found[slice_time].append(log)
+        else:
+            without_base.append(log)
+    if without_base:
+        found[_slice_without_base(base_times, found.keys(), without_base, visibility)] += without_base
+    return dict(found)
+
+
+def _slice_without_base(
+    base_times: Collection[str],
+    named: Collection[str],
+    logs: Collection[LogFile],
+    visibility: Visibility,
+) -> str:
+    """Base instant time of log files whose own slice has no base file, or is a pending compaction."""
+    first = min(log.instant_time for log in logs)
+    if visibility.has_own_log_instants:
+        return first
+    return max((time for time in (*base_times, *named) if time < first), default=first)

@@ -45,7 +45,7 @@ def archive(
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
     # Archival changes no data file, so the job neither updates nor switches off the metadata table.
-    check_writable(config, request.table_name, updates_metadata=False)
+    check_writable(config, request.table_name, updates_metadata=False, merge_on_read=True)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
     return _ArchiveJob(request, options, table).run()
 

@@ -30,6 +30,7 @@ from hudi_table_services.model.cleaning import (
 )
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import CleanMetadata
+from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.options.cleaning import resolve_clean_options
@@ -123,7 +124,7 @@ class _CleanJob:
         self._report = CleanReporter(request, options, self._watch)
         config = read_table_config(storage)
         updates = not request.preview and options.metadata.enable is not False
-        check_writable(config, request.table_name, updates_metadata=updates)
+        check_writable(config, request.table_name, updates_metadata=updates, merge_on_read=True)
         self._table = TableAccess(
             storage=storage,
             clock=clock,
@@ -187,7 +188,9 @@ class _CleanJob:
         """
         partitions = sorted(planned_names(pending.plan))
         snapshot = load_snapshot(self._storage, partitions, metadata_enable=False)
-        return frozenset(s.base_file.file_name for s in snapshot.all_slices if s.base_file)
+        bases = (s.base_file.file_name for s in snapshot.all_slices if s.base_file)
+        logs = (log.file_name for s in snapshot.all_slices for log in s.log_files)
+        return frozenset([*bases, *logs])
 
     def _load_view(self) -> _TimelineView:
         table, options = self._table, self._options.clean
@@ -270,8 +273,9 @@ class _CleanJob:
         visibility = Visibility.of(view.timeline, has_own_log_instants=layout.has_completion_time_in_names)
         replaced = replacements(self._table.timeline_store, view.timeline, view.visible_at)
         listed = list_partitions(self._storage, self._changed_partitions(view))
+        has_logs = self._table.config.table_type is TableType.MERGE_ON_READ
         return {
-            path: partition_files(path, files, visibility, replaced, view.visible_at)
+            path: partition_files(path, files, visibility, replaced, view.visible_at, with_logs=has_logs)
             for path, files in sorted(listed.items())
             if self._is_chosen(path)
         }

@@ -24,6 +24,8 @@ from hudi_table_services.options.cleaning_job_options import CleanJobOptions
 from hudi_table_services.planning.archival import plan_archival
 from hudi_table_services.planning.cleaning.retention import retain_from
 from hudi_table_services.planning.commit_count import count_commits
+from hudi_table_services.planning.compaction.log_measures import log_measures
+from hudi_table_services.planning.compaction.unmerged_logs import read_amplification
 from hudi_table_services.planning.health import (
     findings,
     partition_health,
@@ -146,6 +148,7 @@ def _inspect_snapshot(
         "commits_to_clean": float(_cleanable(timeline, retention, retained_before)),
         **_commit_age(table, timeline),
         "hours_ahead": _hours_ahead(table, timeline),
+        **log_measures(read_amplification(snapshot), pending, lambda time: _age_hours(table, time)),
         **_pending_measures(pending),
         **small_file_measures(partitions),
         **files.measures,
@@ -236,10 +239,16 @@ def _since(timeline: Timeline, instant: Instant | None) -> int:
 
 def _commit_age(table: TableAccess, timeline: Timeline) -> dict[str, float]:
     writes = timeline.completed_writes
-    moment = instant_moment(writes[-1].requested_time, table.config) if writes else None
+    age = _age_hours(table, writes[-1].requested_time) if writes else None
+    return {} if age is None else {"hours_since_commit": age}
+
+
+def _age_hours(table: TableAccess, requested_time: str) -> float | None:
+    """Hours since an instant was requested, at least 0; None if its digits are not a date."""
+    moment = instant_moment(requested_time, table.config)
     if moment is None:
-        return {}
-    return {"hours_since_commit": round(max(0.0, (table.clock.now() - moment).total_seconds()) / 3600, 3)}
+        return None
+    return round(max(0.0, (table.clock.now() - moment).total_seconds()) / 3600, 3)
 
 
 def _hours_ahead(table: TableAccess, timeline: Timeline) -> float:

@@ -22,6 +22,8 @@ from hudi_table_services.commits.undo_checks import (
     require_unplanned,
     why_alive,
 )
+from hudi_table_services.commits.undo_logs import require_undoable_logs
+from hudi_table_services.commits.undo_plan import require_undone_logs
 from hudi_table_services.contract.recovery import RollbackRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.errors import InstantVanishedError, InvalidRequestError
@@ -61,6 +63,7 @@ def rollback(
         config,
         request.table_name,
         updates_metadata=False,
+        merge_on_read=True,
     )
     table = TableAccess(
         storage=storage,
@@ -157,7 +160,7 @@ class _RollbackJob:
         if not self._request.preview and is_being_rolled_back(self._table, timeline, instant):
             return instant  # A job died while it rolled back or cancelled the instant.
         advice = (
-            "Let Hudi execute the plan, or roll it back with Hudi."
+            "Execute the compaction, or cancel it."
             if "compaction" in instant.action.value
             else f"Execute the plan, or cancel it: cancel_clustering.py --instant {time}."
         )
@@ -170,6 +173,7 @@ class _RollbackJob:
         completed = [i for i in chosen if i.is_completed]
         require_dead(self._table, chosen)
         require_undoable(self._table, chosen)
+        require_undoable_logs(self._table, chosen)
         if not completed:
             return
         require_unsaved(timeline, completed)
@@ -179,6 +183,7 @@ class _RollbackJob:
         require_unplanned(self._table, timeline, chosen)
         for instant in completed:
             require_predecessors(self._table, timeline, instant)
+        require_undone_logs(self._table, chosen)
         after = timeline.without(chosen)
         require_nothing_hidden(self._table, timeline, after)
         require_nothing_shown(self._table, timeline, after)

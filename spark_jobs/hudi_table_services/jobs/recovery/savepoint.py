@@ -22,6 +22,7 @@ from hudi_table_services.hudi_format.table_service_plans import encode_savepoint
 from hudi_table_services.jobs.archival.checks import barriers
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import SavepointMetadata, SavepointPartition
+from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.archival import DEFAULT_ARCHIVAL
 from hudi_table_services.options.timeline_only import ServiceOptions, resolve_service_options
@@ -38,6 +39,7 @@ from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.clean_history import last_clean, pending_cleans
 from hudi_table_services.tables.table import TableAccess, check_writable
 from hudi_table_services.tables.timeline_edge import hidden_writes, require_nothing_shown
+from hudi_table_services.tables.written_files import WrittenFiles
 
 _LOG = logging.getLogger(__name__)
 
@@ -152,7 +154,7 @@ def _open(
     options = resolve_service_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
-    check_writable(config, request.table_name, updates_metadata=False)
+    check_writable(config, request.table_name, updates_metadata=False, merge_on_read=True)
     return TableAccess(
         storage=storage,
         clock=clock or SystemClock(),
@@ -212,11 +214,31 @@ def _partitions(table: TableAccess, timeline: Timeline, commit: Instant) -> dict
     replaced = replacements(table.timeline_store, timeline, visible_at)
     layout = table.config.table_version.layout
     visibility = Visibility.of(timeline, has_own_log_instants=layout.has_completion_time_in_names)
+    has_logs = table.config.table_type is TableType.MERGE_ON_READ
     found = (
-        partition_files(path, files, visibility, replaced, visible_at)
+        partition_files(path, files, visibility, replaced, visible_at, with_logs=has_logs)
         for path, files in list_partitions(table.storage).items()
     )
-    return savepoint_partitions(found, commit.requested_time)
+    if not has_logs:
+        return savepoint_partitions(found, commit.requested_time)
+    later = _later_files(table, timeline, commit)
+    seen_at = (
+        commit.completion_time or ""
+    )  # table version 6 has none, and a restore compares requested times there
+    return savepoint_partitions(found, commit.requested_time, seen_at=seen_at, later_files=later)
+
+
+def _later_files(table: TableAccess, timeline: Timeline, commit: Instant) -> frozenset[str]:
+    """Names of the files of a merge-on-read table that only writes after the commit wrote.
+
+    A restore undoes these writes and deletes the files, so the savepoint must not name them.
+    """
+    later: set[str] = set()
+    earlier: set[str] = set()
+    for instant, metadata in WrittenFiles(table.timeline_store).writes(timeline):
+        is_later = instant.visible_from > commit.visible_from
+        (later if is_later else earlier).update(s.path.rpartition("/")[2] for s in metadata.write_stats)
+    return frozenset(later - earlier)
 
 
 def _result(

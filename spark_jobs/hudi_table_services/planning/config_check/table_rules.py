@@ -21,6 +21,8 @@ from hudi_table_services.planning.table.refused_features import refused_features
 
 _WRITE = "hoodie.datasource.write."
 _VERSION, _BOOTSTRAP = "hoodie.table.version", "hoodie.bootstrap.base.path"
+_TABLE_TYPE, _MERGE_ON_READ = "hoodie.table.type", "MERGE_ON_READ"
+_INLINE_COMPACTION = "hoodie.compact.inline"
 
 _AS_IN_TABLE = {
     "hoodie.table.name": ("hoodie.table.name",),
@@ -40,6 +42,11 @@ _KEY_PROPERTIES = (
     "hoodie.table.keygenerator.class",
     "hoodie.table.recordkey.fields",
     "hoodie.table.partition.fields",
+)
+_CURE = "Keep writing the table with Hudi; health reports, sensors and the hook can read it."
+_CURE_OF_LOG_FILES = (
+    "Keep writing the table with Hudi; cleans, archival, rollbacks, restores, savepoints, repairs and health reports "
+    "of this project work on the table."
 )
 _PROPERTY = re.compile(r"hoodie(?:\.\w+)+")
 _CASE_SENSITIVE_KEYS = {
@@ -105,7 +112,7 @@ def _table_not_written(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             properties=(name,),
             reason=problem,
-            cure="Keep writing the table with Hudi; health reports, sensors and the hook can read it.",
+            cure=_CURE_OF_LOG_FILES if name == _TABLE_TYPE and "merge-on-read" in problem else _CURE,
         )
 
 
@@ -163,6 +170,29 @@ def _bootstrapped_table(settings: Settings) -> Iterator[Problem]:
             properties=(_BOOTSTRAP,),
             reason="Rows that were only bootstrapped are in files outside the table.",
             cure="On a copy of the table, compare row counts and columns before and after the first clustering.",
+        )
+
+
+@config_rule(
+    "compaction-in-every-writer",
+    Severity.WARNING,
+    "the table is merge-on-read, and hoodie.compact.inline is not set: Hudi's Spark writer switches inline compaction "
+    "on for batch writes, although the documented default is `false`",
+    source="HoodieSparkSqlWriter: batch writes of merge-on-read tables compact after "
+    "hoodie.compact.inline.max.delta.commits",
+    engines="hudi",
+)
+def _compaction_in_every_writer(settings: Settings) -> Iterator[Problem]:
+    is_table = settings.table is not None and settings.table.properties.get(_TABLE_TYPE) == _MERGE_ON_READ
+    is_new_table = settings.table is None and settings.text(f"{_WRITE}table.type").upper() == _MERGE_ON_READ
+    if (is_table or is_new_table) and not settings.has(_INLINE_COMPACTION):
+        yield Problem(
+            keys=(_INLINE_COMPACTION,),
+            properties=(_TABLE_TYPE,) if is_table else (),
+            reason="After every fifth delta commit, also one of another writer, a batch write of Hudi compacts all "
+            "file slices with log files before it ends.",
+            cure=f"Set {_INLINE_COMPACTION}=false for Hudi's writers if a separate task compacts the table. Set it to "
+            "true if the writer shall compact.",
         )
 
 
@@ -288,6 +318,7 @@ TABLE_RULES = (
     _table_not_written,
     _keys_not_written,
     _bootstrapped_table,
+    _compaction_in_every_writer,
     _hudi_too_old,
     _hudi_upgrades_table,
     _hudi_without_spark,

@@ -102,5 +102,6 @@ def _live_file(slice_: FileSlice, rows: Mapping[str, int], limits: FileSizeLimit
         written_by=slice_.base_instant_time,
         row_count=rows.get(path),
         log_files=len(slice_.log_files),
+        log_bytes=sum(log.size_bytes for log in slice_.log_files),
         is_small=slice_.size_bytes < limits.small_file_limit_bytes,
     )
