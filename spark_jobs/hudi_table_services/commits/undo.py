@@ -88,6 +88,26 @@ def roll_back_clustering(table: TableAccess, instant: Instant) -> Instant | None
     return _roll_back(table, timeline, pending)
 
 
+def roll_back_compaction(table: TableAccess, instant: Instant) -> Instant | None:
+    """Delete the base files that a pending compaction wrote, and remove its plan.
+
+    Call this function under the table lock. In table version 6, first make sure that no log file is named after the
+    plan: without the plan, readers would not find the base file to which the log file belongs.
+
+    Returns:
+        The completed rollback; None if the compaction is no longer pending.
+
+    Raises:
+        UnsupportedTableError: a metadata table that must not be switched off contains the compaction.
+        StorageError: a file could not be deleted; cancelling the compaction again finishes the rollback.
+    """
+    timeline = table.load_timeline()
+    pending = next((i for i in timeline.pending if i.identity == instant.identity), None)
+    if pending is None or pending.action is not Action.COMPACTION:
+        return None
+    return _roll_back(table, timeline, pending)
+
+
 def roll_back_completed(table: TableAccess, instant: Instant) -> Instant | None:
     """Undo a completed write. Call this function under the table lock, after checking that no other write builds on it.
 
@@ -150,10 +170,13 @@ def sweep_pending(table: TableAccess, instant: Instant) -> None:
 def sweep_listed(
     table: TableAccess, instant_time: str, partitions: Collection[str], keep: Collection[str]
 ) -> None:
-    """Delete all files of the instant in these partitions, marked or not, except the files to keep."""
+    """Delete all base files of a plan's instant in these partitions, marked or not, except the files to keep.
+
+    In table version 6, log files that are named after a compaction contain rows of later writes.
+    """
     for files in list_partitions(table.storage, partitions).values():
         for stored in files:
-            if instant_in_file_name(stored.name) == instant_time and stored.path not in keep:
+            if _is_base_file_of(stored.name, instant_time) and stored.path not in keep:
                 table.storage.delete(stored.path)
                 _LOG.warning("Deleted %s, a leftover of an earlier execution", stored.path)
 
@@ -191,6 +214,14 @@ def is_being_rolled_back(table: TableAccess, timeline: Timeline, instant: Instan
     """
     plans = [_stored_plan(table, rollback) for rollback in _pending_rollbacks(timeline)]
     return any(plan is not None and _undoes(plan, instant) for plan in plans)
+
+
+def abandon_rollback(table: TableAccess, timeline: Timeline, instant: Instant) -> None:
+    """Remove the pending rollbacks of a plan that must stay after all. Call this function under the table lock."""
+    for rollback in _pending_rollbacks(timeline):
+        plan = _stored_plan(table, rollback)
+        if plan is not None and _undoes(plan, instant):
+            table.timeline_store.remove(rollback)
 
 
 def _pending_rollbacks(timeline: Timeline) -> Iterable[Instant]:
@@ -276,12 +307,19 @@ def _committed_files(table: TableAccess, instant: Instant) -> frozenset[str]:
 def _listed_files(
     storage: Storage, instant: Instant, partitions: Collection[str] | None = None
 ) -> tuple[str, ...]:
+    only_base_files = instant.action is Action.COMPACTION  # see `sweep_listed`
     return tuple(
         stored.path
         for files in list_partitions(storage, partitions).values()
         for stored in files
         if instant_in_file_name(stored.name) == instant.requested_time
+        and not (only_base_files and stored.name.startswith("."))
     )
+
+
+def _is_base_file_of(name: str, instant_time: str) -> bool:
+    """Whether this is the name of a base file of the instant. Names of log files begin with a dot."""
+    return not name.startswith(".") and instant_in_file_name(name) == instant_time
 
 
 def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Instant:

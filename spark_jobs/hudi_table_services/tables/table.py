@@ -1,10 +1,12 @@
 """Access to the table of a job, and checks that refuse tables which this release would corrupt."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from hudi_table_services.errors import CorruptTableError, InvalidRequestError, UnsupportedTableError
 from hudi_table_services.hudi_format.table_properties import CHECKSUM
 from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.metadata_settings import DEFAULT_METADATA_SETTINGS
 from hudi_table_services.options.metadata_settings_values import MetadataTableSettings
@@ -49,13 +51,20 @@ def check_name(config: TableConfig, table_name: str) -> None:
         )
 
 
-def check_writable(config: TableConfig, table_name: str, *, updates_metadata: bool) -> None:
+def check_writable(
+    config: TableConfig,
+    table_name: str,
+    *,
+    updates_metadata: bool,
+    table_types: Collection[TableType] = (TableType.COPY_ON_WRITE,),
+) -> None:
     """Refuse a table that this release cannot write safely.
 
     Args:
         table_name: name in the request; an empty name matches any table.
         updates_metadata: whether the job is going to write its change into an active metadata table. A job that only
             undoes writes removes them from any metadata table.
+        table_types: the types of tables that the calling service supports.
 
     Raises:
         InvalidRequestError: the table has another name.
@@ -75,7 +84,7 @@ def check_writable(config: TableConfig, table_name: str, *, updates_metadata: bo
             hint="Compare the file with a copy and restore the copy. If the file is complete, any write by Hudi "
             "adds the checksum.",
         )
-    for feature in refused_features(config):
+    for feature in refused_features(config, table_types):
         raise UnsupportedTableError(f"The table {feature}, which this release does not write.")
     if updates_metadata:
         require_maintainable(config)

@@ -189,11 +189,16 @@ def _merge(job: CompactionJob, task: SliceTask, log: SliceLog) -> CompactedSlice
                 spec, writer = _write(job, task, merged, expected)
                 spills = changes.spills or log_rows.spills
             stat = _stat(job, task, spec, writer.row_count, changes.counts)
-    times = {"total_scan_time_ms": scan_ms, _time_field(task): _elapsed_ms(started) - scan_ms}
-    stat = replace(stat, extra=_log_facts(job, task, log, blocks, changes, scan_ms), **times)
-    return CompactedSlice(
-        number=task.number, stat=stat, statistics=writer.statistics, spills=spills
+    merge_ms = _elapsed_ms(started) - scan_ms
+    has_base = task.file_slice.base_file is not None
+    stat = replace(
+        stat,
+        total_scan_time_ms=scan_ms,
+        total_upsert_time_ms=merge_ms if has_base else 0,
+        total_create_time_ms=0 if has_base else merge_ms,
+        extra=_log_facts(job, task, log, blocks, changes, scan_ms),
     )
+    return CompactedSlice(number=task.number, stat=stat, statistics=writer.statistics, spills=spills)
 
 
 def _open_base(storage: Storage, file_slice: FileSlice) -> AbstractContextManager[pq.ParquetFile | None]:
@@ -252,8 +257,8 @@ def _check(job: CompactionJob, spec: BaseFileSpec, written: KeyChecksum, expecte
         stored = sum((KeyChecksum.of(keys) for keys in keys_of(file)), KeyChecksum())
     if stored != written or written.rows != expected:
         raise ExecutionFailedError(
-            f"{spec.path} has {counted(stored.rows, 'row')} with the key checksum {stored.hash_sum:x}, but the merge of "
-            f"its file slice has {counted(expected, 'row')}, of which {written.rows} with the key checksum "
+            f"{spec.path} has {counted(stored.rows, 'row')} with the key checksum {stored.hash_sum:x}, but the "
+            f"merge of its file slice has {counted(expected, 'row')}, of which {written.rows} with the key checksum "
             f"{written.hash_sum:x} were written.",
             hint="Nothing was committed; the table is unchanged. Run the job again. If it fails again, send this "
             "message and the log of the job to the maintainers of this project.",
@@ -297,10 +302,6 @@ def _log_facts(
         **({"totalLogReadTimeMs": scan_ms} if job.names_previous_file else {}),
     }
     return {name: value for name, value in facts.items() if value}
-
-
-def _time_field(task: SliceTask) -> str:
-    return "total_create_time_ms" if task.file_slice.base_file is None else "total_upsert_time_ms"
 
 
 def _elapsed_ms(started: float) -> int:

@@ -53,7 +53,9 @@ def entries_of_delete_block(
     ]
     keys = pa.chunked_array([pa.array([record.record_key for record in records], pa.string())])
     unconditional = np.array([row is None for row in values], dtype=bool)
-    return entries_of_deletes(rule, keys, block, pa.Table.from_arrays(columns, schema=ordering), unconditional)
+    return entries_of_deletes(
+        rule, keys, block, pa.Table.from_arrays(columns, schema=ordering), unconditional
+    )
 
 
 def _values(rule: MergeRule, record: DeleteRecord, ordering: pa.Schema, what: str) -> _Values | None:

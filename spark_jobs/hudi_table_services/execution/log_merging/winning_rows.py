@@ -128,9 +128,7 @@ class WinningRows:
             self._folder = tempfile.TemporaryDirectory(
                 prefix="hudi-log-rows-", dir=self._memory.folder, ignore_cleanup_errors=True
             )
-        with tempfile.NamedTemporaryFile(
-            dir=Path(self._folder.name), suffix=".arrow", delete=False
-        ) as file:
+        with tempfile.NamedTemporaryFile(dir=Path(self._folder.name), suffix=".arrow", delete=False) as file:
             path = file.name
             with ipc.new_file(file, part.schema) as writer:
                 writer.write_table(part)

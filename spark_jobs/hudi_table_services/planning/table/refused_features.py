@@ -1,6 +1,6 @@
 """Features of a table that this release cannot write."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableType
@@ -16,8 +16,14 @@ _MERGE_PROPERTIES = "hoodie.record.merge.property."
 _TIMELINE_PATH = "hoodie.timeline.path"
 
 
-def refused_features(config: TableConfig) -> Mapping[str, str]:
+def refused_features(
+    config: TableConfig, table_types: Collection[TableType] = (TableType.COPY_ON_WRITE,)
+) -> Mapping[str, str]:
     """Return the features of the table that this release cannot write, as texts that continue a sentence "The table …".
+
+    Args:
+        table_types: the types of tables that the calling service supports. A service that supports merge-on-read tables
+            must also call `merge_rules.merge_rule`, which refuses merges that this release does not know.
 
     Returns:
         Feature → name of the table property that shows the feature; empty if this release can write the table.
@@ -25,10 +31,12 @@ def refused_features(config: TableConfig) -> Mapping[str, str]:
     Raises:
         MalformedMetadataError: a property has an impossible value.
     """
+    has_logs = config.table_type is not TableType.COPY_ON_WRITE
+    merges_logs = has_logs and TableType.MERGE_ON_READ in table_types
     partial, path = config.get(_PARTIAL_UPDATES), config.get(_TIMELINE_PATH)
     merge = next((key for key in sorted(config.properties) if key.startswith(_MERGE_PROPERTIES)), "")
     features = (
-        ("is merge-on-read", _TABLE_TYPE, config.table_type is not TableType.COPY_ON_WRITE),
+        ("is merge-on-read", _TABLE_TYPE, has_logs and not merges_logs),
         (
             f"has base files of format {config.base_file_format}",
             _FORMAT,
@@ -41,9 +49,9 @@ def refused_features(config: TableConfig) -> Mapping[str, str]:
         (
             f"merges partial updates ({_PARTIAL_UPDATES}={partial})",
             _PARTIAL_UPDATES,
-            partial not in (None, "", "NONE"),
+            partial not in (None, "", "NONE") and not merges_logs,
         ),
-        (f"merges by custom rules ({_MERGE_PROPERTIES}*)", merge, bool(merge)),
+        (f"merges by custom rules ({_MERGE_PROPERTIES}*)", merge, bool(merge) and not merges_logs),
         (f"keeps its timeline at {path}", _TIMELINE_PATH, path not in (None, "", "timeline")),
     )
     return {feature: name for feature, name, is_present in features if is_present}
