@@ -18,16 +18,16 @@ from hudi_table_services.commits.checks import (
 from hudi_table_services.commits.commit_point import complete
 from hudi_table_services.commits.plan_execution import PlanExecution
 from hudi_table_services.commits.slice_records import remove_records
+from hudi_table_services.commits.swept_files import sweep_listed
 from hudi_table_services.commits.table_change import new_files
 from hudi_table_services.commits.table_now import Check, Conditions, read_table_now
-from hudi_table_services.commits.undo import sweep_listed
 from hudi_table_services.errors import StorageError
 from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.options.keys.compaction import EXPIRATION_MINUTES
-from hudi_table_services.tables.compaction_history import records_folder
+from hudi_table_services.tables.compaction.compaction_history import records_folder
 
 _LOG = logging.getLogger(__name__)
 

@@ -18,9 +18,10 @@ from hudi_table_services.commits.checks import (
 )
 from hudi_table_services.commits.commit_point import complete, create_metadata_table_after_write
 from hudi_table_services.commits.plan_execution import PlanExecution
+from hudi_table_services.commits.swept_files import sweep_listed
 from hudi_table_services.commits.table_change import new_files
 from hudi_table_services.commits.table_now import Check, Conditions, TableNow, read_table_now
-from hudi_table_services.commits.undo import roll_back_clustering, sweep_listed
+from hudi_table_services.commits.undo import roll_back_plan
 from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Instant
@@ -132,7 +133,7 @@ class ClusteringAttempt(PlanExecution):
             # executing the plan.
             self._is_dropping = True
             self._traces.abandon_heartbeat()
-            roll_back_clustering(self._table, self._instant)
+            roll_back_plan(self._table, self._instant)
         self._is_over = True
         return True
 

@@ -4,7 +4,7 @@ import logging
 
 from hudi_table_services.errors import StorageError
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.tables.compaction_history import RECORDS, records_folder
+from hudi_table_services.tables.compaction.compaction_history import RECORDS, records_folder
 from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)

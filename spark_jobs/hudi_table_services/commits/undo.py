@@ -71,39 +71,23 @@ def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
     return _roll_back(table, timeline, pending)
 
 
-def roll_back_clustering(table: TableAccess, instant: Instant) -> Instant | None:
-    """Delete the files that a pending clustering wrote, and remove its plan. Call this function under the table lock.
+def roll_back_plan(table: TableAccess, instant: Instant) -> Instant | None:
+    """Delete the base files that a pending clustering or compaction wrote, and remove its plan.
+
+    Call this function under the table lock.
 
     Returns:
-        The completed rollback; None if the clustering is no longer pending.
+        The completed rollback; None if the plan is no longer pending.
 
     Raises:
-        UnsupportedTableError: a metadata table that must not be switched off contains the clustering.
-        StorageError: a file could not be deleted; cancelling the clustering again finishes the rollback.
+        UnsupportedTableError: a metadata table that must not be switched off contains the plan.
+        StorageError: a file could not be deleted; cancelling the plan again finishes the rollback.
     """
     timeline = table.load_timeline()
     pending = next((i for i in timeline.pending if i.identity == instant.identity), None)
-    if pending is None or clustering_plan_of(table.timeline_store, pending) is None:
-        return None
-    return _roll_back(table, timeline, pending)
-
-
-def roll_back_compaction(table: TableAccess, instant: Instant) -> Instant | None:
-    """Delete the base files that a pending compaction wrote, and remove its plan.
-
-    Call this function under the table lock. In table version 6, first make sure that no log file is named after the
-    plan: without the plan, readers would not find the base file to which the log file belongs.
-
-    Returns:
-        The completed rollback; None if the compaction is no longer pending.
-
-    Raises:
-        UnsupportedTableError: a metadata table that must not be switched off contains the compaction.
-        StorageError: a file could not be deleted; cancelling the compaction again finishes the rollback.
-    """
-    timeline = table.load_timeline()
-    pending = next((i for i in timeline.pending if i.identity == instant.identity), None)
-    if pending is None or pending.action is not Action.COMPACTION:
+    if pending is None or not (
+        pending.action is Action.COMPACTION or clustering_plan_of(table.timeline_store, pending)
+    ):
         return None
     return _roll_back(table, timeline, pending)
 
@@ -167,20 +151,6 @@ def sweep_pending(table: TableAccess, instant: Instant) -> None:
     _sweep(table.storage, instant.requested_time)
 
 
-def sweep_listed(
-    table: TableAccess, instant_time: str, partitions: Collection[str], keep: Collection[str]
-) -> None:
-    """Delete all base files of a plan's instant in these partitions, marked or not, except the files to keep.
-
-    In table version 6, log files that are named after a compaction contain rows of later writes.
-    """
-    for files in list_partitions(table.storage, partitions).values():
-        for stored in files:
-            if _is_base_file_of(stored.name, instant_time) and stored.path not in keep:
-                table.storage.delete(stored.path)
-                _LOG.warning("Deleted %s, a leftover of an earlier execution", stored.path)
-
-
 def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[Instant, ...]:
     """Carry out rollbacks that were requested and never completed. Returns the rollbacks that are now completed.
 
@@ -214,14 +184,6 @@ def is_being_rolled_back(table: TableAccess, timeline: Timeline, instant: Instan
     """
     plans = [_stored_plan(table, rollback) for rollback in _pending_rollbacks(timeline)]
     return any(plan is not None and _undoes(plan, instant) for plan in plans)
-
-
-def abandon_rollback(table: TableAccess, timeline: Timeline, instant: Instant) -> None:
-    """Remove the pending rollbacks of a plan that must stay after all. Call this function under the table lock."""
-    for rollback in _pending_rollbacks(timeline):
-        plan = _stored_plan(table, rollback)
-        if plan is not None and _undoes(plan, instant):
-            table.timeline_store.remove(rollback)
 
 
 def _pending_rollbacks(timeline: Timeline) -> Iterable[Instant]:
@@ -307,7 +269,7 @@ def _committed_files(table: TableAccess, instant: Instant) -> frozenset[str]:
 def _listed_files(
     storage: Storage, instant: Instant, partitions: Collection[str] | None = None
 ) -> tuple[str, ...]:
-    only_base_files = instant.action is Action.COMPACTION  # see `sweep_listed`
+    only_base_files = instant.action is Action.COMPACTION  # see `swept_files`
     return tuple(
         stored.path
         for files in list_partitions(storage, partitions).values()
@@ -315,11 +277,6 @@ def _listed_files(
         if instant_in_file_name(stored.name) == instant.requested_time
         and not (only_base_files and stored.name.startswith("."))
     )
-
-
-def _is_base_file_of(name: str, instant_time: str) -> bool:
-    """Whether this is the name of a base file of the instant. Names of log files begin with a dot."""
-    return not name.startswith(".") and instant_in_file_name(name) == instant_time
 
 
 def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Instant:

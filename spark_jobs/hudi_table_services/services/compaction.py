@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from hudi_table_services.contract.compaction import (
+from hudi_table_services.contract.compaction.compaction import (
     WHEN_HELD,
     CancelCompactionRequest,
     CompactionReport,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hudi_table_services.contract.compaction import (
+from hudi_table_services.contract.compaction.compaction import (
     CancelCompactionRequest,
     CompactionReport,
     ExecuteCompactionRequest,

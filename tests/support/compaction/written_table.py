@@ -1,11 +1,12 @@
 """Merge-on-read tables with real rows, base files and log files, written step by step into any storage.
 
-The steps write what Hudi writes: a delta commit with base files, delta commits with log files, and pending delta commits.
+The steps write what Hudi writes: delta commits with base files or log files, and pending delta commits.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,6 +34,7 @@ from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation,
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import create_table
 from hudi_table_services.storage.timeline_store import TimelineStore
@@ -54,6 +56,10 @@ Row = Mapping[str, Any]
 NORTH, SOUTH = FileGroupId("north", "n1"), FileGroupId("south", "s1")
 
 
+def new_storage() -> MemoryStorage:
+    return MemoryStorage(uuid4().hex)
+
+
 def a_row(key: str, ts: int, s: str = "", **values: Any) -> Row:
     """A row of `SCHEMA`."""
     return {"id": key, "ts": ts, "ts2": 0, "v": float(ts), "s": s or f"{key}-{ts}", **values}
@@ -61,10 +67,11 @@ def a_row(key: str, ts: int, s: str = "", **values: Any) -> Row:
 
 @dataclass(frozen=True)
 class Deleted:
-    """A record of a delete block; without `ts`, it deletes unconditionally."""
+    """A record of a delete block; without ordering values, it deletes unconditionally."""
 
     key: str
     ts: int | None = None
+    ts2: int | None = None
 
 
 @dataclass
@@ -74,6 +81,8 @@ class WrittenTable:
     Attributes:
         more_properties: properties of the table in addition to those of `SmallTable`.
         schema: columns of the user.
+        has_ordering: whether `more_properties` does not name the ordering fields.
+        is_new: whether to create the table.
     """
 
     storage: Storage
@@ -81,6 +90,7 @@ class WrittenTable:
     clock: FixedClock = field(default_factory=FixedClock)
     more_properties: Mapping[str, str] = field(default_factory=dict)
     schema: StructType = SCHEMA
+    has_ordering: bool = True
     is_new: bool = True
 
     def __post_init__(self) -> None:
@@ -99,7 +109,7 @@ class WrittenTable:
         return {
             **table_properties(self.version),
             "hoodie.table.type": "MERGE_ON_READ",
-            **ordering,
+            **(ordering if self.has_ordering else {}),
             **self.more_properties,
         }
 
@@ -311,18 +321,18 @@ def _block(kind: BlockType, instant_time: str, schema: str, content: bytes) -> b
 
 
 def _deletes(group: FileGroupId, deletes: Sequence[Deleted]) -> bytes:
-    return encode_delete_block(
-        DeleteRecord(
-            d.key,
-            group.partition_path,
-            UNCONDITIONAL if d.ts is None else OrderingValue(Wrapper.LONG, d.ts),
-        )
-        for d in deletes
-    )
+    return encode_delete_block(DeleteRecord(d.key, group.partition_path, _ordering(d)) for d in deletes)
+
+
+def _ordering(deleted: Deleted) -> OrderingValue:
+    if deleted.ts is None:
+        return UNCONDITIONAL
+    first = OrderingValue(Wrapper.LONG, deleted.ts)
+    if deleted.ts2 is None:
+        return first
+    return OrderingValue(Wrapper.ARRAY, (first, OrderingValue(Wrapper.LONG, deleted.ts2)))
 
 
 def values(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, str, str]]:
     """Key, ordering value, text and commit time of rows."""
     return [(r["_hoodie_record_key"], r["ts"], r["s"], r["_hoodie_commit_time"]) for r in rows]
-
-

@@ -4,8 +4,12 @@ from collections.abc import Sequence
 
 from hudi_table_services.command.summaries.details import Details, change, change_of_size, shown_path
 from hudi_table_services.command.summary import Grid
-from hudi_table_services.contract.compaction import CompactedPartition, CompactionReport, UnmergedLogs
-from hudi_table_services.contract.compaction_text import logs_in_words
+from hudi_table_services.contract.compaction.compaction import (
+    CompactedPartition,
+    CompactionReport,
+    UnmergedLogs,
+)
+from hudi_table_services.contract.compaction.compaction_text import logs_in_words
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.text import counted, human_bytes, human_time
 

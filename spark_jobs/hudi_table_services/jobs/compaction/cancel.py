@@ -5,15 +5,15 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 
 from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
+from hudi_table_services.commits.kept_plans import keep_plan
 from hudi_table_services.commits.slice_records import remove_records
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.commits.undo import (
-    abandon_rollback,
     finish_pending_rollbacks,
     is_being_rolled_back,
-    roll_back_compaction,
+    roll_back_plan,
 )
-from hudi_table_services.contract.compaction import CancelCompactionRequest
+from hudi_table_services.contract.compaction.compaction import CancelCompactionRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.errors import InstantHeldError, InvalidRequestError, MalformedFileNameError
 from hudi_table_services.jobs.compaction.opening import open_table
@@ -32,7 +32,7 @@ from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
 from hudi_table_services.storage.locks.lock import TableLock, table_lock
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.tables.compaction_history import Compaction, CompactionHistory
+from hudi_table_services.tables.compaction.compaction_history import Compaction, CompactionHistory
 from hudi_table_services.tables.executions import is_executed
 from hudi_table_services.tables.table import TableAccess
 
@@ -110,7 +110,7 @@ def finish_cancellations(
             if reason := why_needed(table, history.timeline, compaction):
                 time = compaction.instant.requested_time
                 _LOG.warning("The cancellation of compaction %s is given up: %s.", time, reason)
-                abandon_rollback(table, history.timeline, compaction.instant)
+                keep_plan(table, history.timeline, compaction.instant)
             else:
                 drop_plan(table, compaction)
 
@@ -124,7 +124,7 @@ def drop_plan(table: TableAccess, compaction: Compaction) -> None:
 
     Call this function under the table lock, after checking the heartbeat and `why_needed`.
     """
-    roll_back_compaction(table, compaction.instant)
+    roll_back_plan(table, compaction.instant)
     remove_records(table.storage, compaction.instant.requested_time)
     _LOG.info("Cancelled compaction %s", compaction.instant.requested_time)
 

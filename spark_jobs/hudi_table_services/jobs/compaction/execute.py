@@ -14,7 +14,7 @@ from hudi_table_services.commits.commit_point import facts_to_collect
 from hudi_table_services.commits.compaction_attempt import CompactionAttempt
 from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.stopwatch import Stopwatch
-from hudi_table_services.contract.compaction import (
+from hudi_table_services.contract.compaction.compaction import (
     CompactionReport,
     CompactionRequest,
     ExecuteCompactionRequest,
@@ -35,8 +35,8 @@ from hudi_table_services.jobs.compaction.executed import (
     unmerged_logs,
 )
 from hudi_table_services.jobs.compaction.opening import open_table, rule_of
+from hudi_table_services.jobs.compaction.planned_tasks import PlannedTasks, planned_tasks
 from hudi_table_services.jobs.compaction.reporting import CompactionReporter
-from hudi_table_services.jobs.compaction.slice_tasks import PlannedTasks, planned_tasks
 from hudi_table_services.jobs.compaction.start import choose_plans, remove_leftovers
 from hudi_table_services.jobs.writing.file_settings import bloom_settings, parquet_format
 from hudi_table_services.model.compaction.slice_logs import ReadAmplification
@@ -58,7 +58,7 @@ from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.tables.compaction_history import Compaction, CompactionHistory
+from hudi_table_services.tables.compaction.compaction_history import Compaction, CompactionHistory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,13 +5,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hudi_table_services.contract.compaction import CompactedPartition, CompactionPlanReport, UnmergedLogs
+from hudi_table_services.contract.compaction.compaction import (
+    CompactedPartition,
+    CompactionPlanReport,
+    UnmergedLogs,
+)
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.model.compaction.compaction_proposal import CompactionProposal
 from hudi_table_services.model.compaction.slice_logs import ReadAmplification
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.write_stat import CommitMetadata, WriteStat
-from hudi_table_services.tables.compaction_history import Compaction
+from hudi_table_services.tables.compaction.compaction_history import Compaction
 
 if TYPE_CHECKING:
     from hudi_table_services.execution.compaction.merge_slice import CompactedSlice

@@ -6,8 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hudi_table_services.commits.stopwatch import Stopwatch
-from hudi_table_services.contract.compaction import CompactionPlanReport, CompactionReport, UnmergedLogs
-from hudi_table_services.contract.compaction_text import logs_in_words
+from hudi_table_services.contract.compaction.compaction import (
+    CompactionPlanReport,
+    CompactionReport,
+    UnmergedLogs,
+)
+from hudi_table_services.contract.compaction.compaction_text import logs_in_words
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome
 from hudi_table_services.contract.text import NOT_PARTITIONED, counted
@@ -25,7 +29,7 @@ from hudi_table_services.model.compaction.compaction_proposal import CompactionD
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.planning.compaction.unmerged_logs import read_amplification
-from hudi_table_services.tables.compaction_history import Compaction
+from hudi_table_services.tables.compaction.compaction_history import Compaction
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hudi_table_services.contract.compaction import CompactionReport, CompactionRequest
+from hudi_table_services.contract.compaction.compaction import CompactionReport, CompactionRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.jobs.compaction.execute import execute_plans
 from hudi_table_services.jobs.compaction.schedule import schedule_compaction

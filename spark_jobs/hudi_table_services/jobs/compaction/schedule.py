@@ -10,7 +10,7 @@ from dataclasses import replace
 from hudi_table_services.commits.instants import request_instant, withdraw_request
 from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.stopwatch import Stopwatch
-from hudi_table_services.contract.compaction import ScheduleCompactionRequest
+from hudi_table_services.contract.compaction.compaction import ScheduleCompactionRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import CommitConflictError, MalformedMetadataError, ObjectNotFoundError
@@ -41,7 +41,7 @@ from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
-from hudi_table_services.tables.compaction_history import CompactionHistory
+from hudi_table_services.tables.compaction.compaction_history import CompactionHistory
 
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 3

@@ -9,7 +9,7 @@ from hudi_table_services.commits.finished_writes import remove_traces_of_finishe
 from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.slice_records import remove_old_records
 from hudi_table_services.commits.stopwatch import Stopwatch
-from hudi_table_services.contract.compaction import (
+from hudi_table_services.contract.compaction.compaction import (
     CompactionReport,
     CompactionRequest,
     ExecuteCompactionRequest,
@@ -23,7 +23,7 @@ from hudi_table_services.options.compaction.compaction_job_options import resolv
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.stores.factory import open_storage
-from hudi_table_services.tables.compaction_history import Compaction, CompactionHistory
+from hudi_table_services.tables.compaction.compaction_history import Compaction, CompactionHistory
 from hudi_table_services.tables.table import TableAccess
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hudi_table_services.contract.compaction import ScheduleCompactionRequest
+from hudi_table_services.contract.compaction.compaction import ScheduleCompactionRequest
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.model.compaction.compaction_settings import CompactionOptions
 from hudi_table_services.options.base_files import BaseFileOptions

@@ -7,7 +7,7 @@ from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.catalog.catalog_sync import SyncCatalogRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ClusteringRequest
-from hudi_table_services.contract.compaction import CompactionRequest
+from hudi_table_services.contract.compaction.compaction import CompactionRequest
 from hudi_table_services.contract.config_check import Severity
 from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.contract.writing import UpsertRequest

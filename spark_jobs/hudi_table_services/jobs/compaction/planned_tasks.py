@@ -12,7 +12,7 @@ from hudi_table_services.model.table_service_plans import CompactionOperation
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.storage.stores.paths import file_name, join_path
 from hudi_table_services.storage.timeline_store import TimelineStore
-from hudi_table_services.tables.compaction_history import Compaction
+from hudi_table_services.tables.compaction.compaction_history import Compaction
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from hudi_table_services.contract.compaction import (
+from hudi_table_services.contract.compaction.compaction import (
     CompactedPartition,
     CompactionPlanReport,
     CompactionReport,

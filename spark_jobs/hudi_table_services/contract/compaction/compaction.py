@@ -266,11 +266,11 @@ class CompactionReport(Report):
         )
 
     def summary(self, result: "JobResult") -> str:
-        from hudi_table_services.contract.compaction_text import compaction_summary
+        from hudi_table_services.contract.compaction.compaction_text import compaction_summary
 
         return compaction_summary(self, result)
 
     def sections(self, result: "JobResult") -> list[Section]:
-        from hudi_table_services.contract.compaction_text import compaction_sections
+        from hudi_table_services.contract.compaction.compaction_text import compaction_sections
 
         return compaction_sections(self, result)
