@@ -49,6 +49,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)
+_UNDONE_ACTIONS = ("commit", "deltacommit", "replacecommit", "clustering", "compaction")
 
 
 def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
@@ -207,9 +208,11 @@ def _undoes(plan: RollbackPlan, instant: Instant) -> bool:
 def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) -> bool:
     """Whether the plan undoes a write of rows, or an instant that no longer exists."""
     undone = plan.instant_to_rollback
-    if undone is None or undone.action not in ("commit", "deltacommit", "replacecommit", "clustering"):
+    if undone is None or undone.action not in _UNDONE_ACTIONS:
         return False
     present = [i for i in timeline.find(undone.requested_time) if i.action.writes_data]
+    if undone.action == Action.COMPACTION.value:
+        return not present  # the job that cancels a pending compaction finishes its rollback
     return all(_may_be_undone(table, i) for i in present)
 
 

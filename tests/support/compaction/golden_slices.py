@@ -14,7 +14,9 @@ from hudi_table_services.execution.compaction.column_defaults import column_defa
 from hudi_table_services.execution.compaction.merge_slice import CompactionJob
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
+from hudi_table_services.hudi_format.partition_metadata import encode_partition_metadata
 from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.planning.table.merge_rules import DELETE_FIELD, DELETE_MARKER, merge_rule
 from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
@@ -25,6 +27,7 @@ from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from support.compaction.written_table import NORTH, Deleted, WrittenTable
 from support.fixed_clock import FixedClock
+from support.log_golden import PARTITION, LogTable, log_table
 from support.log_merging.hudi_cases import KEY_COLUMN, HudiTable, as_slice
 from support.log_merging.slices import Delete, Row
 
@@ -57,6 +60,14 @@ def job_of(storage: Storage, settings: Mapping[str, str] | None = None, **change
         names_previous_file=own,
     )
     return replace(job, **changes)
+
+
+def golden_table(version: TableVersion, name: str) -> LogTable:
+    """A table of real Hudi, with the file that makes its folder a partition. The archives do not contain that file."""
+    table = log_table(version, name)
+    metafile = encode_partition_metadata("0", 1, FixedClock().now())
+    table.storage.write(f"{PARTITION}/.hoodie_partition_metadata", metafile)
+    return table
 
 
 def rows_in(storage: Storage, path: str) -> list[dict[str, Any]]:
