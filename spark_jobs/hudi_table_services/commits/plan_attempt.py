@@ -17,8 +17,8 @@ from hudi_table_services.commits.checks import (
     SomeGroupsUnchanged,
 )
 from hudi_table_services.commits.commit_point import complete, create_metadata_table_after_write
-from hudi_table_services.commits.plan_execution import PlanExecution
-from hudi_table_services.commits.swept_files import sweep_listed
+from hudi_table_services.commits.plans.plan_execution import PlanExecution
+from hudi_table_services.commits.plans.swept_files import sweep_listed
 from hudi_table_services.commits.table_change import new_files
 from hudi_table_services.commits.table_now import Check, Conditions, TableNow, read_table_now
 from hudi_table_services.commits.undo import roll_back_plan

@@ -272,7 +272,7 @@ def _committed_files(table: TableAccess, instant: Instant) -> frozenset[str]:
 def _listed_files(
     storage: Storage, instant: Instant, partitions: Collection[str] | None = None
 ) -> tuple[str, ...]:
-    only_base_files = instant.action is Action.COMPACTION  # see `swept_files`
+    only_base_files = instant.action is Action.COMPACTION  # see `plans.swept_files`
     return tuple(
         stored.path
         for files in list_partitions(storage, partitions).values()

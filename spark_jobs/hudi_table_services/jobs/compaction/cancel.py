@@ -5,8 +5,8 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 
 from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
-from hudi_table_services.commits.kept_plans import keep_plan
-from hudi_table_services.commits.slice_records import remove_records
+from hudi_table_services.commits.plans.kept_plans import keep_plan
+from hudi_table_services.commits.plans.slice_records import remove_records
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.commits.undo import (
     finish_pending_rollbacks,

@@ -9,7 +9,7 @@ from hudi_table_services.planning.table.merge_rules import merge_rule
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
-from hudi_table_services.tables.table import TableAccess, check_name, check_writable
+from hudi_table_services.tables.table import TableAccess, check_writable
 
 
 def open_table(
@@ -30,15 +30,14 @@ def open_table(
         TableNotFoundError, CorruptTableError, UnsupportedTableError: see `read_table_config` and `check_writable`.
     """
     config = read_table_config(storage)
-    check_name(config, request.table_name)
+    check_writable(
+        config, request.table_name, updates_metadata=updates_metadata, table_types=tuple(TableType)
+    )
     if config.table_type is not TableType.MERGE_ON_READ:
         raise InvalidRequestError(
             f"The table {config.table_name!r} is copy-on-write, so it has no log files to compact.",
             hint="To combine small files of a copy-on-write table, use run_clustering.py.",
         )
-    check_writable(
-        config, request.table_name, updates_metadata=updates_metadata, table_types=(TableType.MERGE_ON_READ,)
-    )
     return TableAccess(storage=storage, clock=clock, config=config, metadata=options.metadata)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.measured_lock import measured_lock
-from hudi_table_services.commits.slice_records import remove_old_records
+from hudi_table_services.commits.plans.slice_records import remove_old_records
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.compaction.compaction import (
     CompactionReport,

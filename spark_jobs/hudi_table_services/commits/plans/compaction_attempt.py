@@ -16,9 +16,9 @@ from hudi_table_services.commits.checks import (
     SameSchema,
 )
 from hudi_table_services.commits.commit_point import complete
-from hudi_table_services.commits.plan_execution import PlanExecution
-from hudi_table_services.commits.slice_records import remove_records
-from hudi_table_services.commits.swept_files import sweep_listed
+from hudi_table_services.commits.plans.plan_execution import PlanExecution
+from hudi_table_services.commits.plans.slice_records import remove_records
+from hudi_table_services.commits.plans.swept_files import sweep_listed
 from hudi_table_services.commits.table_change import new_files
 from hudi_table_services.commits.table_now import Check, Conditions, read_table_now
 from hudi_table_services.errors import StorageError
