@@ -23,7 +23,9 @@ class MergeOnReadView(FaultyStorage):
 
     def read(self, path: str) -> bytes:
         content = self.inner.read(path)
-        return content.replace(b"COPY_ON_WRITE", b"MERGE_ON_READ") if path in (PROPERTIES, BACKUP) else content
+        return (
+            content.replace(b"COPY_ON_WRITE", b"MERGE_ON_READ") if path in (PROPERTIES, BACKUP) else content
+        )
 
 
 def as_merge_on_read(storage: Storage) -> Storage:

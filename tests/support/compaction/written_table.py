@@ -3,7 +3,7 @@
 The steps write what Hudi writes: delta commits with base files or log files, and pending delta commits.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -81,6 +81,7 @@ class WrittenTable:
     Attributes:
         more_properties: properties of the table in addition to those of `SmallTable`.
         schema: columns of the user.
+        complete: completes a delta commit in another way than by its completed file alone.
         has_ordering: whether `more_properties` does not name the ordering fields.
         is_new: whether to create the table.
     """
@@ -90,6 +91,7 @@ class WrittenTable:
     clock: FixedClock = field(default_factory=FixedClock)
     more_properties: Mapping[str, str] = field(default_factory=dict)
     schema: StructType = SCHEMA
+    complete: Callable[[Instant, CommitMetadata], Instant] | None = None
     has_ordering: bool = True
     is_new: bool = True
 
@@ -193,6 +195,8 @@ class WrittenTable:
 
     def _complete(self, pending: Instant, operation: WriteOperation, stats: Sequence[WriteStat]) -> Instant:
         metadata = self._metadata(operation, stats)
+        if self.complete is not None:
+            return self.complete(pending, metadata)
         return self.timeline_store.complete(pending, encode_commit_metadata(metadata, self.version))
 
     def _metadata(self, operation: WriteOperation, stats: Sequence[WriteStat]) -> CommitMetadata:

@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hudi_table_services.commits.commit_point import facts_to_collect
-from hudi_table_services.commits.plans.compaction_attempt import CompactionAttempt
 from hudi_table_services.commits.measured_lock import measured_lock
+from hudi_table_services.commits.plans.compaction_attempt import CompactionAttempt
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.compaction.compaction import (
     CompactionReport,
