@@ -78,7 +78,5 @@ def test_statistics_of_partitions_only_become_wider(version: TableVersion) -> No
     table = a_table(version)
     compact(table)
     stats = [r.payload for r in records_in(table.storage, PARTITION_STATS).values()]
-    bounds = {
-        bounds_of(s) for s in stats if isinstance(s, ColumnStats) and s.column_name == "ts"
-    }
+    bounds = {bounds_of(s) for s in stats if isinstance(s, ColumnStats) and s.column_name == "ts"}
     assert bounds == {(1, 30), (1, 2)}
