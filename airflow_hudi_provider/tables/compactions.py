@@ -42,6 +42,7 @@ def state_of_compactions(
     if history is None:
         return "There is no table."
     own = history.of_request(request_id)
+    found: tuple[Compaction, ...]
     if names is None:
         found = (own,) if own is not None else ()
     elif names:
