@@ -182,11 +182,10 @@ def in_words(pending: Sequence[Mapping[str, Any]]) -> str:
 def remedy(pending: Sequence[Mapping[str, Any]]) -> str:
     """Describe what the user can do about the oldest pending service."""
     oldest = pending[0]
-    if oldest["service"] != "clustering":
-        return f"Wait until the writer that scheduled the plan {oldest['instant']} executes or cancels it"
+    kind = "Clustering" if oldest["service"] == "clustering" else "Compaction"
     return (
-        f"Execute the plan with ExecuteClusteringOperator(instant='{oldest['instant']}'), or cancel it with "
-        f"CancelClusteringOperator(instant='{oldest['instant']}')"
+        f"Execute the plan with Execute{kind}Operator(instant='{oldest['instant']}'), or cancel it with "
+        f"Cancel{kind}Operator(instant='{oldest['instant']}')"
     )
 
 

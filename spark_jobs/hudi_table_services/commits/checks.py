@@ -11,7 +11,7 @@ from hudi_table_services.errors import FileGroupConflictError, InstantVanishedEr
 from hudi_table_services.hudi_format.avro_schema import from_optional_avro_json
 from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange, ConflictStrategy
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.conflict_detection import find_conflict
@@ -171,6 +171,7 @@ class FilesExist:
     instant_time: str
     paths: tuple[str, ...]
     when_missing: Callable[[], None]
+    service: str = "clustering"
 
     def refuse(self, now: TableNow) -> None:
         """Raises InstantVanishedError."""
@@ -178,16 +179,18 @@ class FilesExist:
         if missing:
             self.when_missing()
             raise InstantVanishedError(
-                f"Another job removed {missing[0]}, which clustering {self.instant_time} wrote.",
+                f"Another job removed {missing[0]}, which {self.service} {self.instant_time} wrote.",
                 hint="Nothing was committed; run the job again when no other job is executing the plan.",
             )
 
 
-def refuse_taken_over(table: TableAccess, instant_time: str, attempt: str) -> None:
+def refuse_taken_over(
+    table: TableAccess, instant_time: str, attempt: str, *, service: str = "clustering"
+) -> None:
     """Raises InstantVanishedError if the heartbeat of the plan is missing or names another attempt."""
     if read_heartbeat_owner(table.storage, instant_time) != attempt:
         raise InstantVanishedError(
-            f"Another attempt took clustering {instant_time} over, or cancelled it.",
+            f"Another attempt took {service} {instant_time} over, or cancelled it.",
             hint="This attempt committed nothing.",
         )
 
@@ -196,9 +199,14 @@ def refuse_cancelled(table: TableAccess, timeline: Timeline, instant: Instant) -
     """Raises InstantVanishedError if a rollback of the plan is pending. Call this function under the table lock."""
     if is_being_rolled_back(table, timeline, instant):
         raise InstantVanishedError(
-            f"A cancellation of clustering {instant.requested_time} was begun and has not been finished.",
-            hint="Nothing was committed; the next job that executes or cancels clusterings finishes the cancellation.",
+            f"A cancellation of {_plan_name(instant)} {instant.requested_time} was begun and has not been finished.",
+            hint=f"Nothing was committed; the next job that executes or cancels {_plan_name(instant)}s finishes the "
+            "cancellation.",
         )
+
+
+def _plan_name(instant: Instant) -> str:
+    return "compaction" if instant.action is Action.COMPACTION else "clustering"
 
 
 def archived_during_the_write() -> FileGroupConflictError:

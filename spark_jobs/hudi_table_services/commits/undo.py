@@ -7,7 +7,7 @@ on the timeline, and the next job carries the plan out. Every step can be repeat
 """
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -28,7 +28,6 @@ from hudi_table_services.hudi_format.table_service_plans import (
     encode_rollback_metadata,
     encode_rollback_plan,
 )
-from hudi_table_services.model.data_file import BASE_FILE_EXTENSIONS, instant_in_file_name
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import RollbackMetadata, RollbackPlan
 from hudi_table_services.model.timeline import Timeline
@@ -41,7 +40,6 @@ from hudi_table_services.planning.recovery.rollback_plan import (
 )
 from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_restore
 from hudi_table_services.storage.damage import naming
-from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.locks.heartbeat import delete_heartbeat
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.pending_plans import (
@@ -52,6 +50,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)
+_UNDONE_ACTIONS = ("commit", "deltacommit", "replacecommit", "clustering", "compaction")
 
 
 def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
@@ -74,19 +73,23 @@ def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
     return _roll_back(table, timeline, pending)
 
 
-def roll_back_clustering(table: TableAccess, instant: Instant) -> Instant | None:
-    """Delete the files that a pending clustering wrote, and remove its plan. Call this function under the table lock.
+def roll_back_plan(table: TableAccess, instant: Instant) -> Instant | None:
+    """Delete the base files that a pending clustering or compaction wrote, and remove its plan.
+
+    Call this function under the table lock.
 
     Returns:
-        The completed rollback; None if the clustering is no longer pending.
+        The completed rollback; None if the plan is no longer pending.
 
     Raises:
-        UnsupportedTableError: a metadata table that must not be switched off contains the clustering.
-        StorageError: a file could not be deleted; cancelling the clustering again finishes the rollback.
+        UnsupportedTableError: a metadata table that must not be switched off contains the plan.
+        StorageError: a file could not be deleted; cancelling the plan again finishes the rollback.
     """
     timeline = table.load_timeline()
     pending = next((i for i in timeline.pending if i.identity == instant.identity), None)
-    if pending is None or clustering_plan_of(table.timeline_store, pending) is None:
+    if pending is None or not (
+        pending.action is Action.COMPACTION or clustering_plan_of(table.timeline_store, pending)
+    ):
         return None
     return _roll_back(table, timeline, pending)
 
@@ -152,21 +155,6 @@ def sweep_pending(table: TableAccess, instant: Instant) -> None:
     _sweep(table.storage, instant.requested_time)
 
 
-def sweep_listed(
-    table: TableAccess, instant_time: str, partitions: Collection[str], keep: Collection[str]
-) -> None:
-    """Delete all base files of the instant in these partitions, marked or not, except the files to keep.
-
-    In table version 6, log files with the time of a compaction in their names belong to delta commits.
-    """
-    for files in list_partitions(table.storage, partitions).values():
-        for stored in files:
-            is_base = stored.name.endswith(tuple(BASE_FILE_EXTENSIONS))
-            if is_base and instant_in_file_name(stored.name) == instant_time and stored.path not in keep:
-                table.storage.delete(stored.path)
-                _LOG.warning("Deleted %s, which an earlier execution left", stored.path)
-
-
 def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[Instant, ...]:
     """Carry out rollbacks that were requested and never completed. Returns the rollbacks that are now completed.
 
@@ -227,9 +215,11 @@ def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) ->
     compaction was completed: the rollback of a pending compaction, whose plan must stay, has the action `compaction`.
     """
     undone = plan.instant_to_rollback
-    if undone is None or undone.action not in ("commit", "deltacommit", "replacecommit", "clustering"):
+    if undone is None or undone.action not in _UNDONE_ACTIONS:
         return False
     present = [i for i in timeline.find(undone.requested_time) if i.action.writes_data]
+    if undone.action == Action.COMPACTION.value:
+        return not present  # the job that cancels a pending compaction finishes its rollback
     return all(
         _may_be_undone(table, i) or (i.action is Action.COMPACTION and undone.action == Action.COMMIT.value)
         for i in present

@@ -15,6 +15,7 @@ from hudi_table_services.hudi_format.metadata_table.file_groups import (
 )
 from hudi_table_services.hudi_format.metadata_table.keys import column_stats_key
 from hudi_table_services.model.metadata_table import ColumnStats, FileStatistics, MetadataChange
+from hudi_table_services.model.table_version import TableType
 from hudi_table_services.planning.metadata_table import file_records
 from hudi_table_services.planning.metadata_table.bloom_records import (
     bloom_filter_records,
@@ -91,8 +92,13 @@ def _data_file(path: str) -> DataFile:
 def _partition_stats(
     table: IndexedTable, change: NewFiles, new: Mapping[str, FileStatistics]
 ) -> list[MetadataChange]:
-    """Tight statistics of every partition that the write touches, computed from all live files of the partition."""
+    """Statistics of every partition that the write touches.
+
+    In copy-on-write tables, they are tight: they are computed from all live files of the partition.
+    """
     metadata = change.metadata
+    if table.table.config.table_type is not TableType.COPY_ON_WRITE:
+        return _widening_partition_stats(table, new)
     touched = sorted({*metadata.partition_to_write_stats, *(metadata.partition_to_replace_file_ids or {})})
     live = table.live_files_after(metadata, touched)
     by_partition = _known_statistics(table, live, new)
@@ -101,6 +107,19 @@ def _partition_stats(
     )
     for path in touched:
         changes += partition_stat_records(by_partition[path], table.columns)
+    return changes
+
+
+def _widening_partition_stats(table: IndexedTable, new: Mapping[str, FileStatistics]) -> list[MetadataChange]:
+    """Statistics of the new files, with which readers unite the stored statistics of their partitions."""
+    by_partition: dict[str, list[FileStatistics]] = {}
+    for path in sorted(new):
+        by_partition.setdefault(new[path].partition_path, []).append(new[path])
+    changes: list[MetadataChange] = []
+    for path, found in by_partition.items():
+        names = frozenset(each.file_name for each in found)
+        files = PartitionFiles(partition_path=path, live_files=names, statistics=tuple(found))
+        changes += partition_stat_records(files, table.columns, is_tight=False)
     return changes
 
 

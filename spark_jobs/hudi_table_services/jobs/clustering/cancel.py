@@ -10,7 +10,7 @@ from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.commits.undo import (
     finish_pending_rollbacks,
     is_being_rolled_back,
-    roll_back_clustering,
+    roll_back_plan,
 )
 from hudi_table_services.contract.clustering import CancelClusteringRequest
 from hudi_table_services.contract.result import JobResult
@@ -148,7 +148,7 @@ def drop_plan(table: TableAccess, clustering: Clustering) -> None:
     The heartbeat is removed last. If it were removed first and the cancellation died, other jobs would find a plan
     without a heartbeat and assume that Hudi is executing the plan.
     """
-    roll_back_clustering(table, clustering.instant)
+    roll_back_plan(table, clustering.instant)
     _LOG.info("Cancelled clustering %s", clustering.instant.requested_time)
 
 

@@ -12,8 +12,8 @@ from hudi_table_services.commits.finished_writes import remove_traces_of_finishe
 from hudi_table_services.commits.undo import (
     finish_pending_rollbacks,
     is_being_rolled_back,
-    roll_back_clustering,
     roll_back_completed,
+    roll_back_plan,
     rollback_instant,
 )
 from hudi_table_services.commits.undo_checks import (
@@ -194,7 +194,7 @@ class _RollbackJob:
         elif is_pending_row_write(self._table.timeline_store, instant):
             done = rollback_instant(self._table, instant)
         else:
-            done = roll_back_clustering(self._table, instant)
+            done = roll_back_plan(self._table, instant)
         if done is None:
             raise InstantVanishedError(
                 f"{instant.action.value} {instant.requested_time} was changed by another writer at the same time.",

@@ -1,11 +1,8 @@
-"""Keys that the planner of compactions reads (HoodieCompactionConfig; Hudi 1.2).
-
-The registry of options does not contain these keys yet, because no job reads them: jobs continue to ignore them.
-"""
+"""Keys of the compaction jobs (HoodieCompactionConfig; Hudi 1.2)."""
 
 from hudi_table_services.model.compaction.compaction_settings import CompactionStrategyKind, CompactionTrigger
 from hudi_table_services.options.kinds import Flag, Member, Names, Number, Pattern, WholeNumber
-from hudi_table_services.options.option import AnyOption, OptionGroup, fixed, option
+from hudi_table_services.options.option import AnyOption, OptionGroup, fixed, ignored, option
 
 _COMPACTION = (OptionGroup.COMPACTION,)
 
@@ -124,6 +121,32 @@ BYTES_PER_SECOND = option(
     services=_COMPACTION,
 )
 
+TASK_MEMORY_BYTES = option(
+    "hoodie.airflow.compaction.task.memory.bytes",
+    512 << 20,
+    "ours: maximum size of log records that a Spark task keeps in memory, in bytes of Arrow data; larger file slices "
+    "are merged with the help of temporary files",
+    WholeNumber(least=1 << 20),
+    services=_COMPACTION,
+)
+EXPIRATION_MINUTES = option(
+    "hoodie.airflow.compaction.expiration.minutes",
+    60,
+    "ours: age in minutes at which an execution without a heartbeat, such as an execution by Hudi, counts as dead",
+    WholeNumber(least=0),
+    services=_COMPACTION,
+)
+WAIT_SECONDS = option(
+    "hoodie.airflow.compaction.wait.seconds",
+    600,
+    "ours: maximum time in seconds for which a second execution of the same plan waits for a running execution",
+    WholeNumber(least=0),
+    services=_COMPACTION,
+)
+
+DELETE_SETTINGS = ("hoodie.payload.delete.field", "hoodie.payload.delete.marker")
+"""Keys that tables of version 8 and older do not store. The compaction jobs read them; all other jobs refuse them."""
+
 COMPACTION_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
     "Compaction: when a compaction is due": (
         COMPACTION_TRIGGER,
@@ -147,6 +170,29 @@ COMPACTION_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
             "hoodie.compaction.plan.generator",
             "org.apache.hudi.table.action.compact.plan.generators.HoodieCompactionPlanGenerator",
             "class that makes plans",
+        ),
+    ),
+    "Compaction: execution": (
+        TASK_MEMORY_BYTES,
+        EXPIRATION_MINUTES,
+        WAIT_SECONDS,
+    ),
+    "Compaction: no effect": (
+        *ignored(
+            "compaction is a separate job of this project",
+            "hoodie.compact.inline",
+            "hoodie.compact.schedule.inline",
+        ),
+        *ignored(
+            "a compaction reads the headers of all log blocks first, and then the records that it needs",
+            "hoodie.compaction.lazy.block.read",
+            "hoodie.compaction.reverse.log.read",
+        ),
+        *ignored(
+            "this project reads the log files that a log compaction wrote, but makes no log compaction",
+            "hoodie.log.compaction.inline",
+            "hoodie.log.compaction.enable",
+            "hoodie.log.compaction.blocks.threshold",
         ),
     ),
 }

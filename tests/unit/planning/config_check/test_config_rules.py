@@ -8,6 +8,7 @@ from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.catalog.catalog_sync import SyncCatalogRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ClusteringRequest
+from hudi_table_services.contract.compaction.compaction import CompactionRequest
 from hudi_table_services.contract.config_check import RuntimeFacts
 from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.contract.writing import UpsertRequest
@@ -16,6 +17,7 @@ from hudi_table_services.options.archival import resolve_archive_options
 from hudi_table_services.options.catalog.catalog_options import resolve_catalog_options
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.options.compaction.compaction_job_options import resolve_compaction_options
 from hudi_table_services.options.keys.archival import MIN_COMMITS
 from hudi_table_services.options.keys.cleaning import COMMITS_RETAINED
 from hudi_table_services.options.keys.clustering import INLINE, SCHEDULE_INLINE
@@ -114,6 +116,7 @@ def is_refused_by_a_job(options: dict[str, str]) -> bool:
         lambda: resolve_options(UpsertRequest(base_path="/", options=options)),
         lambda: resolve_clean_options(CleanRequest(base_path="/", options=options)),
         lambda: resolve_clustering_options(ClusteringRequest(base_path="/", options=options)),
+        lambda: resolve_compaction_options(CompactionRequest(base_path="/", options=options)),
         lambda: resolve_catalog_options(SyncCatalogRequest(base_path="/", options=options)),
         lambda: resolve_archive_options(ArchiveRequest(base_path="/", options=options)),
         lambda: resolve_metadata_table_options(RebuildMetadataTableRequest(base_path="/", options=options)),

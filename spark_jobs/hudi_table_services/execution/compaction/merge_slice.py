@@ -1,0 +1,308 @@
+"""Merge the log files of one file slice into a new base file.
+
+Rows keep the meta columns of the version that wins; only the name of the file is new. To verify the new file, the
+module compares its number of rows with the number of changes, and reads its keys back from storage.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hudi_table_services.contract.text import counted
+from hudi_table_services.errors import ExecutionFailedError
+from hudi_table_services.execution.base_file_reader import columns_of, keys_of, open_base_file, rows_of
+from hudi_table_services.execution.base_file_writer import (
+    RECORD_KEY,
+    BaseFileSpec,
+    BaseFileWriter,
+    BloomSettings,
+)
+from hudi_table_services.execution.clustering.key_checksum import KeyChecksum
+from hudi_table_services.execution.compaction.finished_slices import (
+    find_record,
+    fingerprint_of,
+    write_record,
+)
+from hudi_table_services.execution.file_groups import ensure_partition_metadata, write_token
+from hudi_table_services.execution.log_merging.base_changes import ChangeCounts
+from hudi_table_services.execution.log_merging.log_entries import KEY, ordering_names
+from hudi_table_services.execution.log_merging.merged_rows import ColumnFill, merged_rows
+from hudi_table_services.execution.log_merging.slice_blocks import SliceBlocks, key_schema
+from hudi_table_services.execution.log_merging.slice_changes import MergeMemory, SliceChanges, find_changes
+from hudi_table_services.execution.log_merging.winning_rows import WinningRows
+from hudi_table_services.execution.parquet_format import ParquetFormat
+from hudi_table_services.execution.running_commit import require_running
+from hudi_table_services.hudi_format.markers import MarkerKind
+from hudi_table_services.model.data_file import BaseFile
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.merging.merge_rule import MergeRule
+from hudi_table_services.model.metadata_table import FileStatistics
+from hudi_table_services.model.write_stat import NEW_FILE_GROUP, WriteStat
+from hudi_table_services.storage.file_slices import Visibility
+from hudi_table_services.storage.log_files.slice_log import SliceLog, read_slice_log
+from hudi_table_services.storage.stores.paths import file_name
+from hudi_table_services.storage.stores.storage import Storage
+
+_KEYS_SHARE, _ROWS_SHARE = 8, 2
+"""The log entries get an eighth of the memory, because merging them takes about five times their size; see
+`MergeMemory`. The rows of the log files get a half. The rest is for base rows and for the row group being written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionJob:
+    """Settings shared by all tasks of one execution.
+
+    Attributes:
+        instant_time: requested time of the compaction.
+        attempt: owner of the heartbeat; a task deletes its file if this attempt has lost the heartbeat.
+        visibility: the instants whose log blocks are merged.
+        data_schema: Arrow schema of the user's columns in the table's current schema.
+        avro_schema_json: the same schema with meta fields, for footers.
+        defaults: see `ColumnFill`.
+        memory_bytes: Arrow bytes that a task keeps in memory for the merge. Beyond this limit, it uses temporary files.
+        records_folder: folder of the records of finished slices, which the next attempt reads.
+        names_previous_file: whether write stats contain the name of the previous base file (table version 8 and later).
+        statistics_columns: columns whose statistics the tasks collect; a dotted path for a member of a struct.
+    """
+
+    storage: Storage
+    instant_time: str
+    attempt: str
+    visibility: Visibility
+    rule: MergeRule
+    data_schema: pa.Schema
+    avro_schema_json: str
+    parquet: ParquetFormat
+    bloom: BloomSettings
+    defaults: Mapping[str, pa.Scalar] = field(default_factory=dict)
+    memory_bytes: int
+    records_folder: str
+    names_previous_file: bool
+    statistics_columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceTask:
+    """One operation of the plan.
+
+    Attributes:
+        number: number of the operation in the plan; part of the write token.
+        file_slice: exactly the base file and the log files of the operation, with their sizes.
+    """
+
+    number: int
+    file_slice: FileSlice
+
+    @property
+    def log_bytes(self) -> int:
+        return sum(max(log.size_bytes, 0) for log in self.file_slice.log_files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactedSlice:
+    """A new base file.
+
+    Attributes:
+        number: as in `SliceTask`.
+        statistics: None if the job names no columns, or if the file is reused.
+        is_reused: whether an earlier attempt wrote the file.
+        spills: whether the merge used temporary files.
+    """
+
+    number: int
+    stat: WriteStat
+    statistics: FileStatistics | None = None
+    is_reused: bool = False
+    spills: bool = False
+
+
+def compact_slice(job: CompactionJob, task: SliceTask) -> CompactedSlice:
+    """Merge one slice, on an executor. If an earlier attempt completed the same merge, its file is used.
+
+    Raises:
+        MalformedMetadataError, CorruptTableError: a log file is damaged.
+        UnsupportedTableError: a log file has a block or a column that this release cannot merge.
+        InvalidDataError, InvalidRequestError: a value does not fit the type of its column in the table.
+        ExecutionFailedError: the new file does not have the expected rows.
+        InstantVanishedError: another attempt owns the plan now.
+        StorageError: a file cannot be read or written.
+    """
+    log = read_slice_log(job.storage, task.file_slice, job.visibility)
+    fingerprint = _fingerprint(job, task, log)
+    earlier = _earlier(job, task, fingerprint)
+    if earlier is not None:
+        return CompactedSlice(number=task.number, stat=earlier, is_reused=True)
+    written = _merge(job, task, log)
+    write_record(job.storage, job.records_folder, written.stat, fingerprint)
+    return written
+
+
+def _fingerprint(job: CompactionJob, task: SliceTask, log: SliceLog) -> str:
+    base = task.file_slice.base_file
+    return fingerprint_of(
+        (
+            job.instant_time,
+            str(task.file_slice.file_group_id),
+            "" if base is None else base.file_name,
+            *(log_file.file_name for log_file in task.file_slice.log_files),
+            *((block.path, block.position, block.instant_time) for block in log.blocks),
+            job.rule,
+            job.avro_schema_json,
+        )
+    )
+
+
+def _earlier(job: CompactionJob, task: SliceTask, fingerprint: str) -> WriteStat | None:
+    """Stat of a file that an earlier attempt completed; None if there is no such file, or if it is not intact."""
+    group = task.file_slice.file_group_id
+    stat = find_record(job.storage, job.records_folder, group, fingerprint)
+    if stat is None or not job.storage.exists(stat.path):
+        return None
+    base = BaseFile.from_file_name(file_name(stat.path))
+    is_own = (base.file_id, base.instant_time, stat.file_id) == (
+        group.file_id,
+        job.instant_time,
+        group.file_id,
+    )
+    if not is_own or job.storage.size(stat.path) != stat.file_size_bytes:
+        return None
+    with open_base_file(job.storage, stat.path, stat.file_size_bytes) as file:
+        return stat if file.metadata.num_rows == stat.num_writes else None
+
+
+def _merge(job: CompactionJob, task: SliceTask, log: SliceLog) -> CompactedSlice:
+    started = time.monotonic()
+    blocks = SliceBlocks(job.storage, log.blocks, job.rule, job.data_schema)
+    with _open_base(job.storage, task.file_slice) as base:
+        keys = MergeMemory(budget_bytes=job.memory_bytes // _KEYS_SHARE)
+        with find_changes(job.rule, blocks.entries(), _base_keys(job, base), keys) as changes:
+            scan_ms = _elapsed_ms(started)
+            rows = MergeMemory(budget_bytes=job.memory_bytes // _ROWS_SHARE)
+            with WinningRows(blocks, changes, rows) as log_rows:
+                fill = ColumnFill.of(job.rule, job.defaults)
+                merged = merged_rows(_base_rows(job, base), changes, log_rows, fill)
+                expected = _expected_rows(base, changes.counts)
+                spec, writer = _write(job, task, merged, expected)
+                spills = changes.spills or log_rows.spills
+            stat = _stat(job, task, spec, writer.row_count, changes.counts)
+    merge_ms = _elapsed_ms(started) - scan_ms
+    has_base = task.file_slice.base_file is not None
+    stat = replace(
+        stat,
+        total_scan_time_ms=scan_ms,
+        total_upsert_time_ms=merge_ms if has_base else 0,
+        total_create_time_ms=0 if has_base else merge_ms,
+        extra=_log_facts(job, task, log, blocks, changes, scan_ms),
+    )
+    return CompactedSlice(number=task.number, stat=stat, statistics=writer.statistics, spills=spills)
+
+
+def _open_base(storage: Storage, file_slice: FileSlice) -> AbstractContextManager[pq.ParquetFile | None]:
+    path = file_slice.base_file_path
+    if file_slice.base_file is None or path is None:
+        return nullcontext()
+    return open_base_file(storage, path, file_slice.base_file.size_bytes)
+
+
+def _base_keys(job: CompactionJob, base: pq.ParquetFile | None) -> Iterator[pa.Table]:
+    """Keys and ordering values of the base rows, under the names of log entries."""
+    if base is not None:
+        for rows in columns_of(base, key_schema(job.rule, job.data_schema)):
+            yield rows.rename_columns([KEY, *ordering_names(job.rule)])
+
+
+def _base_rows(job: CompactionJob, base: pq.ParquetFile | None) -> Iterator[pa.Table]:
+    return iter(()) if base is None else rows_of(base, job.data_schema)
+
+
+def _expected_rows(base: pq.ParquetFile | None, counts: ChangeCounts) -> int:
+    stored: int = 0 if base is None else base.metadata.num_rows
+    return stored - counts.deleted + counts.appended
+
+
+def _write(
+    job: CompactionJob, task: SliceTask, rows: Iterable[pa.Table], expected: int
+) -> tuple[BaseFileSpec, BaseFileWriter]:
+    """Write the merged rows into a new base file, and read its keys back. A slice without rows has an empty file."""
+    group, base = task.file_slice.file_group_id, task.file_slice.base_file
+    spec = BaseFileSpec(
+        base_file=BaseFile(
+            file_id=group.file_id, write_token=str(write_token(task.number)), instant_time=job.instant_time
+        ),
+        partition_path=group.partition_path,
+        expected_rows=expected,
+        data_schema=job.data_schema,
+        avro_schema_json=job.avro_schema_json,
+        marker_kind=MarkerKind.CREATE if base is None else MarkerKind.MERGE,
+        statistics_columns=job.statistics_columns,
+    )
+    ensure_partition_metadata(job.storage, job.instant_time, group.partition_path)
+    checksum = KeyChecksum()
+    with BaseFileWriter(job.storage, spec, job.parquet, job.bloom) as writer:
+        require_running(job.storage, spec, job.attempt)
+        for table in rows:
+            checksum += KeyChecksum.of(table[RECORD_KEY])
+            writer.write(table)
+    require_running(job.storage, spec, job.attempt)
+    _check(job, spec, checksum, expected)
+    return spec, writer
+
+
+def _check(job: CompactionJob, spec: BaseFileSpec, written: KeyChecksum, expected: int) -> None:
+    with open_base_file(job.storage, spec.path, job.storage.size(spec.path)) as file:
+        stored = sum((KeyChecksum.of(keys) for keys in keys_of(file)), KeyChecksum())
+    if stored != written or written.rows != expected:
+        raise ExecutionFailedError(
+            f"{spec.path} has {counted(stored.rows, 'row')} with the key checksum {stored.hash_sum:x}, but the "
+            f"merge of its file slice has {counted(expected, 'row')}, of which {written.rows} with the key checksum "
+            f"{written.hash_sum:x} were written.",
+            hint="Nothing was committed; the table is unchanged. Run the job again. If it fails again, send this "
+            "message and the log of the job to the maintainers of this project.",
+        )
+
+
+def _stat(
+    job: CompactionJob, task: SliceTask, spec: BaseFileSpec, rows: int, counts: ChangeCounts
+) -> WriteStat:
+    base = task.file_slice.base_file
+    return WriteStat(
+        file_id=task.file_slice.file_group_id.file_id,
+        partition_path=spec.partition_path,
+        path=spec.path,
+        prev_commit=NEW_FILE_GROUP if base is None else task.file_slice.base_instant_time,
+        prev_base_file=base.file_name if base is not None and job.names_previous_file else None,
+        num_writes=rows,
+        num_inserts=counts.appended,
+        num_update_writes=counts.replaced,
+        num_deletes=counts.deleted,
+        file_size_bytes=job.storage.size(spec.path),
+    )
+
+
+def _log_facts(
+    job: CompactionJob,
+    task: SliceTask,
+    log: SliceLog,
+    blocks: SliceBlocks,
+    changes: SliceChanges,
+    scan_ms: int,
+) -> dict[str, object]:
+    """Fields about the log files, under Hudi's names; without those that are 0 (HoodieCompactor, HoodieWriteStat)."""
+    facts = {
+        "totalLogRecords": blocks.record_count,
+        "totalUpdatedRecordsCompacted": changes.key_count,
+        "totalLogBlocks": len(log.blocks),
+        "totalLogFilesCompacted": len(task.file_slice.log_files),
+        "totalLogSizeCompacted": task.log_bytes,
+        "totalCorruptLogBlock": len(log.incomplete),
+        **({"totalLogReadTimeMs": scan_ms} if job.names_previous_file else {}),
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def _elapsed_ms(started: float) -> int:
+    return int((time.monotonic() - started) * 1000)
