@@ -13,7 +13,7 @@ from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentCh
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import MOVE_ROWS, NEW_FILE_GROUP, OVERWRITE
+from hudi_table_services.model.write_stat import MOVE_ROWS, NEW_FILE_GROUP, OVERWRITE, WriteOperation
 from hudi_table_services.storage.file_slices import first_write_time
 from hudi_table_services.storage.pending_plans import planned_file_groups
 from hudi_table_services.storage.timeline_store import TimelineStore
@@ -39,7 +39,12 @@ def load_commit_changes(
         planned = frozenset() if instant.is_completed else planned_file_groups(store, instant)
         if planned:
             changes.append(
-                ConcurrentChange(instant=instant, kind=ChangeKind.PENDING_PLAN, file_groups=planned)
+                ConcurrentChange(
+                    instant=instant,
+                    kind=ChangeKind.PENDING_PLAN,
+                    file_groups=planned,
+                    compacts=instant.action in (Action.COMPACTION, Action.LOG_COMPACTION),
+                )
             )
     return (*changes, *_undone(store, before, after))
 
@@ -137,5 +142,6 @@ def _completed(store: TimelineStore, instant: Instant) -> ConcurrentChange:
         added_to=frozenset(
             () if metadata.operation_type in MOVE_ROWS else {stat.partition_path for stat in added}
         ),
+        compacts=metadata.operation_type in (WriteOperation.COMPACT, WriteOperation.LOG_COMPACT),
         overwrites=metadata.operation_type in OVERWRITE,
     )

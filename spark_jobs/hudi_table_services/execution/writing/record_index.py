@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.text import counted
+from hudi_table_services.execution.log_files.log_keys import SearchedLogs
 from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.staging import StagedBatch
 from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
@@ -13,6 +14,8 @@ from hudi_table_services.execution.writing.routing import RouteTask, RoutingRule
 from hudi_table_services.execution.writing.stage_input import StagedInput
 from hudi_table_services.execution.writing.tagging import BaseFileRef, TagResult, TagTask, find_tags
 from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.merging.merge_rule import MergeRule
+from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.stores.storage import Storage
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ class IndexLookup:
         is_global: whether keys are unique in the whole table; otherwise they are unique per partition.
         combine: whether rows of the batch with the same key are combined into one row.
         use_footers: whether to prune files by key range and bloom filter.
+        ordering_fields, rule: see `TagTask`.
         compares_moves: whether a row that would move to another partition replaces the stored row only if its ordering
             value is not smaller.
         parallelism: target number of Spark tasks for reading key columns.
@@ -46,6 +50,7 @@ class IndexLookup:
     combine: bool = False
     use_footers: bool = False
     ordering_fields: tuple[str, ...] = ()
+    rule: MergeRule | None = None
     compares_moves: bool = False
     rules: RoutingRules = field(default_factory=RoutingRules)
     parallelism: int = 2
@@ -93,16 +98,19 @@ class RecordIndex:
         self,
         staged: StagedInput,
         slices: Iterable[FileSlice],
+        visibility: Visibility,
         key_ranges: Mapping[str, tuple[str, str]] | None = None,
     ) -> RoutedBatch:
         """Tag and route the rows.
 
         Args:
             slices: live file slices that may have keys of the batch.
+            visibility: the instants whose log blocks count.
             key_ranges: map from the paths of base files to their smallest and greatest keys. Files with unknown ranges
                 are missing.
         """
-        targets = _targets(slices, key_ranges or {}) if self._lookup.searches_files else ()
+        searches = self._lookup.searches_files
+        targets = _targets(slices, visibility, key_ranges or {}) if searches else ()
         tasks = self._tag_tasks(staged, targets)
         tagged = self._tag(
             tasks, f"Look up {counted(staged.row_count, 'key')} in {counted(len(targets), 'base file')}"
@@ -123,9 +131,9 @@ class RecordIndex:
             files_pruned=sum(r.files_pruned for r in tagged),
         )
 
-    def count_matches(self, staged: StagedInput, slices: Iterable[FileSlice]) -> int:
+    def count_matches(self, staged: StagedInput, slices: Iterable[FileSlice], visibility: Visibility) -> int:
         """Count the rows of these files whose keys are in the batch, whatever the write operation is."""
-        targets = _targets(slices, {})
+        targets = _targets(slices, visibility, {})
         tasks = [
             replace(task, combine=False, compares_moves=False)
             for task in self._tag_tasks(staged, targets)
@@ -176,6 +184,7 @@ class RecordIndex:
                     bucket=bucket,
                     bucket_count=bucket_count,
                     ordering_fields=lookup.ordering_fields,
+                    rule=lookup.rule,
                     use_footers=lookup.use_footers,
                     compares_moves=lookup.rules.moves_rows and lookup.compares_moves,
                 )
@@ -220,14 +229,18 @@ def _weight(task: TagTask) -> int:
 
 
 def _targets(
-    slices: Iterable[FileSlice], key_ranges: Mapping[str, tuple[str, str]]
+    slices: Iterable[FileSlice], visibility: Visibility, key_ranges: Mapping[str, tuple[str, str]]
 ) -> tuple[BaseFileRef, ...]:
-    refs = [
-        BaseFileRef(s.file_group_id.partition_path, s.file_group_id.file_id, path, key_ranges.get(path))
-        for s in slices
-        if (path := s.base_file_path) is not None
-    ]
+    refs = [_target(each, visibility, key_ranges) for each in slices if each.base_file or each.log_files]
     return tuple(sorted(refs, key=lambda ref: (ref.partition_path, ref.file_id)))
+
+
+def _target(
+    file_slice: FileSlice, visibility: Visibility, key_ranges: Mapping[str, tuple[str, str]]
+) -> BaseFileRef:
+    group, path = file_slice.file_group_id, file_slice.base_file_path or ""
+    logs = SearchedLogs(file_slice, visibility) if file_slice.log_files else None
+    return BaseFileRef(group.partition_path, group.file_id, path, key_ranges.get(path), logs)
 
 
 def _targets_of(

@@ -15,6 +15,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_table_services.execution.base_file_writer import RECORD_KEY, utf8_buffers
+from hudi_table_services.execution.log_files.log_keys import SearchedLogs
+from hudi_table_services.execution.log_merging.log_entries import ROW, entries_of_rows
+from hudi_table_services.execution.log_merging.log_winners import merge_log_entries
 from hudi_table_services.execution.numpy_types import Flags, Integers
 from hudi_table_services.execution.ordering_columns import is_smaller
 from hudi_table_services.execution.staging import (
@@ -24,6 +27,7 @@ from hudi_table_services.execution.staging import (
     StagedReader,
 )
 from hudi_table_services.hudi_format.footer import decode_key_footer
+from hudi_table_services.model.merging.merge_rule import MergeRule
 from hudi_table_services.storage.stores.storage import Storage
 
 _BLOOM_CHECK_LIMIT = 20_000
@@ -43,17 +47,20 @@ SUPERSEDED = -1
 
 @dataclass(frozen=True, slots=True)
 class BaseFileRef:
-    """A live base file that may have keys of the batch.
+    """A live base file, with the log files of its slice, that may have keys of the batch.
 
     Attributes:
+        path: path of the base file; empty if the slice has only log files.
         key_range: smallest and greatest key of the file by UTF-8 bytes, so that a task need not open a file which has
             no key of the batch; None if not known.
+        logs: log files of the slice; None if there are none.
     """
 
     partition_path: str
     file_id: str
     path: str
     key_range: tuple[str, str] | None = None
+    logs: SearchedLogs | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +79,8 @@ class TagTask:
         bucket, bucket_count: hash bucket of the keys to look up, and number of buckets. Buckets limit the memory.
         ordering_fields: columns that decide between rows with the same key, first to last; the later row wins if
             the values are equal.
+        rule: rule by which a merge-on-read table combines rows; `ordering_fields` then are the columns that the rule
+            needs. None compares `ordering_fields`.
         use_footers: whether to prune files by key range and bloom filter (BLOOM index).
         compares_moves: whether a row that would move to another partition is first compared with the stored row, to
             decide which of the two rows wins (global index with `update.partition.path`).
@@ -86,6 +95,7 @@ class TagTask:
     bucket: int = 0
     bucket_count: int = 1
     ordering_fields: tuple[str, ...] = ()
+    rule: MergeRule | None = None
     use_footers: bool = False
     compares_moves: bool = False
 
@@ -145,6 +155,13 @@ class _Hits:
     base_rows: Integers
     loses: Flags
 
+    def with_more(self, other: "_Hits") -> "_Hits":
+        return _Hits(
+            np.concatenate([self.codes, other.codes]),
+            np.concatenate([self.base_rows, other.base_rows]),
+            np.concatenate([self.loses, other.loses]),
+        )
+
 
 @dataclass(slots=True)
 class _Incoming:
@@ -188,7 +205,10 @@ class _Incoming:
         encoded = pc.dictionary_encode(keys)
         codes = encoded.indices.to_numpy(zero_copy_only=False)
         ordering = table.select(task.ordering_fields)
-        winner_row = _winners(codes, len(encoded.dictionary), ordering)
+        if task.rule is None:
+            winner_row = _winners(codes, len(encoded.dictionary), ordering)
+        else:
+            winner_row = _winners_by_rule(task.rule, table, encoded.dictionary)
         is_winner = np.zeros(len(codes), dtype=bool)
         is_winner[winner_row] = True
         return cls(keys, encoded.dictionary, codes, is_winner, winner_row, ordering, task.batches, positions)
@@ -222,7 +242,34 @@ def _winners(codes: Integers, distinct_count: int, ordering: pa.Table) -> Intege
     return winner
 
 
-def _search(task: TagTask, base_file: BaseFileRef, incoming: _Incoming) -> _Hits | None:
+def _winners_by_rule(rule: MergeRule, rows: pa.Table, keys: pa.Array) -> Integers:
+    """For each of these distinct keys, the row that wins by the rule of a merge-on-read table."""
+    merged = merge_log_entries(rule, entries_of_rows(rule, rows, 0))
+    found: Integers = merged.entries[ROW].to_numpy()[pc.index_in(keys, value_set=merged.keys).to_numpy()]
+    return found
+
+
+def _search(task: TagTask, file: BaseFileRef, incoming: _Incoming) -> _Hits | None:
+    """Incoming keys found in one slice, or None if its key range or its footer excludes all incoming keys.
+
+    A key that is only in log files has no base row, so its number is -1.
+    """
+    found = _search_base_file(task, file, incoming) if file.path else None
+    if file.logs is None:
+        return found
+    in_base = np.zeros(len(incoming.distinct), dtype=bool)
+    if found is not None:
+        in_base[found.codes] = True
+    in_logs = np.zeros(len(incoming.distinct), dtype=bool)
+    for keys in file.logs.keys(task.storage):
+        codes = pc.index_in(keys, value_set=incoming.distinct).drop_null()
+        in_logs[codes.to_numpy()] = True
+    added = np.flatnonzero(in_logs & ~in_base)
+    new = _Hits(added, np.full(len(added), -1, dtype=np.int64), np.zeros(len(added), dtype=bool))
+    return new if found is None else found.with_more(new)
+
+
+def _search_base_file(task: TagTask, base_file: BaseFileRef, incoming: _Incoming) -> _Hits | None:
     """Incoming keys found in one base file, or None if its key range or its footer excludes all incoming keys."""
     if base_file.key_range is not None and len(_within(incoming.distinct, base_file.key_range)) == 0:
         return None

@@ -16,8 +16,11 @@ _MERGE_PROPERTIES = "hoodie.record.merge.property."
 _TIMELINE_PATH = "hoodie.timeline.path"
 
 
-def refused_features(config: TableConfig) -> Mapping[str, str]:
+def refused_features(config: TableConfig, *, merge_on_read: bool = False) -> Mapping[str, str]:
     """Return the features of the table that this release cannot write, as texts that continue a sentence "The table …".
+
+    Args:
+        merge_on_read: whether the calling service writes merge-on-read tables.
 
     Returns:
         Feature → name of the table property that shows the feature; empty if this release can write the table.
@@ -28,7 +31,11 @@ def refused_features(config: TableConfig) -> Mapping[str, str]:
     partial, path = config.get(_PARTIAL_UPDATES), config.get(_TIMELINE_PATH)
     merge = next((key for key in sorted(config.properties) if key.startswith(_MERGE_PROPERTIES)), "")
     features = (
-        ("is merge-on-read", _TABLE_TYPE, config.table_type is not TableType.COPY_ON_WRITE),
+        (
+            "is merge-on-read",
+            _TABLE_TYPE,
+            config.table_type is not TableType.COPY_ON_WRITE and not merge_on_read,
+        ),
         (
             f"has base files of format {config.base_file_format}",
             _FORMAT,
