@@ -48,7 +48,7 @@ class DriverFrame:
     def explain(self, mode: str = "") -> None:
         print("Statistics(sizeInBytes=1.0 B")
 
-    def selectExpr(self, everything: str, numbered: str) -> "DriverFrame":
+    def selectExpr(self, everything: str, numbered: str) -> "DriverFrame":  # noqa: N802 - name in Spark
         name = numbered.rpartition(" AS ")[2]
         numbers = pa.array(range(self._rows.num_rows), pa.int64())
         return DriverFrame(self.sparkSession, self._rows.append_column(name, numbers))
@@ -56,8 +56,8 @@ class DriverFrame:
     def limit(self, count: int) -> "DriverFrame":
         return DriverFrame(self.sparkSession, self._rows.slice(0, count))
 
-    def toArrow(self) -> pa.Table:
+    def toArrow(self) -> pa.Table:  # noqa: N802 - name in Spark
         return self._rows
 
-    def mapInArrow(self, work: Callable[..., Any], schema: str) -> "DriverFrame":
+    def mapInArrow(self, work: Callable[..., Any], schema: str) -> "DriverFrame":  # noqa: N802 - name in Spark
         raise AssertionError("a task failed in the driver, so that Spark would repeat it; see the log")

@@ -7,7 +7,7 @@ from functools import cached_property
 from hudi_table_services.errors import CorruptTableError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS, RECORD_INDEX
-from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.metadata_table import IndexDefinition
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import SCHEMA_KEY, CommitMetadata
@@ -91,24 +91,28 @@ class IndexedTable:
     def live_files_after(
         self, metadata: CommitMetadata, partitions: Collection[str]
     ) -> Mapping[str, frozenset[str]]:
-        """Map each partition to the names of its live base files after a write, without replaced file groups."""
+        """Map each partition to the names of its live files after a write, without replaced file groups.
+
+        These are the base file and the log files of the newest slice of each file group.
+        """
         before = load_snapshot(self.storage, partitions).file_slices if partitions else {}
-        live = {
-            path: {
-                found.file_group_id: found.base_file.file_name
-                for found in before.get(path, ())
-                if found.base_file is not None
-            }
-            for path in partitions
-        }
+        live = {path: {s.file_group_id: _names(s) for s in before.get(path, ())} for path in partitions}
         for path, ids in (metadata.partition_to_replace_file_ids or {}).items():
             for file_id in ids:
                 live.get(path, {}).pop(FileGroupId(path, file_id), None)
         for stat in metadata.write_stats:
             if stat.path:
                 group = FileGroupId(stat.partition_path, stat.file_id)
-                live[stat.partition_path][group] = file_name(stat.path)
-        return {path: frozenset(names.values()) for path, names in live.items()}
+                earlier = (
+                    live[stat.partition_path].get(group, frozenset()) if stat.is_log_file else frozenset()
+                )
+                live[stat.partition_path][group] = earlier | {file_name(stat.path)}
+        return {path: frozenset().union(*groups.values()) for path, groups in live.items()}
+
+
+def _names(file_slice: FileSlice) -> frozenset[str]:
+    base = () if file_slice.base_file is None else (file_slice.base_file.file_name,)
+    return frozenset((*base, *(log.file_name for log in file_slice.log_files)))
 
 
 def schema_of(metadata: CommitMetadata) -> str | None:

@@ -30,6 +30,7 @@ from hudi_table_services.execution.log_files.avro_encoder import encode_avro_blo
 from hudi_table_services.execution.log_files.delete_content import UNORDERED, DeleteOrdering, delete_contents
 from hudi_table_services.execution.log_files.log_file_writer import LogFileSpec, write_log_file
 from hudi_table_services.execution.log_files.parquet_data_block import encode_parquet_block
+from hudi_table_services.execution.metadata_table.log_statistics import statistics_of_rows
 from hudi_table_services.execution.numpy_types import Flags
 from hudi_table_services.execution.staging import CHANGE_COLUMN, KEY_COLUMN, StagedReader
 from hudi_table_services.execution.writing.merging import Change, without_flag
@@ -79,7 +80,7 @@ def write_slice_log(job: WriteJob, logs: LogSettings, task: WriteTask, target: L
         InvalidDataError: the ordering value of a delete cannot be stored.
         InstantVanishedError: see `write_log_file`.
     """
-    if job.statistics_columns or job.key_staging is not None or job.secondary:
+    if job.key_staging is not None or job.secondary:
         raise UnsupportedTableError(
             "The metadata table has an index that this release does not update from log files.",
             hint="Drop the index with rebuild_metadata_table.py --drop, then run the request again.",
@@ -112,7 +113,12 @@ def write_slice_log(job: WriteJob, logs: LogSettings, task: WriteTask, target: L
         total_upsert_time_ms=int((time.monotonic() - started) * 1000),
         extra=_log_fields(spec.log_file, logs, target),
     )
-    return WrittenFileGroup(stat=stat, older_incoming_count=0, data_size_bytes=0)
+    statistics = None
+    if job.statistics_columns:
+        statistics = statistics_of_rows(
+            task.partition_path, spec.log_file.file_name, [rows], job.statistics_columns
+        )
+    return WrittenFileGroup(stat=stat, older_incoming_count=0, data_size_bytes=0, statistics=statistics)
 
 
 def _log_fields(log_file: LogFile, logs: LogSettings, target: LogTarget) -> dict[str, object]:
