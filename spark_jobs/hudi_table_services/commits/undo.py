@@ -14,6 +14,7 @@ from datetime import datetime
 
 from hudi_table_services.commits.commit_point import complete, prepare_deletion, require_undoable
 from hudi_table_services.commits.instants import remove_without_plan
+from hudi_table_services.commits.own_logs import delete_own_logs
 from hudi_table_services.commits.table_change import NoFiles
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import (
@@ -68,6 +69,7 @@ def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
     pending = next((i for i in timeline.pending if i.identity == instant.identity), None)
     if pending is None or not is_pending_row_write(store, pending):
         return None
+    delete_own_logs(table, pending)
     return _roll_back(table, timeline, pending)
 
 

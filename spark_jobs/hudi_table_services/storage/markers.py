@@ -28,6 +28,10 @@ class MarkerStore:
         """Write the marker of a data file. Call this before the file is created."""
         self._storage.write(marker_path(self._instant_time, data_file_path, kind), b"")
 
+    def remove(self, data_file_path: str, kind: MarkerKind) -> None:
+        """Delete the marker of a data file. Call this after the file was deleted."""
+        self._storage.delete(marker_path(self._instant_time, data_file_path, kind))
+
     def markers(self) -> tuple[Marker, ...]:
         """All markers, sorted by path.
 

@@ -58,7 +58,7 @@ def check_writable(
         table_name: name in the request; an empty name matches any table.
         updates_metadata: whether the job is going to write its change into an active metadata table. A job that only
             undoes writes removes them from any metadata table.
-        merge_on_read: whether the calling service writes merge-on-read tables.
+        merge_on_read: whether the job handles merge-on-read tables.
 
     Raises:
         InvalidRequestError: the table has another name.

@@ -4,12 +4,13 @@ Real jobs use the same code with a real session (`driver_tasks`). The session ha
 rows in memory. Tests that need Spark itself are in `tests/spark`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
+MapWork = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 _CONNECT = "pyspark.sql.connect.in_driver"
 
 
@@ -24,7 +25,8 @@ class DriverSession:
     conf = _Conf()
 
     def range(self, *bounds: int) -> "DriverFrame":
-        return self.frame(pa.table({"id": pa.array(range(bounds[0]))}))
+        stop = bounds[1] if len(bounds) > 1 else bounds[0]
+        return self.frame(pa.table({"id": pa.array(range(stop), pa.int64())}))
 
     def frame(self, rows: pa.Table) -> "DriverFrame":
         return DriverFrame(self, rows)
@@ -59,5 +61,9 @@ class DriverFrame:
     def toArrow(self) -> pa.Table:  # noqa: N802 - name in Spark
         return self._rows
 
-    def mapInArrow(self, work: Callable[..., Any], schema: str) -> "DriverFrame":  # noqa: N802 - name in Spark
-        raise AssertionError("a task failed in the driver, so that Spark would repeat it; see the log")
+    def mapInArrow(self, work: MapWork, schema: str) -> "DriverFrame":  # noqa: N802 - name in Spark
+        """Run work that failed in the driver for another reason than the rows: Spark repeats such work."""
+        return DriverFrame(self.sparkSession, pa.Table.from_batches(list(work(self._rows.to_batches()))))
+
+    def collect(self) -> list[tuple[Any, ...]]:
+        return [tuple(row.values()) for row in self._rows.to_pylist()]

@@ -20,7 +20,7 @@ def refused_features(config: TableConfig, *, merge_on_read: bool = False) -> Map
     """Return the features of the table that this release cannot write, as texts that continue a sentence "The table …".
 
     Args:
-        merge_on_read: whether the calling service writes merge-on-read tables.
+        merge_on_read: whether the caller handles merge-on-read tables.
 
     Returns:
         Feature → name of the table property that shows the feature; empty if this release can write the table.
