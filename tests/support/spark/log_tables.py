@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,16 @@ import pyarrow as pa
 
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.execution.log_files.avro_encoder import encode_avro_block
+from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
 from hudi_table_services.hudi_format.delete_block import DeleteRecord, decode_delete_block
-from hudi_table_services.hudi_format.log_blocks import BlockType
+from hudi_table_services.hudi_format.log_blocks import BlockType, HeaderKey, LogBlock, encode_block
 from hudi_table_services.jobs.writing.upsert import upsert
+from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.file_group import FileSlice
-from hudi_table_services.model.instant import Instant
-from hudi_table_services.model.write_stat import CommitMetadata, WriteStat
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.file_slices import visibility_of
 from hudi_table_services.storage.log_files.located_blocks import LocatedBlock, read_content
@@ -167,3 +171,53 @@ def new_log_table(base_path: Path, version: int = 9, **options: str) -> LogTable
         **{name.replace("__", "."): value for name, value in options.items()},
     }
     return LogTable(base_path, chosen)
+
+
+def foreign_log(table: LogTable, partition: str, file_id: str, rows: Sequence[Row]) -> None:
+    """Commit a log file of a writer whose index finds keys in log files, so that it contains new keys.
+
+    Args:
+        file_id: file group; a new one gets no base file. Only tables of version 8 or later.
+    """
+    store, config = table.timeline_store, read_table_config(table.storage)
+    pending = store.request(Action.DELTA_COMMIT, b"")
+    time = pending.requested_time
+    schema_json = table.newest()[1].extra_metadata["schema"]
+    schema = to_avro_json(from_avro_json(schema_json), config.table_name, with_meta_fields=True)
+    data = table.arrow(rows)
+    count = len(rows)
+    meta = {
+        "_hoodie_commit_time": [time] * count,
+        "_hoodie_commit_seqno": [f"{time}_0_{i}" for i in range(count)],
+        "_hoodie_record_key": data["k"],
+        "_hoodie_partition_path": [partition] * count,
+        "_hoodie_file_name": [file_id] * count,
+    }
+    for name, values in reversed(meta.items()):
+        data = data.add_column(
+            0, name, [pa.array(values, pa.string()) if isinstance(values, list) else values]
+        )
+    headers = {HeaderKey.INSTANT_TIME: time, HeaderKey.SCHEMA: schema}
+    content = encode_avro_block(data, schema)
+    block = LogBlock(block_type=BlockType.AVRO_DATA, headers=headers, content=content)
+    name = LogFile(file_id=file_id, instant_time=time, version=1, write_token="7-7-7").file_name
+    path = f"{partition}/{name}"
+    table.storage.write(path, encode_block(block))
+    stat = WriteStat(
+        file_id=file_id,
+        partition_path=partition,
+        path=path,
+        prev_commit=time,
+        num_writes=count,
+        num_update_writes=count,
+        file_size_bytes=table.storage.size(path),
+        extra={"logVersion": 1, "logOffset": 0, "baseFile": "", "logFiles": [name]},
+    )
+    metadata = CommitMetadata(
+        operation_type=WriteOperation.UPSERT,
+        partition_to_write_stats={partition: (stat,)},
+        extra_metadata={"schema": schema_json},
+    )
+    empty = replace(metadata, partition_to_write_stats={})
+    started = store.start(pending, encode_commit_metadata(empty, config.table_version))
+    store.complete(started, encode_commit_metadata(metadata, config.table_version))
