@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.text import counted
-from hudi_table_services.execution.log_files.log_keys import SearchedLogs
+from hudi_table_services.execution.log_merging.searched_logs import LogReading, SearchedLogs
 from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.staging import StagedBatch
 from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 MAX_KEYS_PER_TASK = 6_000_000
 """Maximum number of keys of one partition (with a global index, of the batch) that one task keeps in memory."""
 
+KeyRanges = Mapping[str, tuple[str, str]]
+"""Maps the paths of base files to their smallest and greatest keys."""
+
 _BYTES_OF_A_KEY = 16
 _BYTES_OF_FILE_KEYS = 4 << 20
 """Estimated size of the key column of a base file."""
@@ -40,6 +43,7 @@ class IndexLookup:
         combine: whether rows of the batch with the same key are combined into one row.
         use_footers: whether to prune files by key range and bloom filter.
         ordering_fields, rule: see `TagTask`.
+        log_reading: how log files are searched; None for a copy-on-write table.
         compares_moves: whether a row that would move to another partition replaces the stored row only if its ordering
             value is not smaller.
         parallelism: target number of Spark tasks for reading key columns.
@@ -51,6 +55,7 @@ class IndexLookup:
     use_footers: bool = False
     ordering_fields: tuple[str, ...] = ()
     rule: MergeRule | None = None
+    log_reading: LogReading | None = None
     compares_moves: bool = False
     rules: RoutingRules = field(default_factory=RoutingRules)
     parallelism: int = 2
@@ -99,7 +104,7 @@ class RecordIndex:
         staged: StagedInput,
         slices: Iterable[FileSlice],
         visibility: Visibility,
-        key_ranges: Mapping[str, tuple[str, str]] | None = None,
+        key_ranges: KeyRanges | None = None,
     ) -> RoutedBatch:
         """Tag and route the rows.
 
@@ -110,7 +115,7 @@ class RecordIndex:
                 are missing.
         """
         searches = self._lookup.searches_files
-        targets = _targets(slices, visibility, key_ranges or {}) if searches else ()
+        targets = self._targets(slices, visibility, key_ranges or {}) if searches else ()
         tasks = self._tag_tasks(staged, targets)
         tagged = self._tag(
             tasks, f"Look up {counted(staged.row_count, 'key')} in {counted(len(targets), 'base file')}"
@@ -133,7 +138,7 @@ class RecordIndex:
 
     def count_matches(self, staged: StagedInput, slices: Iterable[FileSlice], visibility: Visibility) -> int:
         """Count the rows of these files whose keys are in the batch, whatever the write operation is."""
-        targets = _targets(slices, visibility, {})
+        targets = self._targets(slices, visibility, {})
         tasks = [
             replace(task, combine=False, compares_moves=False)
             for task in self._tag_tasks(staged, targets)
@@ -144,6 +149,13 @@ class RecordIndex:
             f"Look for {counted(staged.row_count, 'key')} in {counted(len(targets), 'base file')} of other writers",
         )
         return sum(result.matched_count for result in found)
+
+    def _targets(
+        self, slices: Iterable[FileSlice], visibility: Visibility, key_ranges: KeyRanges
+    ) -> tuple[BaseFileRef, ...]:
+        reading = self._lookup.log_reading
+        refs = [_target(s, reading, visibility, key_ranges) for s in slices if s.base_file or s.log_files]
+        return tuple(sorted(refs, key=lambda ref: (ref.partition_path, ref.file_id)))
 
     def _tag(self, tasks: list[TagTask], description: str) -> list[TagResult]:
         weights = [_weight(task) for task in tasks]
@@ -228,18 +240,13 @@ def _weight(task: TagTask) -> int:
     return key_count * _BYTES_OF_A_KEY + len(task.base_files) * _BYTES_OF_FILE_KEYS + BYTES_OF_A_FILE
 
 
-def _targets(
-    slices: Iterable[FileSlice], visibility: Visibility, key_ranges: Mapping[str, tuple[str, str]]
-) -> tuple[BaseFileRef, ...]:
-    refs = [_target(each, visibility, key_ranges) for each in slices if each.base_file or each.log_files]
-    return tuple(sorted(refs, key=lambda ref: (ref.partition_path, ref.file_id)))
-
-
 def _target(
-    file_slice: FileSlice, visibility: Visibility, key_ranges: Mapping[str, tuple[str, str]]
+    file_slice: FileSlice, reading: LogReading | None, visibility: Visibility, key_ranges: KeyRanges
 ) -> BaseFileRef:
     group, path = file_slice.file_group_id, file_slice.base_file_path or ""
-    logs = SearchedLogs(file_slice, visibility) if file_slice.log_files else None
+    logs = None
+    if reading is not None and file_slice.log_files:
+        logs = SearchedLogs(file_slice, reading, visibility)
     return BaseFileRef(group.partition_path, group.file_id, path, key_ranges.get(path), logs)
 
 

@@ -1,10 +1,12 @@
 """Derive the settings of the key lookup from operation and index type."""
 
+from hudi_table_services.execution.arrow_schema import arrow_schema
+from hudi_table_services.execution.log_merging.searched_logs import LogReading
 from hudi_table_services.execution.writing.record_index import IndexLookup
 from hudi_table_services.execution.writing.routing import RoutingRules
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.merging.merge_rule import MergeRule
-from hudi_table_services.model.schema import DELETED_FLAG
+from hudi_table_services.model.schema import DELETED_FLAG, StructType
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.writing_values import InsertDupPolicy, WriteOptions
 
@@ -32,6 +34,7 @@ def index_lookup(
         use_footers=options.index_type.uses_footers,
         ordering_fields=_combine_columns(settings, rule),
         rule=None if operation is WriteOperation.DELETE else rule,
+        log_reading=None if rule is None else _log_reading(settings, rule),
         compares_moves=bool(settings.merge_fields),
         rules=RoutingRules(
             deletes=operation is WriteOperation.DELETE,
@@ -41,6 +44,12 @@ def index_lookup(
         ),
         parallelism=parallelism,
     )
+
+
+def _log_reading(settings: WriteSettings, rule: MergeRule) -> LogReading:
+    names = (*rule.ordering_fields, DELETED_FLAG)
+    needed = StructType(tuple(f for f in settings.writer_schema.fields if f.name in names))
+    return LogReading(rule, arrow_schema(needed, with_meta_fields=False))
 
 
 def _combine_columns(settings: WriteSettings, rule: MergeRule | None) -> tuple[str, ...]:

@@ -13,8 +13,7 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.keys.log_files import TABLE_TYPE
-from hudi_table_services.options.keys.writing import INSERT_DUP_POLICY
-from hudi_table_services.options.writing_values import InsertDupPolicy, WriteOptions
+from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.merge_rules import merge_rule
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.stores.storage import Storage
@@ -82,12 +81,6 @@ def _check_merge_on_read(request: UpsertRequest, options: WriteOptions, config: 
     if rule is None:
         return
     _check_rule(rule)
-    if options.insert_dup_policy is not InsertDupPolicy.NONE:
-        raise InvalidRequestError(
-            f"{INSERT_DUP_POLICY}={options.insert_dup_policy.value} does not work for a merge-on-read table: a row "
-            "that a log file has deleted would count as existing.",
-            hint="Use the operation upsert, or compact the table and write it as a copy-on-write table.",
-        )
     moves = options.index_type.is_global and options.update_partition_path
     if moves and rule.orders_base_rows and options.operation is WriteOperation.UPSERT:
         raise InvalidRequestError(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_table_services.errors import FileGroupConflictError
+from hudi_table_services.errors import FileGroupConflictError, InvalidDataError
 from support.faulty_storage import FaultyStorage
 from support.spark.log_tables import LogTable, Row, foreign_log, new_log_table
 
@@ -38,14 +38,53 @@ def test_a_delete_of_a_key_that_is_only_in_a_log_file(table: LogTable) -> None:
 
 
 def test_a_deleted_key_is_inserted_again_into_the_slice_of_its_base_file(table: LogTable) -> None:
-    table.write([("k0", 0, "a", None), ("l", 0, "a", None)], "delete")
+    table.write([("k0", 0, "a", None)], "delete")
     groups = {s.file_group_id for s in table.slices()}
-    again = [("k0", 1, "a", "again"), ("l", 1, "a", "again")]
-    result = table.write(again)
     # In another file group, Hudi's next update of the key would find the key in two file groups.
+    result = table.write([("k0", 1, "a", "again")])
     assert {s.file_group_id for s in table.slices()} == groups
-    assert (result.rows.inserted, result.rows.updated) == (0, 2)
-    assert table.rows() == sorted([*again, *OLD[1:], ("g", 1, "b", "log")])
+    assert (result.rows.inserted, result.rows.updated) == (0, 1)
+    assert ("k0", 1, "a", "again") in table.rows()
+
+
+def test_a_deleted_key_of_a_log_file_is_inserted_again_into_a_base_file(table: LogTable) -> None:
+    table.write([("l", 0, "a", None)], "delete")
+    result = table.write([("l", 1, "a", "again")])
+    # Hudi's next update of the key must find the key, and it does not look into log files.
+    assert (result.rows.inserted, result.rows.updated) == (1, 0)
+    assert [row for row in table.rows() if row[0] == "l"] == [("l", 1, "a", "again")]
+    assert table.write([("l", 2, "a", "changed")]).rows.updated == 1
+    assert [row for row in table.rows() if row[0] == "l"] == [("l", 2, "a", "changed")]
+
+
+def test_an_update_goes_only_to_the_row_that_exists_if_the_key_was_deleted_and_inserted(
+    table: LogTable,
+) -> None:
+    table.write([("k0", 0, "a", None)], "delete")
+    table.write([("k0", 1, "a", "inserted")], "insert")
+    assert table.write([("k0", 2, "a", "changed")]).rows.updated == 1
+    assert [row for row in table.rows() if row[0] == "k0"] == [("k0", 2, "a", "changed")]
+
+
+def test_an_insert_that_drops_existing_rows_knows_which_rows_log_files_have_deleted(table: LogTable) -> None:
+    table.write([("k0", 0, "a", None), ("g", 0, "b", None)], "delete")
+    before = table.rows()
+    options = {"hoodie.datasource.insert.dup.policy": "drop"}
+    again = [
+        ("k0", 1, "a", "again"),
+        ("k1", 1, "b", "dropped"),
+        ("l", 1, "a", "dropped"),
+        ("g", 1, "b", "again"),
+    ]
+    result = table.write(again, "insert", options=options)
+    assert result.rows.dropped_existing == 2
+    assert table.rows() == sorted([*before, again[0], again[3]])
+    with pytest.raises(InvalidDataError, match="2 rows with a key that is already in the table"):
+        table.write(
+            [("l", 2, "a", "x"), ("g", 2, "b", "x")],
+            "insert",
+            options={"hoodie.datasource.insert.dup.policy": "fail"},
+        )
 
 
 def test_the_record_size_is_estimated_from_base_files_only(table: LogTable) -> None:

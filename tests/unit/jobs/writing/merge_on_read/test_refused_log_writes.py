@@ -31,14 +31,6 @@ def test_a_table_keeps_its_type(tmp_path: Path, existing: str) -> None:
     table.write(OLD)
 
 
-@pytest.mark.parametrize("policy", ["drop", "fail"])
-def test_an_insert_policy_that_looks_for_existing_rows(tmp_path: Path, policy: str) -> None:
-    table = new_log_table(tmp_path / "t")
-    table.write(OLD)
-    options = {"hoodie.datasource.insert.dup.policy": policy}
-    refused(table, InvalidRequestError, "dup.policy", operation="insert", options=options)
-
-
 def test_rows_that_move_between_partitions_in_event_time_order(tmp_path: Path) -> None:
     table = new_log_table(tmp_path / "t")
     table.write(OLD)
