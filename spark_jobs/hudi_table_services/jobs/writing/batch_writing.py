@@ -14,7 +14,7 @@ from hudi_table_services.execution.metadata_table.collected_facts import Collect
 from hudi_table_services.execution.metadata_table.row_changes import StagedRowChanges, stage_replaced_rows
 from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
-from hudi_table_services.execution.writing.slice_logs import LogSettings, write_bucket
+from hudi_table_services.execution.writing.log_writing import LogSettings, write_bucket
 from hudi_table_services.execution.writing.task_assignment import assign_tasks
 from hudi_table_services.hudi_format.avro_schema import to_avro_json
 from hudi_table_services.jobs.writing.batch_placement import PlacedBatch

@@ -2,7 +2,7 @@
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.execution.log_files.delete_content import DeleteOrdering
-from hudi_table_services.execution.writing.slice_logs import LogSettings
+from hudi_table_services.execution.writing.log_writing import LogSettings
 from hudi_table_services.execution.writing.task_assignment import LogTargets
 from hudi_table_services.hudi_format.avro_schema import from_optional_avro_json
 from hudi_table_services.hudi_format.log_blocks import BlockType
