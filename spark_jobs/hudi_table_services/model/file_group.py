@@ -39,6 +39,15 @@ class FileSlice:
         return f"{partition}/{name}" if partition else name
 
     @property
+    def paths(self) -> tuple[str, ...]:
+        """Return the paths of base file and log files, relative to the base path."""
+        partition = self.file_group_id.partition_path
+        names = [log.file_name for log in self.log_files]
+        if self.base_file is not None:
+            names.insert(0, self.base_file.file_name)
+        return tuple(f"{partition}/{name}" if partition else name for name in names)
+
+    @property
     def size_bytes(self) -> int:
         """Return the total size of base file and log files in bytes."""
         base = self.base_file.size_bytes if self.base_file else 0

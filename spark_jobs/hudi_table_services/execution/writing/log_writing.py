@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from hudi_table_services.errors import UnsupportedTableError
+from hudi_table_services.contract.text import counted
+from hudi_table_services.errors import InvalidDataError, UnsupportedTableError
 from hudi_table_services.execution.base_file_writer import (
     COMMIT_TIME,
     FILE_NAME,
@@ -48,14 +49,16 @@ class LogSettings:
     """How a write encodes log files.
 
     Attributes:
-        ordering: ordering values of rows that are marked as deletes.
+        ordering_fields: columns that readers compare. They must not be null, because Hudi 0.15 fails on such rows.
+        delete_ordering: ordering values of rows that are marked as deletes.
         data_block: `BlockType.AVRO_DATA` or `BlockType.PARQUET_DATA`.
         max_block_bytes: size of a data block, in bytes of the rows in memory, from which on the next rows begin a new
             block of the same file.
         has_record_stats: whether the write stat has the empty field ``recordsStats``, as in table version 6.
     """
 
-    ordering: DeleteOrdering = UNORDERED
+    ordering_fields: tuple[str, ...] = ()
+    delete_ordering: DeleteOrdering = UNORDERED
     data_block: BlockType = BlockType.AVRO_DATA
     max_block_bytes: int = 256 << 20
     has_record_stats: bool = False
@@ -77,7 +80,7 @@ def write_slice_log(job: WriteJob, logs: LogSettings, task: WriteTask, target: L
 
     Raises:
         UnsupportedTableError: another writer has built an index that this release does not update from log files.
-        InvalidDataError: the ordering value of a delete cannot be stored.
+        InvalidDataError: the ordering value of a row is null, or that of a delete cannot be stored.
         InstantVanishedError: see `write_log_file`.
     """
     if job.key_staging is not None or job.secondary:
@@ -142,8 +145,16 @@ def _changes(
     kinds = without_flag(table[CHANGE_COLUMN].to_numpy())
     soft, hard = _where(table, kinds == Change.DELETE), _where(table, kinds == Change.DELETE_ALWAYS)
     keys: list[str] = [*soft[KEY_COLUMN].to_pylist(), *hard[KEY_COLUMN].to_pylist()]
-    ordering = [*logs.ordering.values(soft), *UNORDERED.values(hard)]
-    return _records(job, task, _where(table, kinds == Change.UPDATE)), keys, ordering
+    ordering = [*logs.delete_ordering.values(soft), *UNORDERED.values(hard)]
+    updates = _where(table, kinds == Change.UPDATE)
+    for name in logs.ordering_fields:
+        if updates[name].null_count:
+            raise InvalidDataError(
+                f"The ordering column {name!r} is null in {counted(updates[name].null_count, 'update')} of the file "
+                f"group {task.file_id}. Readers cannot compare such rows in log files.",
+                hint="Remove these rows, or fill the column in the source query.",
+            )
+    return _records(job, task, updates), keys, ordering
 
 
 def _where(table: pa.Table, mask: Flags) -> pa.Table:

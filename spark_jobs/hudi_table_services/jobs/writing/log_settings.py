@@ -14,6 +14,7 @@ from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.log_targets import log_target
 
@@ -30,12 +31,13 @@ def log_settings(config: TableConfig, options: WriteOptions, settings: WriteSett
     if rule is None:
         return None
     wrappers = {}
-    if settings.honours_deleted_flag:
+    if settings.honours_deleted_flag and settings.operation is not WriteOperation.DELETE:
         for name in rule.ordering_fields:
             column_type = settings.writer_schema.field(name).type
             wrappers[name] = wrapper_of(name, column_type, config.table_version)
     return LogSettings(
-        ordering=DeleteOrdering(wrappers),
+        ordering_fields=rule.ordering_fields,
+        delete_ordering=DeleteOrdering(wrappers),
         data_block=_BLOCKS[options.log_block],
         max_block_bytes=options.log_block_bytes,
         has_record_stats=config.table_version is TableVersion.V6,

@@ -5,7 +5,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError, UnsupportedTableError
+from hudi_table_services.errors import (
+    HudiTableServiceError,
+    InvalidDataError,
+    InvalidRequestError,
+    UnsupportedTableError,
+)
 from support.spark.log_tables import FLAG, LogTable, Row, new_log_table
 
 OLD: list[Row] = [(f"k{i}", 1, "ab"[i % 2], "old") for i in range(4)]
@@ -84,3 +89,15 @@ def test_hfile_blocks_in_log_files(tmp_path: Path) -> None:
     table.write(OLD)
     options = {"hoodie.logfile.data.block.format": "hfile"}
     refused(table, InvalidRequestError, "avro, parquet", options=options)
+
+
+def test_updates_without_ordering_value(tmp_path: Path) -> None:
+    table = new_log_table(tmp_path / "t")
+    table.write([(*row, False) for row in OLD])
+    with pytest.raises(InvalidDataError, match="'ts' is null in 1 update"):
+        table.write([("k0", None, "a", "new", False), ("k1", None, "b", None, True)])
+    assert table.rows() == OLD
+    assert table.leftovers() == set()
+    # A new row goes to a base file, and a delete without ordering value is unconditional.
+    table.write([("n", None, "a", "new", False), ("k1", None, "b", None, True)])
+    assert table.rows() == [OLD[0], *OLD[2:], ("n", None, "a", "new")]
