@@ -31,7 +31,7 @@ MICROSECONDS = 1_767_323_045_000_678
         (Wrapper.DECIMAL, pa.decimal128(20, 2), Decimal("12.34"), Decimal("12.34")),
         (Wrapper.LONG, pa.timestamp("us", tz="UTC"), INSTANT, MICROSECONDS),
     ],
-    ids=lambda each: each.value if isinstance(each, Wrapper) else "",
+    ids=["boolean", "int", "long", "float", "double", "string", "date", "decimal", "timestamp"],
 )
 def test_a_delete_has_the_ordering_value_of_its_row(
     wrapper: Wrapper, kind: pa.DataType, value: Any, stored: Any
