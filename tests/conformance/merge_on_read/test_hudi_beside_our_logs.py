@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hudi_table_services.storage.stores.local import LocalStorage
-from judges.log_tables import DELETED, SharedTable, without
+from judges.merge_on_read.shared_log_tables import DELETED, SharedTable, without
 from judges.oracle import V6_OLD, V8, V9, Oracle
 from judges.rows import ALL_TYPES, KEY, ORDERING, Model, Row, assert_rows_equal, merged, some_rows
 from support.depth import by_depth, cases

@@ -44,7 +44,7 @@ from hudi_table_services.hudi_format.log_blocks import (
 from hudi_table_services.hudi_format.ordering_values import NAMESPACE
 from judges import hudi_rs
 from judges.hudi_judge import HudiRefusedError
-from judges.log_tables import SharedTable, with_header, without
+from judges.merge_on_read.shared_log_tables import SharedTable, with_header, without
 from judges.oracle import V6_OLD, V9, Oracle
 from judges.rows import KEY, PLAIN, Model, assert_rows_equal, count_of_keys_seen_twice, merged, some_rows
 from judges.table_files import instant_names, timeline_folder
