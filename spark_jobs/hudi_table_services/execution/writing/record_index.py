@@ -235,9 +235,13 @@ class RecordIndex:
 
 
 def _weight(task: TagTask) -> int:
-    """Estimated bytes of the keys that a task reads from staged rows and from base files."""
+    """Estimated bytes that a task reads: the keys of staged rows and base files, and whole log files."""
     key_count = sum(batch.row_count for batch in task.batches)
-    return key_count * _BYTES_OF_A_KEY + len(task.base_files) * _BYTES_OF_FILE_KEYS + BYTES_OF_A_FILE
+    logs = [log for file in task.base_files if file.logs for log in file.logs.file_slice.log_files]
+    log_bytes = sum(BYTES_OF_A_FILE + max(log.size_bytes, 0) for log in logs)
+    return (
+        key_count * _BYTES_OF_A_KEY + len(task.base_files) * _BYTES_OF_FILE_KEYS + log_bytes + BYTES_OF_A_FILE
+    )
 
 
 def _target(
