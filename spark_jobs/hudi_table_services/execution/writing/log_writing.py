@@ -41,8 +41,6 @@ from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.file_group import LogTarget
 from hudi_table_services.model.write_stat import WriteStat
 
-Blocks = list[tuple[BlockType, bytes]]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogSettings:
@@ -147,7 +145,8 @@ def _changes(
     keys: list[str] = [*soft[KEY_COLUMN].to_pylist(), *hard[KEY_COLUMN].to_pylist()]
     ordering = [*logs.delete_ordering.values(soft), *UNORDERED.values(hard)]
     updates = _where(table, kinds == Change.UPDATE)
-    for name in logs.ordering_fields:
+    # The batch of a delete may lack the ordering columns.
+    for name in logs.ordering_fields if updates.num_rows else ():
         if updates[name].null_count:
             raise InvalidDataError(
                 f"The ordering column {name!r} is null in {counted(updates[name].null_count, 'update')} of the file "

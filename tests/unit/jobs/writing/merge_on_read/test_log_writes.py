@@ -97,6 +97,13 @@ def test_a_delete_is_unconditional(table: LogTable) -> None:
     assert table.rows() == OLD[1:]
 
 
+def test_the_rows_of_a_delete_need_only_key_and_partition(table: LogTable) -> None:
+    table.write(updated(OLD[:2], 2, "new"))
+    result = table.write([("k0", "a"), ("k1", "b")], "delete", names=("k", "p"))
+    assert result.rows.deleted == 2
+    assert table.rows() == OLD[2:]
+
+
 def test_a_row_marked_as_deleted_becomes_a_delete_with_its_ordering_value(
     tmp_path: Path, version: int
 ) -> None:
