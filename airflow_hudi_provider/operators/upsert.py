@@ -22,7 +22,7 @@ _INTERVAL_TEMPLATE = re.compile(r"\{[{%][^}]*\bdata_interval_(start|end)\b")
 
 
 class UpsertWithSizingOperator(HudiWriteOperator):
-    """Upsert, insert or delete the rows of a source in a copy-on-write Hudi table, on Spark.
+    """Upsert, insert or delete the rows of a source in a Hudi table, on Spark.
 
     The job adds rows to small files before it creates new files, so that files reach ``max_file_size``. By default,
     a task writes its rows only once in one DAG run, even if Airflow retries the task or a user clears it (see

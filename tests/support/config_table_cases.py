@@ -58,12 +58,6 @@ TABLE_CASES: Cases = {
         [
             found(
                 "error",
-                "merge-on-read",
-                "table: hoodie.table.type",
-                table=table({**V6, "hoodie.table.type": "MERGE_ON_READ"}),
-            ),
-            found(
-                "error",
                 "merges by custom rules",
                 "table: hoodie.record.merge.property.x",
                 table=table({**V6, "hoodie.record.merge.property.x": "y"}),
@@ -84,7 +78,7 @@ TABLE_CASES: Cases = {
         ],
         [
             Case(table=table()),
-            Case(table=table({**V6, "hoodie.table.type": "MERGE_ON_READ"}), facts=HUDI),
+            Case(table=table({**V6, "hoodie.table.type": "MERGE_ON_READ"})),
         ],
     ),
     "bootstrapped-table": (

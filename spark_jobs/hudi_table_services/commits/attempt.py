@@ -27,6 +27,7 @@ from hudi_table_services.commits.commit_point import (
     create_metadata_table_before_first_write,
     require_usable_metadata_table,
 )
+from hudi_table_services.commits.log_checks import LogNamesStillValid, logged_file_groups, refuse_open_writes
 from hudi_table_services.commits.table_change import TableChange, new_files
 from hudi_table_services.commits.table_now import Check, Conditions, read_table_now
 from hudi_table_services.commits.undo import rollback_instant
@@ -57,7 +58,8 @@ class CommitAttempt:
 
     Args:
         snapshot: the state of the table for which the write was planned; later commits are checked for conflicts.
-        action: COMMIT, or REPLACE_COMMIT for operations that replace file groups.
+        action: COMMIT or, in a merge-on-read table, DELTA_COMMIT; REPLACE_COMMIT for operations that replace file
+            groups.
         request_id: the heartbeat names this request as its owner.
         strategy: whether a pending plan of a table service prevents the commit.
     """
@@ -93,6 +95,13 @@ class CommitAttempt:
     def warnings(self) -> tuple[str, ...]:
         """Sentences for the result of the job: why the metadata table, or an index of it, was not created."""
         return self._warnings
+
+    @property
+    def _names_slices(self) -> bool:
+        """Whether the names of log files contain the times of their slices: delta commits of table version 6."""
+        return (
+            self._action is Action.DELTA_COMMIT and not self._table.config.table_version.has_own_log_instants
+        )
 
     @property
     def _pending(self) -> Instant:
@@ -138,9 +147,17 @@ class CommitAttempt:
         Args:
             profile: the workload profile. It must contain the file groups that the write is going to replace, so that
                 no clustering is planned for these file groups.
+
+        Raises:
+            FileGroupConflictError: see `refuse_open_writes`.
         """
         content = encode_workload_profile(profile, self._table.config.table_version)
-        self._requested = self._store.start(self._pending, content)
+        if not self._names_slices:
+            self._requested = self._store.start(self._pending, content)
+            return
+        with self._lock:
+            refuse_open_writes(self._table, self.instant_time, changed_file_groups(profile))
+            self._requested = self._store.start(self._pending, content)
 
     def _note_changes(self) -> None:
         """Load the changes of commits that completed after the snapshot.
@@ -212,11 +229,13 @@ class CommitAttempt:
         raise AssertionError("unreachable")
 
     def _checks(self, metadata: CommitMetadata) -> tuple[Check, ...]:
+        logged = logged_file_groups(metadata)
         return (
             NoSecondWrite(self._request_id),
             SameSchema(),
             NothingArchivedSince(since=self._requested_among),
-            NoConflict(changed_file_groups(metadata), self._strategy),
+            NoConflict(changed_file_groups(metadata), self._strategy, logged),
+            *((LogNamesStillValid(logged),) if self._names_slices else ()),
         )
 
     def _complete_if_allowed(self, change: TableChange, checks: tuple[Check, ...]) -> Instant:

@@ -77,14 +77,19 @@ class NothingUndone:
 
 @dataclass(frozen=True, slots=True)
 class NoConflict:
-    """No other writer has changed, or is about to replace, a file group of this commit."""
+    """No other writer has changed, or is about to replace, a file group of this commit.
+
+    Attributes:
+        logged: the file groups to which this commit only adds a log file.
+    """
 
     file_groups: frozenset[FileGroupId]
     strategy: ConflictStrategy
+    logged: frozenset[FileGroupId] = frozenset()
 
     def refuse(self, now: TableNow) -> None:
         """Raises FileGroupConflictError."""
-        conflict = find_conflict(now.changes, self.file_groups, self.strategy)
+        conflict = find_conflict(now.changes, self.file_groups, self.strategy, self.logged)
         if conflict is not None:
             raise FileGroupConflictError(conflict.message, hint=_RUN_AGAIN)
 

@@ -43,7 +43,7 @@ from hudi_table_services.hudi_format.partition_metadata import (
     encode_partition_metadata,
 )
 from hudi_table_services.model.data_file import BaseFile, WriteToken
-from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.file_group import FileGroupId, FileSlice, LogTarget
 from hudi_table_services.model.metadata_table import FileStatistics
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, WriteStat
 from hudi_table_services.storage.clock import SystemClock
@@ -87,6 +87,7 @@ class WriteTask:
         inserts: staged rows to append, in order.
         changes: routed batches with rows that change this file group.
         expected_bytes: size of the file according to the plan.
+        log: the log file that gets the changes; None if the task writes a base file.
     """
 
     number: int
@@ -96,6 +97,7 @@ class WriteTask:
     inserts: tuple[StagedRows, ...] = ()
     changes: tuple[StagedBatch, ...] = ()
     expected_bytes: int = 0
+    log: LogTarget | None = None
 
     @property
     def insert_count(self) -> int:
@@ -230,15 +232,19 @@ def _load_changes(job: WriteJob, task: WriteTask) -> pa.Table | None:
 def _as_records(job: WriteJob, task: WriteTask, rows: pa.Table, first_sequence: int) -> pa.Table:
     """Return the rows as this commit stores them: commit time, sequence number and key, then the user's columns."""
     commit_time, sequence = new_record_columns(rows, job.instant_time, str(task.number), first_sequence)
+    columns = [commit_time, sequence, rows[KEY_COLUMN], *data_columns(job, rows)]
+    meta = [pa.field(name, pa.string()) for name in (COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY)]
+    return pa.Table.from_arrays(columns, schema=pa.schema([*meta, *job.data_schema]))
+
+
+def data_columns(job: WriteJob, rows: pa.Table) -> list[pa.ChunkedArray | pa.Array]:
+    """The user's columns of staged rows, in the order of the writer schema."""
     present = set(rows.schema.names)
-    data = [
+    return [
         # The staged rows of a delete have only the columns that a delete needs.
         rows[field.name] if field.name in present else pa.nulls(rows.num_rows, field.type)
         for field in job.data_schema
     ]
-    columns = [commit_time, sequence, rows[KEY_COLUMN], *data]
-    meta = [pa.field(name, pa.string()) for name in (COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY)]
-    return pa.Table.from_arrays(columns, schema=pa.schema([*meta, *job.data_schema]))
 
 
 def ensure_partition_metadata(storage: Storage, instant_time: str, partition_path: str) -> None:

@@ -14,6 +14,7 @@ from hudi_table_services.options.keys import clustering as clustering_keys
 from hudi_table_services.options.keys import writing as keys
 from hudi_table_services.options.keys.base_files import BLOOM_MAX_ENTRIES
 from hudi_table_services.options.keys.key_generation import RECORD_KEY
+from hudi_table_services.options.keys.log_files import LOG_BLOCK_FORMAT, LOG_BLOCK_SIZE, TABLE_TYPE
 from hudi_table_services.options.keys.time_partitions import partition_options
 from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.options.metadata_settings import metadata_table_settings
@@ -71,6 +72,7 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
         operation=operation,
         ordering_fields=reader[keys.ORDERING_FIELDS],
         table_version=_table_version(reader),
+        table_type=reader[TABLE_TYPE],
         database_name=reader[keys.DATABASE_NAME],
         file_sizing=file_sizing,
         index_type=index_type,
@@ -81,6 +83,8 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
         insert_dup_policy=_insert_dup_policy(reader),
         record_merge_mode=_merge_mode(reader),
         base_files=base_file_options(reader),
+        log_block=reader[LOG_BLOCK_FORMAT],
+        log_block_bytes=reader[LOG_BLOCK_SIZE],
         metadata=metadata_table_settings(reader),
         concurrency_mode=reader[keys.CONCURRENCY_MODE],
         failed_writes_policy=failed_writes_policy(reader),

@@ -9,6 +9,7 @@ from hudi_table_services.errors import MalformedFileNameError
 from hudi_table_services.model.data_file import BASE_FILE_EXTENSIONS, BaseFile, LogFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.instant import Action
+from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.stores.storage import StoredObject
 
@@ -56,6 +57,12 @@ class Visibility:
     def visible_from(self, instant_time: str) -> str:
         """Completion time of an instant on the active timeline; for other instants, the requested time."""
         return self.completed.get(instant_time, instant_time)
+
+
+def visibility_of(snapshot: TableSnapshot) -> Visibility:
+    """The instants whose files readers of a snapshot see."""
+    has_own = snapshot.config.table_version.has_own_log_instants
+    return Visibility.of(snapshot.timeline, has_own_log_instants=has_own)
 
 
 def first_write_time(timeline: Timeline) -> str | None:

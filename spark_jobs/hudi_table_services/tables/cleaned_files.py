@@ -105,13 +105,13 @@ def lost_file_in(storage: Storage, message: str) -> CorruptTableError | None:
     except HudiTableServiceError as error:
         _LOG.warning("Cannot find out whether the metadata table lists the missing file: %s", error)
         return None
-    named = (s for s in snapshot.all_slices if s.base_file is not None and s.base_file.file_name in message)
-    found = (lost_file(storage, snapshot, each.base_file_path or "") for each in named)
+    paths = (path for each in snapshot.all_slices for path in each.paths)
+    found = (lost_file(storage, snapshot, path) for path in paths if path.rpartition("/")[2] in message)
     return next((lost for lost in found if lost is not None), None)
 
 
 def _lists(snapshot: TableSnapshot, path: str) -> bool:
-    return snapshot.is_from_metadata_table and any(s.base_file_path == path for s in snapshot.all_slices)
+    return snapshot.is_from_metadata_table and any(path in each.paths for each in snapshot.all_slices)
 
 
 def _second_write(table: TableAccess, before: TableSnapshot, request_id: str) -> HudiTableServiceError | None:
@@ -127,7 +127,7 @@ def _second_write(table: TableAccess, before: TableSnapshot, request_id: str) ->
 
 def _conflict(table: TableAccess, before: TableSnapshot, path: str) -> HudiTableServiceError | None:
     """The conflict error if the missing file belongs to the snapshot and other writers removed it, else None."""
-    missing = next((s for s in before.all_slices if path and s.base_file_path == path), None)
+    missing = next((s for s in before.all_slices if path and path in s.paths), None)
     if missing is None or not _is_removed_by_others(table, before, missing, path):
         return None
     return FileGroupConflictError(

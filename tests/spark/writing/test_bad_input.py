@@ -105,7 +105,6 @@ def test_invalid_and_contradictory_options_are_refused(
         ("hoodie.table.version=6", "hoodie.table.version=5", UnsupportedTableError, "version 5 can be read"),
         ("hoodie.table.version=6", "hoodie.table.version=7", UnsupportedTableError, "7"),
         ("hoodie.table.version=6", "hoodie.table.version=99", UnsupportedTableError, "99"),
-        ("=COPY_ON_WRITE", "=MERGE_ON_READ", UnsupportedTableError, "merge-on-read"),
         (
             "=COPY_ON_WRITE",
             "=COPY_ON_WRITE\nhoodie.table.partial.update.mode=IGNORE_DEFAULTS",
@@ -131,7 +130,6 @@ def test_invalid_and_contradictory_options_are_refused(
         "version 5",
         "version 7",
         "version 99",
-        "merge-on-read",
         "partial updates",
         "merge properties",
         "timeline path",

@@ -183,7 +183,15 @@ def test_a_key_with_duplicates_in_other_partitions_has_the_place_of_the_row_that
     job = collecting_job(tmp_path, SECOND)
     rows = {field.name: pa.array([2.0] * 2) for field in job.data_schema}
     batches = staged_batches(job, "batch", pa.table({**rows, KEY_COLUMN: ["twice", "moves"]}), "b")
-    tags = pa.table({"row": [0, 0, 1], "target": [0, 1, 0], "base_row": [0, 0, 1], "loses": [loses] * 3})
+    tags = pa.table(
+        {
+            "row": [0, 0, 1],
+            "target": [0, 1, 0],
+            "base_row": [0, 0, 1],
+            "loses": [loses] * 3,
+            "deleted": [False] * 3,
+        }
+    )
     task = RouteTask(
         storage=job.storage,
         folder=FOLDER,

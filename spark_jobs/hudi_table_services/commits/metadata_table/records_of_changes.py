@@ -59,7 +59,9 @@ def changes_of_write(table: IndexedTable, change: NewFiles) -> _Changes:
         if has_partition_stats:
             changes[PARTITION_STATS] = _partition_stats(table, change, new)
     if BLOOM_FILTERS in table.partitions:
-        blooms = DataFileReader(table.storage).blooms([_data_file(path) for path in paths])
+        files = [_data_file(path) for path in paths]
+        # Log files have no bloom filter.
+        blooms = DataFileReader(table.storage).blooms([file for file in files if not file.is_log_file])
         changes[BLOOM_FILTERS] = list(bloom_filter_records(blooms))
     return changes
 

@@ -6,7 +6,7 @@ their file group. Therefore the task that writes a file group reads only the row
 
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -75,6 +75,7 @@ class _RowTags:
     targets: Integers
     base_rows: Integers
     loses: Flags
+    deleted: Flags
 
     @classmethod
     def load(cls, task: RouteTask) -> "_RowTags":
@@ -83,7 +84,7 @@ class _RowTags:
         reader.close()
         if not parts:
             empty = np.empty(0, dtype=np.int64)
-            return cls(empty, empty, empty, empty.astype(bool))
+            return cls(empty, empty, empty, empty.astype(bool), empty.astype(bool))
         table = pa.Table.from_batches(parts)
         rows = table["row"].to_numpy()
         order = np.argsort(rows, kind="stable")
@@ -92,15 +93,33 @@ class _RowTags:
             table["target"].to_numpy()[order],
             table["base_row"].to_numpy()[order],
             table["loses"].to_numpy()[order],
+            table["deleted"].to_numpy()[order],
         )
 
     def between(self, first_row: int, stop_row: int) -> "_RowTags":
         low, high = np.searchsorted(self.rows, [first_row, stop_row])
-        cut = slice(int(low), int(high))
-        return _RowTags(self.rows[cut] - first_row, self.targets[cut], self.base_rows[cut], self.loses[cut])
+        cut = np.arange(low, high)
+        return replace(self.where(cut), rows=self.rows[cut] - first_row)
 
-    def where(self, kept: Flags) -> "_RowTags":
-        return _RowTags(self.rows[kept], self.targets[kept], self.base_rows[kept], self.loses[kept])
+    def where(self, kept: Flags | Integers) -> "_RowTags":
+        """The tags that a mask or an array of positions selects."""
+        return _RowTags(
+            self.rows[kept],
+            self.targets[kept],
+            self.base_rows[kept],
+            self.loses[kept],
+            self.deleted[kept],
+        )
+
+    def of_existing_rows(self) -> "_RowTags":
+        """The tags of stored rows that exist; for an incoming row without such a tag, its first other tag."""
+        if not self.deleted.any():
+            return self
+        kept = ~self.deleted
+        others = np.flatnonzero(~np.isin(self.rows, self.rows[kept]))
+        _, first = np.unique(self.rows[others], return_index=True)
+        kept[others[first]] = True
+        return self.where(kept)
 
 
 def routed_schema(staged: pa.Schema) -> pa.Schema:
@@ -137,7 +156,7 @@ class _Router:
     def route(self, staged: StagedBatch, rows: pa.RecordBatch, tags: _RowTags) -> None:
         superseded = np.zeros(rows.num_rows, dtype=bool)
         superseded[tags.rows[tags.targets == SUPERSEDED]] = True
-        tags = tags.where((tags.targets != SUPERSEDED) & ~superseded[tags.rows])
+        tags = tags.where((tags.targets != SUPERSEDED) & ~superseded[tags.rows]).of_existing_rows()
         matched = np.zeros(rows.num_rows, dtype=bool)
         matched[tags.rows] = True
         deleted = self._deleted(rows)
@@ -164,8 +183,8 @@ class _Router:
         """Write the rows that change a file group. Return the mask of the rows that also become inserts elsewhere."""
         moved = np.zeros(rows.num_rows, dtype=bool)
         if self._rules.drops_existing:
-            self._dropped += len(np.unique(tags.rows))
-            return moved
+            self._dropped += len(np.unique(tags.rows[~tags.deleted]))
+            tags = tags.where(tags.deleted)
         in_own_partition = self._matched_in_own_partition(staged, rows, tags)
         deleted_elsewhere = self._deleted_elsewhere(staged, rows, tags)
         for target, hits in _by_target(tags):

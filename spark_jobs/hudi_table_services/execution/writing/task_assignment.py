@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hudi_table_services.execution.file_groups import WriteTask
 from hudi_table_services.execution.staging import StagedBatch, rank_range
-from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.file_group import FileGroupId, FileSlice, LogTarget
 from hudi_table_services.model.file_sizing import (
     BucketKind,
     FileSizingPlan,
@@ -16,6 +16,9 @@ from hudi_table_services.model.file_sizing import (
     WriteBucket,
 )
 from hudi_table_services.model.table_snapshot import TableSnapshot
+
+LogTargets = Callable[[FileSlice], LogTarget]
+"""Function that names the new log file of a slice."""
 
 
 def workload_of(batches: Iterable[StagedBatch], batch_record_size: float | None) -> Workload:
@@ -50,11 +53,13 @@ def assign_tasks(
     batches: Sequence[StagedBatch],
     snapshot: TableSnapshot,
     new_file_id: Callable[[], str],
+    log_target: LogTargets | None = None,
 ) -> list[WriteTask]:
     """Create one task per write bucket. Inserts are assigned by their position in the batch.
 
-    So each write bucket gets exactly the planned number of rows. The tasks are sorted by bytes, the largest first, so
-    that the tasks that finish last are small.
+    So each write bucket gets exactly the planned number of rows. If `log_target` is given, a task that only changes
+    rows writes a log file; a task that also appends rows writes a base file. The tasks are sorted by bytes, the largest
+    first, so that the tasks that finish last are small.
     """
     slices = {s.file_group_id: s for s in snapshot.all_slices}
     inserts, changes = _by_destination(batches)
@@ -62,10 +67,18 @@ def assign_tasks(
     for sizing in plan.partitions:
         rank = 0
         for bucket in sizing.buckets:
-            tasks.append(_task(bucket, rank, inserts[sizing.partition_path], changes, slices, new_file_id))
+            task = _task(bucket, rank, inserts[sizing.partition_path], changes, slices, new_file_id)
+            tasks.append(_as_log(task, log_target))
             rank += bucket.insert_count
     order = sorted(range(len(tasks)), key=lambda i: (-tasks[i].expected_bytes, i))
     return [replace(tasks[position], number=number) for number, position in enumerate(order)]
+
+
+def _as_log(task: WriteTask, log_target: LogTargets | None) -> WriteTask:
+    if log_target is None or task.current is None or task.inserts:
+        return task
+    size_bytes = sum(batch.size_bytes for batch in task.changes)
+    return replace(task, log=log_target(task.current), expected_bytes=size_bytes)
 
 
 def _by_destination(

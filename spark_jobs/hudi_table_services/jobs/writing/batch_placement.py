@@ -16,9 +16,11 @@ from hudi_table_services.execution.writing.task_assignment import workload_of
 from hudi_table_services.execution.writing.unchanged_rows import without_unchanged
 from hudi_table_services.jobs.writing.index_settings import index_lookup
 from hudi_table_services.jobs.writing.searched_files import SearchedFiles
+from hudi_table_services.jobs.writing.table_access import table_rule
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.file_sizing import CommitTotals, FileSizingPlan
+from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import OVERWRITE, WriteOperation
@@ -26,6 +28,7 @@ from hudi_table_services.options.keys.writing import INSERT_DUP_POLICY
 from hudi_table_services.options.writing_values import InsertDupPolicy, WriteOptions
 from hudi_table_services.planning.file_sizing.file_sizing import plan_file_sizing
 from hudi_table_services.planning.file_sizing.hudi_parity import commit_totals
+from hudi_table_services.storage.file_slices import visibility_of
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.table import TableAccess
 
@@ -92,7 +95,7 @@ def place_rows(
     index: RecordIndex, staged: StagedInput, snapshot: TableSnapshot, files: SearchedFiles
 ) -> PlacedBatch:
     """Find the place of each row. Look up the record keys if the operation requires a lookup."""
-    routed = index.place(staged, files.slices, files.key_ranges)
+    routed = index.place(staged, files.slices, visibility_of(snapshot), files.key_ranges)
     if files.is_required:
         routed = replace(routed, files_pruned=routed.files_pruned + files.pruned_count)
         _LOG.info(
@@ -121,9 +124,11 @@ def without_unchanged_rows(
     return replace(placed, routed=routed)
 
 
-def lookup_for(spark: "SparkSession", options: WriteOptions, settings: WriteSettings) -> IndexLookup:
+def lookup_for(
+    spark: "SparkSession", options: WriteOptions, settings: WriteSettings, config: TableConfig
+) -> IndexLookup:
     """Settings of the key lookup, with as many tasks as the cluster can run at the same time."""
-    return index_lookup(options, settings, default_parallelism(spark))
+    return index_lookup(options, settings, default_parallelism(spark), table_rule(config))
 
 
 def refuse_duplicates(placed: PlacedBatch, options: WriteOptions) -> None:

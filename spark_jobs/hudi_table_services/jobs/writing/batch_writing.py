@@ -9,24 +9,31 @@ from hudi_table_services.execution.file_groups import (
     WriteJob,
     WrittenFileGroup,
     new_file_id,
-    write_file_group,
 )
 from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts, FactsToCollect
 from hudi_table_services.execution.metadata_table.row_changes import StagedRowChanges, stage_replaced_rows
 from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
+from hudi_table_services.execution.writing.log_writing import LogSettings, write_bucket
 from hudi_table_services.execution.writing.task_assignment import assign_tasks
 from hudi_table_services.hudi_format.avro_schema import to_avro_json
 from hudi_table_services.jobs.writing.batch_placement import PlacedBatch
+from hudi_table_services.jobs.writing.log_settings import log_targets
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.file_sizing import FileSizingPlan
+from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.table_version import TableType
+from hudi_table_services.model.write_stat import OVERWRITE, WriteOperation
 from hudi_table_services.storage.stores.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+REPLACES = (*OVERWRITE, WriteOperation.DELETE_PARTITION)
+"""Operations that replace file groups."""
 
 
 def write_job(
@@ -52,19 +59,36 @@ def write_job(
     )
 
 
+def write_action(config: TableConfig, operation: WriteOperation) -> Action:
+    """Action of the instant of a write."""
+    if operation in REPLACES:
+        return Action.REPLACE_COMMIT
+    return Action.DELTA_COMMIT if config.table_type is TableType.MERGE_ON_READ else Action.COMMIT
+
+
 def write_batch(
-    spark: "SparkSession", job: WriteJob, placed: PlacedBatch, plan: FileSizingPlan, table_name: str
+    spark: "SparkSession",
+    job: WriteJob,
+    placed: PlacedBatch,
+    plan: FileSizingPlan,
+    table_name: str,
+    logs: LogSettings | None = None,
 ) -> list[WrittenFileGroup]:
     """Write every file group of the plan. Readers do not see the files before the commit.
+
+    Args:
+        logs: encoding of log files; None if the table is copy-on-write. In a merge-on-read table, changes of a file
+            group are written into a log file, unless rows are added to the base file of the file group.
 
     Raises:
         HudiTableServiceError: see `run_tasks`.
     """
-    tasks = assign_tasks(plan, placed.routed.batches, placed.snapshot, new_file_id)
+    targets = None if logs is None else log_targets(placed.snapshot, job.instant_time)
+    tasks = assign_tasks(plan, placed.routed.batches, placed.snapshot, new_file_id, targets)
     return run_tasks(
         spark,
         tasks,
-        lambda task: write_file_group(job, task),
+        lambda task: write_bucket(job, logs, task),
         description=f"Write {counted(len(tasks), 'file group')} of {table_name} at {job.instant_time}",
         weights=[task.expected_bytes + BYTES_OF_A_FILE for task in tasks],
         measure=lambda written: (written.stat.num_writes, written.stat.file_size_bytes),

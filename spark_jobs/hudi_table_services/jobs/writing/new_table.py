@@ -5,7 +5,6 @@ from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.hudi_format.avro_schema import to_avro_json
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.table_config import TableConfig
-from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.metadata_table.new_tables import require_creatable
@@ -31,8 +30,8 @@ def new_table_config(
         )
     table = NewTable(
         table_name=request.table_name,
-        table_version=options.table_version or TableVersion.V6,
-        table_type=options.table_type,
+        table_version=options.new_table_version,
+        table_type=options.new_table_type,
         key_generator=settings.key_generator,
         ordering_fields=settings.combine_fields,
         merge_mode=settings.merge_mode,

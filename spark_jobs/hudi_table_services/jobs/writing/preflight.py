@@ -16,6 +16,7 @@ from hudi_table_services.execution.writing.source_columns import (
 )
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.jobs.writing.new_table import new_table_config
+from hudi_table_services.jobs.writing.table_access import check_table
 from hudi_table_services.jobs.writing.write_opening import check_column_names, open_write
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
@@ -38,7 +39,6 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import find_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.request_lookup import find_completed_anywhere
-from hudi_table_services.tables.table import check_writable
 
 _FILE_FORMATS = frozenset({"parquet", "csv", "json", "orc", "avro", "text", "xml"})
 _EXAMINED_FILES = 20
@@ -88,8 +88,7 @@ def _check(
     source_is_local: bool,
 ) -> CheckedWrite:
     if config is not None:
-        updates = not request.dry_run and options.metadata.enable is not False
-        check_writable(config, request.table_name, updates_metadata=updates)
+        check_table(request, options, config)
     if request.source is None or not request.check_source:
         return CheckedWrite()
     refuse_misspelled(request.source)

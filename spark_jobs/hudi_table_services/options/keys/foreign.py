@@ -151,7 +151,8 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.fileIndex.*",
         ),
         *ignored(
-            "an option for log files, which copy-on-write tables do not have",
+            "an option for log files that jobs do not use: a write adds one new log file to each file slice that it "
+            "changes, without positions of records",
             "hoodie.logfile.*",
             "hoodie.hfile.*",
             "hoodie.merge.use.record.positions",

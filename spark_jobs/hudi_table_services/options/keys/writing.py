@@ -22,6 +22,7 @@ from hudi_table_services.options.keys.locks import (
     LOCK_VALIDITY,
     LOCK_WAIT,
 )
+from hudi_table_services.options.keys.log_files import LOG_BLOCK_FORMAT, LOG_BLOCK_SIZE, TABLE_TYPE
 from hudi_table_services.options.kinds import Flag, Member, Names, Number, OrNone, Text, WholeNumber, Word
 from hudi_table_services.options.option import (
     ALL_SERVICES,
@@ -50,7 +51,8 @@ DATABASE_NAME = option("hoodie.database.name", "", "database name to record in a
 TABLE_VERSION = option(
     "hoodie.write.table.version",
     6,
-    "table version of a new table: 6, 8 or 9; an existing table keeps its version [Hudi: its newest version]",
+    "table version of a new table: 6, 8 or 9; an existing table keeps its version; its default is 9 for "
+    "merge-on-read tables [Hudi: its newest version]",
     WholeNumber(),
 )
 METADATA_ENABLE = option(
@@ -271,13 +273,7 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         TABLE_NAME,
         DATABASE_NAME,
         TABLE_VERSION,
-        fixed(
-            "hoodie.datasource.write.table.type",
-            "COPY_ON_WRITE",
-            "table type",
-            "hoodie.table.type",
-            "hoodie.datasource.write.storage.type",
-        ),
+        TABLE_TYPE,
         fixed("hoodie.table.base.file.format", "PARQUET", "format of base files", "hoodie.base.file.format"),
         fixed(
             "hoodie.table.multiple.base.file.formats.enable",
@@ -359,6 +355,7 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         fixed("hoodie.parquet.bloom.filter.enabled", "true", "write a bloom filter into the footer"),
         fixed("hoodie.parquet.outputtimestamptype", "TIMESTAMP_MICROS", "physical type of timestamps"),
     ),
+    "Log files": (LOG_BLOCK_FORMAT, LOG_BLOCK_SIZE),
     "Index": (
         INDEX_TYPE,
         SIMPLE_UPDATES_PARTITION,

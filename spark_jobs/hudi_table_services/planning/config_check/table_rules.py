@@ -13,6 +13,7 @@ from hudi_table_services.options.keys.key_generation import (
     PARTITION_PATH,
     RECORD_KEY,
 )
+from hudi_table_services.options.keys.log_files import TABLE_TYPE
 from hudi_table_services.options.keys.writing import ORDERING_FIELDS, TABLE_VERSION
 from hudi_table_services.options.registry import KNOWN_OPTIONS
 from hudi_table_services.planning.config_check.settings import Problem, Settings, config_rule
@@ -26,7 +27,7 @@ _INLINE_COMPACTION = "hoodie.compact.inline"
 
 _AS_IN_TABLE = {
     "hoodie.table.name": ("hoodie.table.name",),
-    "hoodie.datasource.write.table.type": ("hoodie.table.type",),
+    TABLE_TYPE.key: ("hoodie.table.type",),
     RECORD_KEY.key: ("hoodie.table.recordkey.fields",),
     PARTITION_PATH.key: ("hoodie.table.partition.fields",),
     ORDERING_FIELDS.key: ("hoodie.table.ordering.fields", "hoodie.table.precombine.field"),
@@ -102,7 +103,8 @@ def _table_not_written(settings: Settings) -> Iterator[Problem]:
         return
     config = TableConfig(settings.table.properties)
     try:
-        problems = [(name, f"The table {feature}.") for feature, name in refused_features(config).items()]
+        refused = refused_features(config, merge_on_read=True)
+        problems = [(name, f"The table {feature}.") for feature, name in refused.items()]
         if not config.table_version.is_writable:
             version = int(config.table_version)
             problems.append((_VERSION, f"Jobs of this project can only read tables of version {version}."))

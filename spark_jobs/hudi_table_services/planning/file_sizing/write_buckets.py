@@ -108,18 +108,19 @@ def check_workload(snapshot: TableSnapshot, workload: Workload) -> None:
 
     Raises:
         InvalidRequestError: a count is below 0, or a partition or file group is named twice.
-        FileGroupConflictError: the workload updates a file group that is in a pending plan or no longer exists.
+        FileGroupConflictError: the workload updates a file group that is in a pending clustering or no longer exists.
     """
     paths = [p.partition_path for p in workload.partitions]
     if len(set(paths)) < len(paths):
         raise InvalidRequestError(
             "The workload names a partition twice; add up the counts of each partition first."
         )
+    reserved = snapshot.clustering_file_groups
     for partition in workload.partitions:
         _check_counts(partition)
         known = {s.file_group_id for s in snapshot.slices_of(partition.partition_path)}
         for file_id in sorted(updates_of(partition)):
-            _check_updatable(snapshot, known, FileGroupId(partition.partition_path, file_id))
+            _check_updatable(reserved, known, FileGroupId(partition.partition_path, file_id))
 
 
 def _check_counts(partition: PartitionWorkload) -> None:
@@ -136,13 +137,15 @@ def _check_counts(partition: PartitionWorkload) -> None:
         raise InvalidRequestError(f"The workload of {place} has a row count below 0.")
 
 
-def _check_updatable(snapshot: TableSnapshot, known: set[FileGroupId], group: FileGroupId) -> None:
+def _check_updatable(
+    reserved: Mapping[FileGroupId, str], known: set[FileGroupId], group: FileGroupId
+) -> None:
     if group not in known:
         raise FileGroupConflictError(
             f"The batch updates file group {group}, which the table no longer has.",
             hint="Run the request again, so that the job loads the table and finds the file groups of the keys again.",
         )
-    plan = snapshot.reserved_file_groups.get(group)
+    plan = reserved.get(group)
     if plan is not None:
         raise FileGroupConflictError(
             f"The batch updates file group {group}, which is in the pending plan {plan}.",

@@ -1,0 +1,75 @@
+"""Statistics of the rows in the data blocks of a log file.
+
+The rows are encoded as Parquet in memory, so that the statistics are computed by the same code as those of base files.
+Deletes have no statistics: a log file that contains only deletes has no row, and so no statistics of any column.
+"""
+
+from collections.abc import Collection, Iterable
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hudi_table_services.execution.arrow_schema import conform
+from hudi_table_services.execution.log_files.data_block import open_data_block
+from hudi_table_services.execution.metadata_table.written_statistics import StatisticsCollector
+from hudi_table_services.execution.parquet_format import ParquetFormat, dictionary_columns
+from hudi_table_services.hudi_format.log_blocks import BlockType
+from hudi_table_services.model.metadata_table import FileStatistics
+from hudi_table_services.storage.log_files.located_blocks import locate_blocks, read_content
+from hudi_table_services.storage.stores.paths import join_path
+from hudi_table_services.storage.stores.storage import Storage
+
+_FORMAT = ParquetFormat(codec="none", codec_level=None, row_group_bytes=64 << 20)
+_NO_COLUMNS = pa.schema([])
+_DATA = (BlockType.AVRO_DATA, BlockType.PARQUET_DATA)
+
+
+def log_statistics(
+    storage: Storage, partition_path: str, file_name: str, columns: Collection[str]
+) -> FileStatistics:
+    """Statistics of a log file on storage. The rows of one block at a time are in memory.
+
+    In table version 6, blocks of writes that were rolled back count too, so the bounds may be wider than necessary.
+
+    Raises:
+        MalformedMetadataError, UnsupportedTableError: a block cannot be read.
+        ObjectNotFoundError: the file does not exist.
+    """
+    located = locate_blocks(storage, join_path(partition_path, file_name))
+    blocks = [block for block in located.blocks if block.block_type in _DATA]
+    opened = (open_data_block(block, read_content(storage, block)) for block in blocks)
+    top_level = {column.partition(".")[0] for column in columns}
+    rows = (each.read(_NO_COLUMNS, None, top_level) for each in opened)
+    return statistics_of_rows(partition_path, file_name, rows, columns)
+
+
+def statistics_of_rows(
+    partition_path: str, file_name: str, rows: Iterable[pa.Table], columns: Collection[str]
+) -> FileStatistics:
+    """Statistics of rows that are written into a log file.
+
+    Args:
+        rows: tables of rows, one for each data block. Later tables are converted to the types of the first one.
+        columns: see `StatisticsCollector`. Other columns have no statistics.
+    """
+    top_level = {column.partition(".")[0] for column in columns}
+    collector, sink = StatisticsCollector(columns), pa.BufferOutputStream()
+    writer: pq.ParquetWriter | None = None
+    row_count = 0
+    for table in rows:
+        kept = table.select([name for name in table.schema.names if name in top_level]).combine_chunks()
+        row_count += table.num_rows
+        if not kept.num_columns or not kept.num_rows:
+            continue
+        if writer is None:
+            schema = kept.schema
+            writer = _FORMAT.open_writer(sink, schema, dictionary_columns(kept), collector.footers)
+        conformed = conform(kept, schema)
+        collector.add(conformed)
+        writer.write_table(conformed, row_group_size=conformed.num_rows)
+    if writer is None:
+        return FileStatistics(
+            partition_path=partition_path, file_name=file_name, row_count=row_count, ranges=()
+        )
+    writer.close()
+    return collector.statistics(partition_path, file_name)

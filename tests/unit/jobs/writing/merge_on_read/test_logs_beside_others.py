@@ -1,0 +1,265 @@
+"""Writes to log files while compactions, clusterings and other writes of the same file groups are pending or complete.
+
+Another writer acts before the write, or right before the write creates its first log file or base file.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hudi_table_services.errors import FileGroupConflictError, PendingPlanError
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
+from hudi_table_services.hudi_format.table_service_plans import (
+    encode_compaction_plan,
+    encode_requested_replace,
+)
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_service_plans import (
+    ClusteringGroup,
+    ClusteringPlan,
+    ClusteringSlice,
+    CompactionOperation,
+    CompactionPlan,
+)
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
+from hudi_table_services.storage.locks.heartbeat import heartbeat_path
+from support.faulty_storage import FaultyStorage
+from support.spark.log_tables import LogTable, Row, new_log_table
+
+OLD: list[Row] = [(f"k{i}", 1, "ab"[i % 2], "old") for i in range(6)]
+FIRST: list[Row] = [("k0", 2, "a", "first")]
+SECOND: list[Row] = [("k0", 3, "a", "second"), ("k2", 3, "a", "second")]
+AFTER_SECOND = sorted([*SECOND, *(row for row in OLD if row[0] not in ("k0", "k2"))])
+NO_RETRY = {"hoodie.write.num.retries.on.conflict.failures": "0"}
+
+
+@dataclass
+class Meanwhile(FaultyStorage):
+    """Another writer acts once, right before the first data file of the write is created."""
+
+    act: Callable[[], object] = lambda: None
+    has_acted: bool = False
+    _args: tuple[Any, ...] = field(default=(), repr=False)
+
+    def _change(self, operation: Callable[..., Any], *arguments: Any) -> Any:
+        path = str(arguments[0])
+        is_marker = path.startswith(".hoodie/.temp/")
+        if is_marker and not self.has_acted and operation.__name__ == "write":
+            self.has_acted = True
+            self.act()
+        return operation(*arguments)
+
+
+@pytest.fixture(params=[6, 9])
+def version(request: pytest.FixtureRequest) -> int:
+    number: int = request.param
+    return number
+
+
+@pytest.fixture
+def table(tmp_path: Path, version: int) -> LogTable:
+    """A table whose slice in `a` has a log file."""
+    made = new_log_table(tmp_path / "t", version)
+    made.write(OLD)
+    made.write(FIRST)
+    return made
+
+
+def compaction_of(file_slice: FileSlice) -> bytes:
+    base = file_slice.base_file
+    assert base is not None
+    operation = CompactionOperation(
+        base_instant_time=base.instant_time,
+        file_id=base.file_id,
+        partition_path=file_slice.file_group_id.partition_path,
+        data_file_path=base.file_name,
+        delta_file_paths=tuple(log.file_name for log in file_slice.log_files),
+        metrics={"TOTAL_IO_MB": 1.0},
+    )
+    return encode_compaction_plan(CompactionPlan(operations=(operation,)))
+
+
+def schedule_compaction(table: LogTable, partition: str = "a") -> Instant:
+    return table.timeline_store.request(Action.COMPACTION, compaction_of(table.slice_of(partition)))
+
+
+def names(table: LogTable, partition: str = "a") -> list[tuple[str, int]]:
+    return [(log.instant_time, log.version) for log in table.slice_of(partition).log_files]
+
+
+def test_a_write_adds_log_files_to_a_file_group_of_a_pending_compaction(
+    table: LogTable, version: int
+) -> None:
+    base = table.slice_of("a").base_instant_time
+    plan = schedule_compaction(table)
+    table.write(SECOND[:1])
+    table.write(SECOND)
+    own = [i.requested_time for i in table.timeline_store.load().completed_writes[1:]]
+    if version == 6:
+        time = plan.requested_time
+        assert names(table) == [(base, 1), (time, 1), (time, 2)]
+        (stat,) = table.log_stats()
+        assert (stat.prev_commit, stat.extra["baseFile"]) == (time, "")
+        assert len(stat.extra["logFiles"]) == 2  # type: ignore[arg-type]
+    else:
+        assert names(table) == [(time, 1) for time in own]
+    assert [i.action for i in table.timeline_store.load().pending] == [Action.COMPACTION]
+
+
+def test_new_keys_do_not_pad_a_file_group_of_a_pending_compaction(tmp_path: Path, version: int) -> None:
+    table = new_log_table(tmp_path / "t", version)
+    table.write(OLD)
+    group = table.slice_of("a").file_group_id
+    schedule_compaction(table)
+    table.write([("n", 2, "a", "inserted"), *SECOND])
+    by_group = {s.file_group_id: s for s in table.slices() if s.file_group_id.partition_path == "a"}
+    assert len(by_group) == 2
+    assert len(by_group[group].log_files) == 1
+
+
+def test_in_version_6_a_compaction_that_is_scheduled_during_a_write_is_a_conflict(tmp_path: Path) -> None:
+    table = new_log_table(tmp_path / "t", 6)
+    table.write(OLD)
+    table.write(FIRST)
+    before = names(table)
+    # The name of the new log file would put it into the slice before the compaction, which does not read it.
+    with pytest.raises(FileGroupConflictError, match="scheduled compaction"):
+        table.write(
+            SECOND,
+            storage=Meanwhile(table.storage, act=lambda: schedule_compaction(table)),
+            options=NO_RETRY,
+        )
+    assert table.leftovers() == set()
+    assert names(table) == before
+
+
+def test_a_write_repeats_with_another_name_when_a_compaction_was_scheduled(
+    table: LogTable, version: int
+) -> None:
+    table.write(SECOND, storage=Meanwhile(table.storage, act=lambda: schedule_compaction(table)))
+    plan = table.timeline_store.load().pending[0].requested_time
+    assert (names(table)[-1][0] == plan) is (version == 6)
+    assert table.leftovers() == set()
+
+
+def test_a_second_write_of_the_same_slice_repeats_on_top_of_the_first(table: LogTable) -> None:
+    other = LogTable(table.base_path, {**table.options, **NO_RETRY})
+    acted: list[str] = []
+
+    def act() -> None:
+        try:
+            other.write([("k0", 9, "a", "other")])
+            acted.append("written")
+        except FileGroupConflictError:
+            acted.append("refused")
+
+    table.write(SECOND, storage=Meanwhile(table.storage, act=act))
+    expected = ("k0", 9, "a", "other") if acted == ["written"] else SECOND[0]
+    assert table.rows() == sorted([expected, *AFTER_SECOND[1:]])
+    # Version 6: two open writes of one slice are not allowed, so the second one is refused before it writes a log file.
+    assert acted == (["refused"] if "6" in table.options["hoodie.write.table.version"] else ["written"])
+
+
+def test_an_optimistic_conflict_is_reported_without_retries(tmp_path: Path) -> None:
+    table = new_log_table(tmp_path / "t", 9)
+    table.write(OLD)
+    other = LogTable(table.base_path, table.options)
+    storage = Meanwhile(table.storage, act=lambda: other.write([("k0", 9, "a", "other")]))
+    with pytest.raises(FileGroupConflictError, match="changed file groups that this write changes too"):
+        table.write(SECOND, storage=storage, options=NO_RETRY)
+    assert table.leftovers() == set()
+    assert ("k0", 9, "a", "other") in table.rows()
+
+
+def test_writes_of_different_slices_do_not_conflict(table: LogTable) -> None:
+    other = LogTable(table.base_path, {**table.options, **NO_RETRY})
+    storage = Meanwhile(table.storage, act=lambda: other.write([("k1", 9, "b", "other")]))
+    table.write(SECOND, storage=storage, options=NO_RETRY)
+    assert table.rows() == sorted([("k1", 9, "b", "other"), *(r for r in AFTER_SECOND if r[0] != "k1")])
+
+
+def test_in_version_6_a_pending_delta_commit_of_another_writer_is_refused(tmp_path: Path) -> None:
+    table = new_log_table(tmp_path / "t", 6, hoodie__cleaner__policy__failed__writes="LAZY")
+    table.write(OLD)
+    store, current = table.timeline_store, table.slice_of("a")
+    requested = store.request(Action.DELTA_COMMIT, b"")
+    profile = CommitMetadata(
+        operation_type=WriteOperation.UPSERT,
+        partition_to_write_stats={
+            "a": (
+                WriteStat(
+                    file_id=current.file_group_id.file_id,
+                    partition_path="a",
+                    path="",
+                    prev_commit=current.base_instant_time,
+                    num_update_writes=1,
+                ),
+            )
+        },
+    )
+    table.storage.write(heartbeat_path(requested.requested_time), b"another writer")
+    store.start(requested, encode_commit_metadata(profile, TableVersion.V6))
+    with pytest.raises(FileGroupConflictError, match=f"pending deltacommit {requested.requested_time}"):
+        table.write(SECOND, options=NO_RETRY)
+    table.write([("k1", 2, "b", "other slice")], options=NO_RETRY)
+    assert not current.log_files
+    assert ("k1", 2, "b", "other slice") in table.rows()
+
+
+def test_a_completed_compaction_during_a_write_is_no_conflict_for_its_log_file(tmp_path: Path) -> None:
+    table = new_log_table(tmp_path / "t", 9)
+    table.write(OLD)
+    table.write(FIRST)
+    current = table.slice_of("a")
+
+    def compact() -> None:
+        """Complete a compaction. Its base file lacks the row of the log file, which the write replaces anyway."""
+        store, base = table.timeline_store, current.base_file
+        assert base is not None
+        plan = store.request(Action.COMPACTION, compaction_of(current))
+        started = store.start(plan)
+        path = f"a/{base.file_id}_9-9-9_{plan.requested_time}.parquet"
+        table.storage.write(path, table.storage.read(f"a/{base.file_name}"))
+        stat = WriteStat(
+            file_id=base.file_id,
+            partition_path="a",
+            path=path,
+            prev_commit=base.instant_time,
+            num_writes=3,
+            file_size_bytes=table.storage.size(path),
+        )
+        done = CommitMetadata(
+            operation_type=WriteOperation.COMPACT,
+            partition_to_write_stats={"a": (stat,)},
+            compacted=True,
+        )
+        store.complete(started, encode_commit_metadata(done, TableVersion.V9))
+
+    table.write(SECOND, storage=Meanwhile(table.storage, act=compact), options=NO_RETRY)
+    after = table.slice_of("a")
+    assert after.base_instant_time > current.base_instant_time
+    assert len(after.log_files) == 1, "the log file of the write belongs to the new slice"
+    assert table.rows() == AFTER_SECOND
+
+
+def test_a_write_into_a_pending_clustering_is_refused_as_for_copy_on_write(
+    table: LogTable, version: int
+) -> None:
+    current = table.slice_of("a")
+    base = current.base_file
+    assert base is not None
+    part = ClusteringSlice(
+        file_id=base.file_id, partition_path="a", data_file_path=f"{table.base_path}/a/{base.file_name}"
+    )
+    plan = ClusteringPlan(groups=(ClusteringGroup(slices=(part,)),))
+    store = table.timeline_store
+    action = Action.REPLACE_COMMIT if version == 6 else Action.CLUSTERING
+    store.request(action, encode_requested_replace(plan))
+    reject = {"hoodie.clustering.updates.strategy": "SparkRejectUpdateStrategy"}
+    with pytest.raises(PendingPlanError, match="pending clustering"):
+        table.write(SECOND, options=reject)
