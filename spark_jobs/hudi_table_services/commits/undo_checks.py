@@ -70,12 +70,12 @@ def require_unplanned(table: TableAccess, timeline: Timeline, chosen: Collection
         if needed and appends_to_slices(table):
             held += sorted(needed & _undone_names(table, chosen))
         if held:
-            is_compaction_plan = pending.action in (Action.COMPACTION, Action.LOG_COMPACTION)
+            service = "compaction" if pending.action is Action.COMPACTION else "clustering"
             raise InvalidRequestError(
                 f"Pending {pending.action.value} {pending.requested_time} is going to read {held[0]}.",
-                hint="Execute the compaction or cancel it first."
-                if is_compaction_plan
-                else f"Cancel the plan first: cancel_clustering.py --instant {pending.requested_time}.",
+                hint="Execute or cancel the log compaction with Hudi first."
+                if pending.action is Action.LOG_COMPACTION
+                else f"Cancel the plan first: cancel_{service}.py --instant {pending.requested_time}.",
             )
 
 

@@ -14,6 +14,7 @@ from hudi_table_services.options.keys.archival import (
     MIN_COMMITS,
 )
 from hudi_table_services.options.keys.cleaning import CLEAN_POLICY, COMMITS_RETAINED
+from hudi_table_services.options.keys.compaction import MAX_DELTA_COMMITS
 from hudi_table_services.options.keys.writing import TABLE_NAME
 from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.options.option import AnyOption, OptionGroup
@@ -48,6 +49,7 @@ def _archival(reader: OptionReader) -> ArchivalOptions:
         batch_size=reader[ARCHIVAL_BATCH],
         merged_files=reader[HISTORY_BATCH],
         manifests_retained=reader[MANIFESTS_RETAINED],
+        delta_commits=reader[MAX_DELTA_COMMITS],
     )
 
 

@@ -234,7 +234,7 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
         return _Diagnosis(
             f"A {what} that is being executed", "Wait until the execution ends", "a second execution", blocks
         )
-    executes = "Execute the plan, or cancel it" if is_clustering else "Execute the plan"
+    executes = "Execute the plan, or cancel it"
     if facts.instant.state is InstantState.INFLIGHT:
         if facts.heartbeat == "none" and facts.age_s < _YOUNG_S:
             return _Diagnosis(

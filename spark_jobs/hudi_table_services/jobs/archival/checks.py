@@ -9,7 +9,6 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.options.keys.compaction import MAX_DELTA_COMMITS
 from hudi_table_services.planning.archival import ArchivalFacts
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.file_slices import first_write_time
@@ -23,12 +22,13 @@ _METADATA_TIMELINES = (".hoodie/metadata/.hoodie", ".hoodie/metadata/.hoodie/tim
 
 
 def archival_facts(
-    table: TableAccess, timeline: Timeline, archived: frozenset[tuple[str, Action]]
+    table: TableAccess, timeline: Timeline, archived: frozenset[tuple[str, Action]], *, delta_commits: int
 ) -> ArchivalFacts:
     """Collect the facts that are known without listing partitions.
 
     Args:
         archived: instants that the archive already contains.
+        delta_commits: see `ArchivalOptions`. The number has no effect on a copy-on-write table.
     """
     before = last_clean(table, timeline)
     config = table.config
@@ -37,7 +37,7 @@ def archival_facts(
         has_metadata_table=bool(config.metadata_partitions or config.inflight_metadata_partitions),
         metadata_compacted_at=_metadata_compacted_at(table),
         archived=archived,
-        delta_commits=MAX_DELTA_COMMITS.default_value if config.table_type is TableType.MERGE_ON_READ else 0,
+        delta_commits=delta_commits if config.table_type is TableType.MERGE_ON_READ else 0,
     )
 
 

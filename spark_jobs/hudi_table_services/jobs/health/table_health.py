@@ -138,7 +138,11 @@ def _inspect_snapshot(
     history = ClusteringHistory.load(table.timeline_store, timeline)
     counted = count_commits(timeline, history.requested_times, written.operations(timeline))
     last = _newest(timeline, Action.CLEAN)
-    archival = plan_archival(timeline, DEFAULT_ARCHIVAL, archival_facts(table, timeline, frozenset()))
+    archival = plan_archival(
+        timeline,
+        DEFAULT_ARCHIVAL,
+        archival_facts(table, timeline, frozenset(), delta_commits=DEFAULT_ARCHIVAL.delta_commits),
+    )
     measures = {
         "damaged": 0.0,
         "active_commits": float(len(timeline.completed_writes)),

@@ -159,10 +159,11 @@ class _RollbackJob:
             return instant
         if not self._request.preview and is_being_rolled_back(self._table, timeline, instant):
             return instant  # A job died while it rolled back or cancelled the instant.
+        service = "compaction" if instant.action is Action.COMPACTION else "clustering"
         advice = (
-            "Execute the compaction, or cancel it."
-            if "compaction" in instant.action.value
-            else f"Execute the plan, or cancel it: cancel_clustering.py --instant {time}."
+            "Execute the plan with Hudi, or cancel it with Hudi's command line."
+            if instant.action is Action.LOG_COMPACTION
+            else f"Execute the plan, or cancel it: cancel_{service}.py --instant {time}."
         )
         raise InvalidRequestError(
             f"Pending {instant.action.value} {time} is the plan of a table service, not a failed write.",

@@ -5,6 +5,7 @@ from hudi_table_services.options.kinds import Flag, Member, Names, Number, Patte
 from hudi_table_services.options.option import AnyOption, OptionGroup, fixed, ignored, option
 
 _COMPACTION = (OptionGroup.COMPACTION,)
+_COMPACTION_AND_ARCHIVAL = (OptionGroup.COMPACTION, OptionGroup.ARCHIVAL)
 
 COMPACTION_TRIGGER = option(
     "hoodie.compact.inline.trigger.strategy",
@@ -18,9 +19,9 @@ MAX_DELTA_COMMITS = option(
     "hoodie.compact.inline.max.delta.commits",
     5,
     "minimum number of delta commits since the last compaction [log compactions and pending delta commits do not "
-    "count]",
+    "count]; archival keeps that many delta commits on the timeline",
     WholeNumber(least=1),
-    services=_COMPACTION,
+    services=_COMPACTION_AND_ARCHIVAL,
 )
 MAX_DELTA_SECONDS = option(
     "hoodie.compact.inline.max.delta.seconds",
