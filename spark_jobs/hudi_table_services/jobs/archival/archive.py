@@ -19,7 +19,7 @@ from hudi_table_services.model.instant import Action
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.archival import resolve_archive_options
 from hudi_table_services.options.archival_job_options import ArchiveJobOptions
-from hudi_table_services.planning.archival import plan_archival
+from hudi_table_services.planning.archival import ArchivalFacts, plan_archival
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.file_slices import first_write_time
 from hudi_table_services.storage.locks.lock import TableLock

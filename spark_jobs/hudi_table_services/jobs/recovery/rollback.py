@@ -28,7 +28,7 @@ from hudi_table_services.contract.recovery import RollbackRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.errors import InstantVanishedError, InvalidRequestError
 from hudi_table_services.jobs.recovery.reporting import RecoveryReporter, describe
-from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.timeline_only import ServiceOptions, resolve_service_options
 from hudi_table_services.planning.recovery.undo_rules import newest_first, require_newest, require_unsaved

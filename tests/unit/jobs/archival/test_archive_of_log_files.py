@@ -35,9 +35,8 @@ VERSIONS = pytest.mark.parametrize(
 
 
 def archived(table: LoggedTable, low: int = 2, high: int = 3, **fields: Any) -> JobResult:
-    request = ArchiveRequest(
-        base_path="/t", options=SMALL_LIMITS, min_commits=low, max_commits=high, **fields
-    )
+    fields = {"options": SMALL_LIMITS, **fields}
+    request = ArchiveRequest(base_path="/t", min_commits=low, max_commits=high, **fields)
     clock = FixedClock(datetime.now(timezone.utc) + timedelta(days=2), timedelta(milliseconds=1))
     return archive(request, storage=table.storage, clock=clock)
 
@@ -227,6 +226,13 @@ def test_tables_of_real_hudi_are_archived(version: TableVersion, name: str) -> N
     archived(table)
     assert table.seen() == before
     assert len(active(table)) == 5 < count
+
+
+@pytest.mark.parametrize("kept", [3, 4])
+def test_the_option_sets_the_number_of_delta_commits_that_stay(kept: int) -> None:
+    table = golden_logged_table(TableVersion.V6, "updates")
+    archived(table, options={**SMALL_LIMITS, "hoodie.compact.inline.max.delta.commits": str(kept)})
+    assert len(active(table)) == kept
 
 
 def an_instant(time: int, action: Action, state: InstantState, completed: int | None) -> Instant:
