@@ -119,7 +119,7 @@ test-platforms: .venv/.ready .venv-s3/.ready .venv-judges/.ready ## Run jobs on 
 	$(WITH_SPARK) VERSITYGW="$$(scripts/ensure_versitygw.sh)" && export VERSITYGW && .venv/bin/python $(PYTEST) tests/platforms
 
 demo: .venv/.ready ## Backfill and cluster two weeks of real flights in a real Airflow (3 to 5 minutes)
-	@$(WITH_SPARK) $(WITH_POSTGRES) .venv/bin/python scripts/demo_airflow.py
+	@$(WITH_JAVA) SPARK_CLASS_ARCHIVE="$$(scripts/ensure_spark_archive.sh .venv --if-present)" && export SPARK_CLASS_ARCHIVE && $(WITH_POSTGRES) .venv/bin/python scripts/demo_airflow.py
 
 demo-spark: .venv/.ready ## Load five weeks of real flights, with corrections of some days, without Airflow (1 minute)
 	@$(WITH_JAVA) .venv/bin/python scripts/demo_spark.py

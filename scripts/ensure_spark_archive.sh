@@ -2,7 +2,8 @@
 # Print the path of an archive of Spark's Java classes for the environment FOLDER, and create the archive if it is missing.
 # A JVM that loads its classes from the archive needs half the processor time to start Spark (class data sharing of Java).
 # The archive is valid only for one Java and one folder of jars, so its name contains a checksum of both.
-# Usage: JAVA_HOME=... scripts/ensure_spark_archive.sh FOLDER
+# With --if-present, print nothing if the archive is missing: creating the archive costs more than one JVM saves.
+# Usage: JAVA_HOME=... scripts/ensure_spark_archive.sh FOLDER [--if-present]
 set -eu
 cd "$(dirname "$0")/.."
 python=$PWD/$1/bin/python
@@ -10,6 +11,7 @@ spark=$("$python" -c 'import os, pyspark; print(os.path.dirname(pyspark.__file__
 checksum=$({ "$JAVA_HOME/bin/java" -version 2>&1; ls -ln "$spark/jars"; echo "$spark"; } | cksum | tr ' ' '-')
 archive=$PWD/.tools/spark-classes-$checksum.jsa
 if [ ! -e "$archive" ]; then
+  [ "${2:-}" != --if-present ] || exit 0
   echo "Creating the archive of Spark's classes (half a minute)" >&2
   mkdir -p .tools
   folder=$(mktemp -d "$PWD/.tools/spark-classes.XXXXXX")

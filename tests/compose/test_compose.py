@@ -33,7 +33,7 @@ from compose.docker_stack import ROOT, ComposeStack, DockerDaemon, DockerError, 
 DAYS = 3
 WORKERS = ("spark-worker-1", "spark-worker-2")
 YEAR_KEYS = ["date", "carrier", "flight", "origin", "copy"]
-COPIES = 4
+COPIES = 12
 SEVERAL_YEARS = f"SELECT source.*, copies.id AS copy FROM source CROSS JOIN range({COPIES}) AS copies"
 HERE = Path(__file__).parent
 OVERRIDE = """
