@@ -9,6 +9,7 @@ from airflow.providers.common.compat.sdk import BaseHook
 from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer, find_instants, parse_moment
 from airflow_hudi_provider.tables.commit_payload import write_operations
 from airflow_hudi_provider.tables.connection import TableLocation, locate_table
+from airflow_hudi_provider.tables.held_plans import PlannedService, held_plans
 from hudi_table_services.errors import TableNotFoundError, UnsupportedTableError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from hudi_table_services.storage.timeline_store import TimelineStore
     from hudi_table_services.tables.clustering_history import Clustering, ClusteringHistory
     from hudi_table_services.tables.clustering_lookup import ClusteringLookup
+    from hudi_table_services.tables.compaction.compaction_history import CompactionHistory
 
 
 class HudiHook(BaseHook):
@@ -148,39 +150,37 @@ class HudiHook(BaseHook):
 
         return ClusteringLookup.load(self.timeline_store()) if self.find_table_config() is not None else None
 
-    def held_clusterings(
+    def compactions(self) -> "CompactionHistory | None":
+        """Read the compactions on the active timeline; return None if there is no table yet."""
+        from hudi_table_services.tables.compaction.compaction_history import CompactionHistory
+
+        return CompactionHistory.load(self.timeline_store()) if self.find_table_config() is not None else None
+
+    def held_plans(
         self,
+        service: PlannedService,
         names: Sequence[str] = (),
         *,
         partitions: Sequence[str] = (),
         request_id: str = "",
         expires_after_minutes: int = 60,
     ) -> "tuple[Instant, ...]":
-        """Find the pending clusterings that an attempt is executing, oldest first. Without a table, return ().
+        """Find the pending plans of a service that an attempt is executing, oldest first. Without a table, return ().
 
         Args:
+            service: ``clustering`` or ``compaction``.
             names: requested times of the plans to check. If empty, check all plans.
             partitions: check only plans with file groups in these partition paths. If empty, check all plans.
             request_id: ignore attempts of this request.
             expires_after_minutes: age at which an execution without a heartbeat, such as one by Hudi, counts as dead.
         """
-        from hudi_table_services.storage.clock import SystemClock
-        from hudi_table_services.tables.executions import is_executed_by_others
-        from hudi_table_services.tables.table import TableAccess
-
-        lookup = self.look_up_clusterings()
-        if lookup is None:
-            return ()
-        table = TableAccess(storage=self.storage, clock=SystemClock(), config=self.table_config())
-        named = {found.instant for name in names if (found := lookup.current(name)) is not None}
-        return tuple(
-            each.instant
-            for each in lookup.history.pending
-            if (not names or each.instant in named)
-            and (not partitions or any(group.partition_path in partitions for group in each.file_groups))
-            and is_executed_by_others(
-                table, each.instant, request_id, expires_after_minutes=expires_after_minutes
-            )
+        return held_plans(
+            self,
+            service,
+            names,
+            partitions=partitions,
+            request_id=request_id,
+            expires_after_minutes=expires_after_minutes,
         )
 
     def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
@@ -191,11 +191,10 @@ class HudiHook(BaseHook):
         if not completed:
             return ()
         store = self.timeline_store()
-        found = [store.commit_metadata(each.instant).extra_metadata for each in completed]
         return tuple(
             each
-            for each, extra in zip(completed, found, strict=True)
-            if extra.get(REQUEST_ID_KEY) == request_id
+            for each in completed
+            if store.commit_metadata(each.instant).extra_metadata.get(REQUEST_ID_KEY) == request_id
         )
 
     def instant_time_of(self, moment: str) -> str:

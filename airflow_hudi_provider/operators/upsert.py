@@ -60,10 +60,10 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param hudi_options: any other ``hoodie.*`` keys, with Hudi's meaning; an unknown key fails when Airflow parses the
         DAG. (templated)
     :param on_empty: what the task does if the source has no rows to write: ``succeed``, ``skip`` or ``fail``.
-    :param on_pending_plan: what the task does if a clustering or compaction is pending on file groups that this write
-        changes: ``refuse`` fails the task, ``wait`` defers the task until the plan is no longer pending, and
-        ``give_way`` releases these file groups from the plan. By default, the key
-        ``hoodie.clustering.updates.strategy`` decides. (templated)
+    :param on_pending_plan: what the task does if a clustering is pending on file groups that this write changes:
+        ``refuse`` fails the task, ``wait`` defers the task until the plan is no longer pending, and ``give_way``
+        releases these file groups from the plan. By default, the key ``hoodie.clustering.updates.strategy`` decides.
+        A pending compaction never delays a write. (templated)
     :param on_rerun: what a cleared task does: ``reuse`` reports the earlier commit, and ``write_again`` writes the rows
         again.
     :param dry_run: plan the write, report the plan, and write nothing.

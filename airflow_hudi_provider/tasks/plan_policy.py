@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 from airflow.providers.common.compat.sdk import TaskDeferred
 
 from airflow_hudi_provider.exceptions import HudiTaskError
-from airflow_hudi_provider.tables.pending_services import PLANS, find_pending_services
+from airflow_hudi_provider.tables.pending_services import find_pending_services
 from airflow_hudi_provider.tasks.plan_wait import PlanWait
 from airflow_hudi_provider.triggers.pending_service import HudiPendingServiceTrigger
 from hudi_table_services.contract.text import counted
@@ -32,6 +32,8 @@ _REJECT = "SparkRejectUpdateStrategy"
 # then waits for the plan.
 _STRATEGY_OF = {"refuse": _REJECT, "wait": _REJECT, "give_way": "GiveWayUpdateStrategy"}
 _SHOWN = 3
+_BLOCKING = ("clustering",)
+"""The services whose plans a write cannot ignore. Beside a planned compaction, a write adds its rows to log files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,7 @@ class PendingPlanPolicy:
         if choice == "give_way":
             self._wait_for_execution(stake)
             return
-        pending = find_pending_services(self._run.table, PLANS, stake.partitions, fails_if_missing=False)
+        pending = find_pending_services(self._run.table, _BLOCKING, stake.partitions, fails_if_missing=False)
         if not pending:
             return
         if choice == "refuse":
@@ -126,7 +128,7 @@ class PendingPlanPolicy:
                 base_path=self._task.base_path,
                 hudi_conn_id=self._task.hudi_conn_id,
                 storage_conn_id=self._task.storage_conn_id,
-                services=PLANS,
+                services=_BLOCKING,
                 partitions=partitions,
                 fails_if_missing=False,
                 poke_interval=PLAN_POKE_INTERVAL_S,
@@ -180,12 +182,11 @@ def in_words(pending: Sequence[Mapping[str, Any]]) -> str:
 
 
 def remedy(pending: Sequence[Mapping[str, Any]]) -> str:
-    """Describe what the user can do about the oldest pending service."""
-    oldest = pending[0]
-    kind = "Clustering" if oldest["service"] == "clustering" else "Compaction"
+    """Describe what the user can do about the oldest pending clustering."""
+    instant = pending[0]["instant"]
     return (
-        f"Execute the plan with Execute{kind}Operator(instant='{oldest['instant']}'), or cancel it with "
-        f"Cancel{kind}Operator(instant='{oldest['instant']}')"
+        f"Execute the plan with ExecuteClusteringOperator(instant='{instant}'), or cancel it with "
+        f"CancelClusteringOperator(instant='{instant}')"
     )
 
 

@@ -16,7 +16,6 @@ from airflow_hudi_provider.operators.compaction import (
     ExecuteCompactionOperator,
     ScheduleCompactionOperator,
 )
-from airflow_hudi_provider.tables.compactions import compactions_of
 from airflow_hudi_provider.tables.connection import TableLocation
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
@@ -91,7 +90,7 @@ def logged(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) 
 
 
 def pending(table: WrittenTable) -> list[str]:
-    history = compactions_of(HudiHook(table.storage.base_path))
+    history = HudiHook(table.storage.base_path).compactions()
     assert history is not None
     return [each.instant.requested_time for each in history.pending]
 
