@@ -14,6 +14,9 @@ SERVICES = ("clustering", "compaction", "clean", "rollback", "restore", "indexin
 PLANS = ("clustering", "compaction")
 """The default services. A pending plan reserves its file groups for the service."""
 
+PLANS_OF_CLUSTERINGS = ("clustering",)
+"""The services whose plans also reserve file groups to which a write only adds log files."""
+
 
 def services_of(names: Sequence[str]) -> tuple[str, ...]:
     """Check names of services, and return them. Without names, return `PLANS`.
