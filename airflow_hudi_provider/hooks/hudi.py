@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hudi_table_services.model.write_stat import CommitMetadata
     from hudi_table_services.storage.stores.storage import Storage
     from hudi_table_services.storage.timeline_store import TimelineStore
-    from hudi_table_services.tables.clustering_history import Clustering, ClusteringHistory
+    from hudi_table_services.tables.clustering_history import ClusteringHistory
     from hudi_table_services.tables.clustering_lookup import ClusteringLookup
     from hudi_table_services.tables.compaction.compaction_history import CompactionHistory
 
@@ -183,20 +183,6 @@ class HudiHook(BaseHook):
             expires_after_minutes=expires_after_minutes,
         )
 
-    def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
-        """Find the completed clusterings on the active timeline that this request executed."""
-        from hudi_table_services.model.write_stat import REQUEST_ID_KEY
-
-        completed = [each for each in self.clusterings().clusterings if each.instant.is_completed]
-        if not completed:
-            return ()
-        store = self.timeline_store()
-        return tuple(
-            each
-            for each in completed
-            if store.commit_metadata(each.instant).extra_metadata.get(REQUEST_ID_KEY) == request_id
-        )
-
     def instant_time_of(self, moment: str) -> str:
         """Convert an ISO date and time to an instant time in this table's time zone; return instant times unchanged."""
         from hudi_table_services.storage.clock import instant_text
@@ -326,13 +312,19 @@ class HudiHook(BaseHook):
         Args:
             hudi_options: ``hoodie.clustering.*`` keys, as for a clustering task.
         """
-        from hudi_table_services.contract.clustering import ScheduleClusteringRequest
-        from hudi_table_services.services.registry import script
+        from airflow_hudi_provider.tables.plan_previews import preview_clustering
 
-        request = ScheduleClusteringRequest(
-            base_path=self.location.base_path, preview=True, options=dict(hudi_options or {})
-        )
-        return script("schedule_clustering.py").run(None, request, storage=self.storage)
+        return preview_clustering(self, hudi_options or {})
+
+    def preview_compaction(self, hudi_options: Mapping[str, str] | None = None) -> "JobResult":
+        """Preview a compaction of all log files, even if none is due yet, and write nothing.
+
+        Args:
+            hudi_options: ``hoodie.compact.*`` and ``hoodie.compaction.*`` keys, as for a compaction task.
+        """
+        from airflow_hudi_provider.tables.plan_previews import preview_compaction
+
+        return preview_compaction(self, hudi_options or {})
 
     def check_config(
         self,

@@ -29,7 +29,9 @@ _COMPACT = (
     "Compact the table with CompactionOperator or run_compaction.py: a compaction merges log files into base files, so "
     "snapshot queries read fewer bytes."
 )
-_EXECUTE_COMPACTIONS = "Execute the pending compactions with ExecuteCompactionOperator or execute_compaction.py."
+_EXECUTE_COMPACTIONS = (
+    "Execute the pending compactions with ExecuteCompactionOperator or execute_compaction.py."
+)
 _ADVICE = {
     "active_commits": "Archive the timeline: readers list and load all of it.",
     "commits_since_clean": "Clean the table, or find out why its cleans do not run.",

@@ -55,7 +55,15 @@ def test_a_task_that_changes_rows_has_the_table_as_an_outlet(task: Callable[[], 
         lambda: RollbackOperator(task_id="t", base_path=PATH, all_failed=True),
         lambda: RestoreOperator(task_id="t", base_path=PATH, savepoint="20260101000000000", preview=True),
     ],
-    ids=["dry run", "clean", "schedule", "compaction", "health", "rollback of failed writes", "preview of a restore"],
+    ids=[
+        "dry run",
+        "clean",
+        "schedule",
+        "compaction",
+        "health",
+        "rollback of failed writes",
+        "preview of a restore",
+    ],
 )
 def test_any_other_task_has_the_table_as_an_inlet(task: Callable[[], Any]) -> None:
     made = task()
