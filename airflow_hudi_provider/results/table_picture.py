@@ -24,8 +24,8 @@ def draw_table(snapshot: TableSnapshot) -> str:
     logs = {path: sum(len(s.log_files) for s in snapshot.slices_of(path)) for path in snapshot.partitions}
     count, total = sum(map(len, sizes.values())), sum(map(sum, sizes.values()))
     lines = [
-        f"{config.table_name}: {counted(count, 'file')}{_with_logs(sum(logs.values()))}, {human_bytes(total)} in {counted(len(sizes), 'partition')} "
-        f"(table version {int(config.table_version)})"
+        f"{config.table_name}: {counted(count, 'file')}{_with_logs(sum(logs.values()))}, {human_bytes(total)} in "
+        f"{counted(len(sizes), 'partition')} (table version {int(config.table_version)})"
     ]
     largest = max((size for of_partition in sizes.values() for size in of_partition), default=0)
     for path in sorted(sizes)[-SHOWN_PARTITIONS:]:

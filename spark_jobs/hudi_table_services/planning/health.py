@@ -72,8 +72,8 @@ _ADVICE = {
     f"`metadata_table_state` in the report names some of the records. {_REBUILD}",
     "missing_files": "Copy the files back from a backup, or restore the table to a savepoint. Until then, run no "
     "clustering and no clean: they would make the loss permanent.",
-    "oldest_compaction_hours": "Execute the compaction with ExecuteCompactionOperator or execute_compaction.py, or cancel "
-    "it. Until then, readers merge more and more log files, and cleaning and archival wait.",
+    "oldest_compaction_hours": "Execute the compaction with ExecuteCompactionOperator or execute_compaction.py, or "
+    "cancel the compaction. Until then, readers merge more and more log files, and cleaning and archival wait.",
     "oldest_log_hours": _COMPACT,
     "oldest_pending_hours": "Take the next step that is listed for the oldest pending instant.",
     "outdated_bytes": "Clean the table, or keep fewer versions.",

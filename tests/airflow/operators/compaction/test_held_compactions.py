@@ -64,8 +64,9 @@ def execute(tmp_path: Path, connections: Callable[..., None]) -> Callable[..., A
 
 def schedule(table: WrittenTable, place: str = "a", request_id: str = "") -> Instant:
     """Schedule a compaction of one partition."""
+    identity = {"request_id": request_id} if request_id else {}
     result = jobs_here.schedule(
-        table.storage, later(0), partitions=(GROUPS[place].partition_path,), request_id=request_id
+        table.storage, later(0), partitions=(GROUPS[place].partition_path,), **identity
     )
     (plan,) = jobs_here.report_of(result).instants
     (instant,) = table.timeline_store.load().find(plan)
