@@ -22,6 +22,7 @@ from hudi_table_services.errors import (
     CommitConflictError,
     InstantExistsError,
     MalformedFileNameError,
+    UnsupportedTableError,
 )
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_rollback_plan,
@@ -125,13 +126,13 @@ def undo_in_place(table: TableAccess, instant: Instant) -> RollbackMetadata:
 
 
 def _roll_back(table: TableAccess, timeline: Timeline, undone: Instant) -> Instant:
+    require_undone_logs(table, [undone])  # a stored plan may be older than the log files of its slices
     for rollback in _pending_rollbacks(timeline):
         plan = _stored_plan(table, rollback)
         if plan is None:
             remove_without_plan(table, rollback)
         elif _undoes(plan, undone):
             return _carry_out(table, rollback, plan)
-    require_undone_logs(table, [undone])
     plan = plan_of(table, undone)
     check_logs(table, plan)
     require_undoable(table, [undone])
@@ -177,6 +178,10 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
             )
             table.timeline_store.remove(rollback)
         elif _undoes_write(table, timeline, plan):
+            if reason := _why_needed_by_logs(table, timeline, plan):
+                _LOG.warning("Giving up rollback %s: %s", rollback.requested_time, reason)
+                table.timeline_store.remove(rollback)
+                continue
             finished.append(_carry_out(table, rollback, plan))
     return tuple(finished)
 
@@ -224,6 +229,20 @@ def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) ->
         _may_be_undone(table, i) or (i.action is Action.COMPACTION and undone.action == Action.COMMIT.value)
         for i in present
     )
+
+
+def _why_needed_by_logs(table: TableAccess, timeline: Timeline, plan: RollbackPlan) -> str:
+    """Why a compaction of table version 6 must stay although its rollback was begun; empty if it can be undone.
+
+    When its completed file is deleted, the compaction is pending, so writers may add log files with its time in their
+    names before the rollback is finished.
+    """
+    present = [i for i in timeline.find(_undone_time(plan)) if i.action.writes_data]
+    try:
+        require_undone_logs(table, present)
+    except UnsupportedTableError as refusal:
+        return refusal.message
+    return ""
 
 
 def _is_built_upon(timeline: Timeline, plan: RollbackPlan) -> bool:

@@ -334,6 +334,31 @@ def test_a_died_rollback_of_a_compaction_is_finished() -> None:
     assert not store.load().pending
 
 
+def test_in_version_6_a_died_rollback_of_a_compaction_is_given_up_if_log_files_hang_on_its_slice() -> None:
+    table = a_logged_table(TableVersion.V6)
+    table.delta(bases=[A])
+    table.delta(logs=[A])
+    done = table.compact(A)
+    (path,) = (p for p in table.data_files() if done.requested_time in p)
+    plan = RollbackPlan(
+        instant_to_rollback=InstantReference(requested_time=done.requested_time, action="commit"),
+        requests=(PlannedRequest(partition_path="a", files_to_delete=(f"/t/{path}",)),),
+    )
+    store = table.timeline_store
+    store.start(store.request(Action.ROLLBACK, encode_rollback_plan(plan)))
+    store.remove_completed(done)
+    table.delta(
+        logs=[A]
+    )  # another writer adds a log file to the slice of the compaction, which is pending again
+    before = table.seen()
+    assert len(before["a/f1"][1]) == 2
+    undo(table)
+    assert table.seen() == before
+    (pending,) = store.load().pending
+    table.run_compaction(pending, A)
+    assert len(table.seen()["a/f1"][1]) == 1
+
+
 def test_a_rollback_of_a_pending_compaction_by_hudi_is_left_to_the_compaction() -> None:
     """The plan of the compaction must stay: log files of table version 6 hang on it."""
     table = a_logged_table(TableVersion.V6)
