@@ -15,7 +15,7 @@ from datetime import datetime
 from hudi_table_services.commits.commit_point import complete, prepare_deletion, require_undoable
 from hudi_table_services.commits.instants import remove_without_plan
 from hudi_table_services.commits.table_change import NoFiles
-from hudi_table_services.commits.undo_logs import check_logs, undo_log_blocks
+from hudi_table_services.commits.undo_logs import adds_rollback_blocks, check_logs, undo_log_blocks
 from hudi_table_services.commits.undo_plan import plan_of, require_undone_logs
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import (
@@ -269,7 +269,7 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
     # Raises an error before the first deletion if the plan names a file that must not be deleted.
     files_to_delete(plan)
     check_logs(table, plan)
-    prepare_deletion(table, undoes=_undone_time(plan))
+    prepare_deletion(table, undoes=_undone_time(plan), adds_files=adds_rollback_blocks(table, plan))
     # Delete the completed file before the rollback becomes inflight. If this job dies before the deletion, other
     # writes may complete, and the rollback is no longer allowed. Other jobs then remove a requested rollback, which has
     # deleted nothing, but they would carry out an inflight rollback.
@@ -309,7 +309,7 @@ def _refuse_if_built_upon(table: TableAccess, rollback: Instant, plan: RollbackP
 def _undo(table: TableAccess, plan: RollbackPlan, rollback_time: str) -> UndoneBlocks:
     files_to_delete(plan)
     check_logs(table, plan)
-    prepare_deletion(table, undoes=_undone_time(plan))
+    prepare_deletion(table, undoes=_undone_time(plan), adds_files=adds_rollback_blocks(table, plan))
     _hide_completed(table, plan)
     blocks = _delete_undone(table, plan, rollback_time)
     _remove_traces(table, plan)
