@@ -232,9 +232,7 @@ class CommitAttempt:
             compared |= {change.instant for change in changes}
         raise AssertionError("unreachable")
 
-    def _checks(
-        self, metadata: CommitMetadata, reinserted: frozenset[FileGroupId]
-    ) -> tuple[Check, ...]:
+    def _checks(self, metadata: CommitMetadata, reinserted: frozenset[FileGroupId]) -> tuple[Check, ...]:
         logged = logged_file_groups(metadata)
         return (
             NoSecondWrite(self._request_id),

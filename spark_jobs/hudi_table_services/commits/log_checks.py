@@ -63,7 +63,9 @@ def refuse_open_writes(table: TableAccess, own_time: str, file_groups: Collectio
                 f"{shared[0]}, which this write changes too.",
                 hint=_WAIT,
             )
-    for time in open_writes(timeline, workload_profiles(table.timeline_store, timeline)).unknown_delta_commits:
+    for time in open_writes(
+        timeline, workload_profiles(table.timeline_store, timeline)
+    ).unknown_delta_commits:
         # A writer of this project calls this function before it writes a log file. Its heartbeat contains a request id.
         is_ours = time not in _inflight_times(timeline) and read_heartbeat_owner(table.storage, time)
         if wanted and time != own_time and not is_ours:

@@ -97,9 +97,7 @@ def test_a_completed_compaction_conflicts_with_a_write_that_inserts_deleted_rows
     found = find_conflict([done], {A, B}, logged_file_groups={A, B}, reinserted_file_groups={B})
     assert found is not None
     assert found.file_groups == (B,)
-    assert (
-        find_conflict([planned], {A, B}, logged_file_groups={A, B}, reinserted_file_groups={A, B}) is None
-    )
+    assert find_conflict([planned], {A, B}, logged_file_groups={A, B}, reinserted_file_groups={A, B}) is None
 
 
 def test_another_write_conflicts_with_a_write_that_only_adds_a_log_file() -> None:

@@ -143,13 +143,20 @@ def _widening_partition_stats(
 def _columns_without_partition_stats(
     table: IndexedTable, partition_paths: Iterable[str]
 ) -> dict[str, frozenset[str]]:
-    """Map each partition that lacks statistics of an indexed column to the names of these columns."""
+    """Map each partition that lacks statistics of an indexed column to the names of these columns.
+
+    If the stored statistics are damaged, every column counts as missing: readers unite the records, so more is no harm.
+    """
     keys = {
         partition_stats_key(column, path): (path, column)
         for path in partition_paths
         for column in table.column_names
     }
-    records = MetadataPartition(table.metadata, PARTITION_STATS).find(keys) if keys else {}
+    try:
+        records = MetadataPartition(table.metadata, PARTITION_STATS).find(keys) if keys else {}
+    except (CorruptTableError, ObjectNotFoundError) as error:
+        _LOG.warning("Reading statistics of whole partitions: %s %s", error.message, REBUILD_HINT)
+        records = {}
     missing: dict[str, set[str]] = defaultdict(set)
     for key, (path, column) in keys.items():
         record = records.get(key)

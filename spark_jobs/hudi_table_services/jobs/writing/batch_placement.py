@@ -192,7 +192,10 @@ def _refuse_bucket_index(table: TableAccess, snapshot: TableSnapshot, options: W
             of a partition (consistent hashing).
     """
     hint = "Write new rows with Hudi. Jobs can update and delete the rows that the table has."
-    if table.config.table_type is TableType.MERGE_ON_READ and table.storage.list_folder(_HASHING_FOLDER).folders:
+    if (
+        table.config.table_type is TableType.MERGE_ON_READ
+        and table.storage.list_folder(_HASHING_FOLDER).folders
+    ):
         raise UnsupportedTableError(
             f"The table has a bucket index with consistent hashing ({_HASHING_FOLDER}), so jobs cannot add rows.",
             hint=hint,

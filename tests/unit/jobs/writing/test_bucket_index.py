@@ -77,7 +77,9 @@ def test_consistent_hashing_is_refused(tmp_path: Path) -> None:
 
 
 def test_new_file_ids_do_not_look_like_buckets() -> None:
-    assert has_bucket_ids(["00000000-1111-2222-3333-444444444444-0", "00099999-1111-2222-3333-444444444444-0"])
+    assert has_bucket_ids(
+        ["00000000-1111-2222-3333-444444444444-0", "00099999-1111-2222-3333-444444444444-0"]
+    )
     assert not has_bucket_ids([])
     assert not has_bucket_ids(["00100000-1111-2222-3333-444444444444-0"])
     assert not any(has_bucket_ids([new_file_id()]) for _ in itertools.repeat(None, 100))

@@ -213,7 +213,9 @@ def test_in_version_6_a_pending_delta_commit_of_another_writer_is_refused(tmp_pa
     assert ("k1", 2, "b", "other slice") in table.rows()
 
 
-@pytest.mark.parametrize("content", [None, b"", b"{}", b"not json"], ids=["requested", "empty", "none", "damaged"])
+@pytest.mark.parametrize(
+    "content", [None, b"", b"{}", b"not json"], ids=["requested", "empty", "none", "damaged"]
+)
 def test_in_version_6_a_pending_delta_commit_that_names_no_file_groups_is_refused(
     tmp_path: Path, content: bytes | None
 ) -> None:
@@ -298,9 +300,7 @@ def test_a_deleted_row_is_not_inserted_again_below_a_compaction_that_completed_d
         execute(table.storage, SystemClock())
         other.write([("k0", 3, "a", "other")])
 
-    result = table.write(
-        [("k0", 4, "a", "again")], storage=Meanwhile(table.storage, act=compact_and_insert)
-    )
+    result = table.write([("k0", 4, "a", "again")], storage=Meanwhile(table.storage, act=compact_and_insert))
     assert (result.rows.updated, result.rows.inserted) == (1, 0)
     assert table.rows() == sorted([("k0", 4, "a", "again"), *OLD[1:]])
 

@@ -13,6 +13,7 @@ from hudi_table_services.hudi_format.metadata_table.file_groups import (
     FILES,
     PARTITION_STATS,
 )
+from hudi_table_services.hudi_format.metadata_table.index_definitions import PATH
 from hudi_table_services.model.metadata_table import ColumnStats
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.clock import SystemClock
@@ -96,18 +97,25 @@ def test_a_log_file_with_deletes_only_has_no_statistics(table: LogTable) -> None
     check_listing(table)
 
 
+@pytest.mark.parametrize("table", [8, 9], indirect=True)
 def test_statistics_of_a_new_column_count_the_nulls_of_older_files(table: LogTable) -> None:
     table.types = {"c": pa.int64()}
-    table.write([("k0", 20, "a", "new", False, 7)], names=(*NAMES, "c"))
-    if PARTITION_STATS in read_table_config(table.storage).metadata_partitions:
-        # A filter for nulls must not skip the partition, whose other rows have no value.
-        (found,) = (s for (_, name), s in statistics(table, PARTITION_STATS).items() if name == "c")
-        assert (found.file_name, bounds(found)) == ("a", (7, 7))
-        assert (found.value_count, found.null_count) == (4, 3)
-        table.write([("k2", 21, "a", "new", False, 9), ("n", 1, "d", "new", False, 5)], names=(*NAMES, "c"))
-        after = {s.file_name: s for (_, name), s in statistics(table, PARTITION_STATS).items() if name == "c"}
-        assert (bounds(after["a"]), after["a"].null_count) == ((7, 9), 3)
-        assert (bounds(after["d"]), after["d"].null_count) == ((5, 5), 0)
+    table.write([("n", 1, "d", "new", False, 5)], names=(*NAMES, "c"))
+    # Hudi adds a new column to the definition of the index.
+    definitions = table.base_path / PATH
+    definitions.write_text(definitions.read_text().replace('"v",', '"v", "c",'))
+
+    def of_column() -> dict[str | None, ColumnStats]:
+        return {s.file_name: s for (_, name), s in statistics(table, PARTITION_STATS).items() if name == "c"}
+
+    table.write([("k0", 20, "a", "new", False, 7), ("m", 1, "e", "new", False, 6)], names=(*NAMES, "c"))
+    # A filter for nulls must not skip the partition a, whose other rows have no value.
+    found = of_column()
+    assert (bounds(found["a"]), found["a"].value_count, found["a"].null_count) == ((7, 7), 4, 3)
+    assert (bounds(found["e"]), found["e"].value_count, found["e"].null_count) == ((6, 6), 1, 0)
+    table.write([("k2", 21, "a", "new", False, 9)], names=(*NAMES, "c"))
+    found = of_column()
+    assert (bounds(found["a"]), found["a"].value_count, found["a"].null_count) == ((7, 9), 5, 3)
 
 
 @pytest.mark.parametrize("encoding", ["avro", "parquet"])
