@@ -4,6 +4,7 @@ Rows keep the meta columns of the version that wins; only the name of the file i
 module compares its number of rows with the number of changes, and reads its keys back from storage.
 """
 
+import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -37,7 +38,7 @@ from hudi_table_services.execution.log_merging.winning_rows import WinningRows
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.execution.running_commit import require_running
 from hudi_table_services.hudi_format.markers import MarkerKind
-from hudi_table_services.model.data_file import BaseFile
+from hudi_table_services.model.data_file import BaseFile, WriteToken
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.merging.merge_rule import MergeRule
 from hudi_table_services.model.metadata_table import FileStatistics
@@ -231,7 +232,7 @@ def _write(
     group, base = task.file_slice.file_group_id, task.file_slice.base_file
     spec = BaseFileSpec(
         base_file=BaseFile(
-            file_id=group.file_id, write_token=str(write_token(task.number)), instant_time=job.instant_time
+            file_id=group.file_id, write_token=str(_unique_token(task)), instant_time=job.instant_time
         ),
         partition_path=group.partition_path,
         expected_rows=expected,
@@ -250,6 +251,16 @@ def _write(
     require_running(job.storage, spec, job.attempt)
     _check(job, spec, checksum, expected)
     return spec, writer
+
+
+def _unique_token(task: SliceTask) -> WriteToken:
+    """Write token that no other try of any attempt has.
+
+    All attempts use the same file id and instant, and a new Spark application counts its stages and its tasks from 0
+    again. With equal names, a late task of a dead attempt could overwrite or delete a committed base file. So the stage
+    is a random number; Hudi parses it as a Java int (FSUtils, Hudi 1.2).
+    """
+    return replace(write_token(task.number), stage=secrets.randbits(31))
 
 
 def _check(job: CompactionJob, spec: BaseFileSpec, written: KeyChecksum, expected: int) -> None:
