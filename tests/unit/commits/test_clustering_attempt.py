@@ -1,5 +1,6 @@
 """Executions of a clustering plan without rows: readers never see rows twice, even if other jobs change the instant."""
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from uuid import uuid4
@@ -185,6 +186,29 @@ def test_files_of_another_execution_of_the_same_plan_are_kept(planned: Planned) 
     assert any("theirs-0" in path for path in planned.files())
     (pending,) = planned.table.timeline_store.load().pending
     assert pending.state is InstantState.INFLIGHT
+
+
+@VERSIONS
+def test_files_of_hudi_that_executes_the_same_plan_again_are_kept(planned: Planned) -> None:
+    """Hudi rolls the inflight plan back and starts it again, before a task of this attempt writes its file."""
+    store = planned.table.timeline_store
+
+    def execute() -> None:
+        with planned.attempt() as attempt:
+            time.sleep(0.005)  # so that the new inflight file has another modification time
+            store.return_to_requested(planned.plan)
+            store.start(planned.plan)
+            planned.table.storage.write(
+                f"a/{base_file_name('theirs-0', planned.plan.requested_time)}", b"PAR1"
+            )
+            planned.complete(attempt, planned.write("new-0"))
+
+    with pytest.raises(InstantVanishedError, match="started clustering .* again during this execution"):
+        execute()
+    assert [path for path in planned.files() if "theirs-0" in path or "new-0" in path] == [
+        f"a/{base_file_name('theirs-0', planned.plan.requested_time)}"
+    ]
+    assert [i.state for i in store.load().pending] == [InstantState.INFLIGHT]
 
 
 @pytest.mark.parametrize("version", [TableVersion.V9], ids=lambda v: v.name)

@@ -101,6 +101,7 @@ class CompactionAttempt(PlanExecution):
 
     def _checks(self, paths: tuple[str, ...]) -> tuple[Check, ...]:
         return (
+            self._still_inflight(paths),
             SameSchema(),
             NotCancelled(self._instant),
             NothingUndone(),
