@@ -143,9 +143,9 @@ class NoDuplicateNewKey:
 class StillInflight:
     """The plan is inflight, and its inflight file is the one with which the execution began.
 
-    Hudi ignores heartbeats. A writer of Hudi that compacts inline rolls an inflight plan back, starts the plan again and
-    completes it (HoodieCompactor, Hudi 1.2). Then the files of the instant belong to Hudi. So this check comes before
-    the deletion of files that the commit does not name.
+    Hudi ignores heartbeats. A writer of Hudi that compacts inline rolls an inflight plan back, starts the plan again
+    and completes it (HoodieCompactor, Hudi 1.2). Then the files of the instant belong to Hudi. So this check comes
+    before the deletion of files that the commit does not name.
 
     Attributes:
         begun_ms: modification time of the inflight file when the execution began; None if it is not known.
