@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from hudi_table_services.commits.undo_plan import appends_to_slices, plan_of
+from hudi_table_services.commits.undo_plan import appends_to_slices, kept_paths, plan_of
 from hudi_table_services.errors import (
     CommitConflictError,
     CorruptTableError,
@@ -31,7 +31,6 @@ from hudi_table_services.planning.recovery.rollback_plan import (
 from hudi_table_services.storage.log_files.block_instants import BlockInstants, block_instants
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.table_store import read_table_config
-from hudi_table_services.tables.clean_history import savepointed_paths
 from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)
@@ -41,8 +40,11 @@ _ROLLBACK = "0"
 _MOST_ATTEMPTS = 5
 
 
-def check_logs(table: TableAccess, plan: RollbackPlan) -> None:
+def check_logs(table: TableAccess, plan: RollbackPlan, *, undone: Collection[str] = ()) -> None:
     """Check the part of a plan that concerns log files of older slices, before anything is changed.
+
+    Args:
+        undone: see `kept_paths`.
 
     Raises:
         CorruptTableError: the plan deletes a log file that contains blocks of another instant, or the table is not a
@@ -61,15 +63,17 @@ def check_logs(table: TableAccess, plan: RollbackPlan) -> None:
         )
     for path in deleted:
         _require_only_undone(table, plan, path)
-    if any(logs.need_rollback_block for logs in _slice_logs(table, plan, blocks)):
+    if any(logs.need_rollback_block for logs in _slice_logs(table, plan, blocks, undone)):
         _require_no_metadata_table(table, plan)
 
 
 def require_undoable_logs(table: TableAccess, chosen: Collection[Instant]) -> None:
     """Raise the errors of `check_logs` for instants that are going to be undone. Nothing is changed."""
     if appends_to_slices(table):
+        undone = {instant.requested_time for instant in chosen}
         for instant in chosen:
-            check_logs(table, plan_of(table, instant, whole_slice=True))
+            plan = plan_of(table, instant, whole_slice=True, undone=undone)
+            check_logs(table, plan, undone=undone)
 
 
 def undo_log_blocks(table: TableAccess, plan: RollbackPlan, rollback_time: str) -> UndoneBlocks:
@@ -106,7 +110,7 @@ class _SliceLogs:
     """The log files of one slice with blocks of the undone instant.
 
     Attributes:
-        own: log files that contain only blocks of the undone instant, and that no savepoint lists.
+        own: log files that contain only blocks of the undone instant, and that are not in `kept_paths`.
         others: all other log files in merge order, each with its instants.
     """
 
@@ -137,9 +141,9 @@ class _SliceLogs:
 
 
 def _slice_logs(
-    table: TableAccess, plan: RollbackPlan, blocks: Collection[LogBlocks]
+    table: TableAccess, plan: RollbackPlan, blocks: Collection[LogBlocks], undone: Collection[str] = ()
 ) -> Iterator[_SliceLogs]:
-    kept = savepointed_paths(table, table.load_timeline()) if blocks else frozenset()
+    kept = kept_paths(table, undone) if blocks else frozenset()
     time = _undone_time(plan)
     for each in blocks:
         found = _logs_of(table, each)
