@@ -17,6 +17,7 @@ from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.conflict_detection import find_conflict
 from hudi_table_services.planning.table.table_changes import refuse_changed_schema
 from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
+from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.request_lookup import refuse_second_write
@@ -225,7 +226,8 @@ class FilesExist:
 
     def refuse(self, now: TableNow) -> None:
         """Raises InstantVanishedError."""
-        missing = [path for path in self.paths if not now.table.storage.exists(path)]
+        exist = map_in_parallel(now.table.storage.exists, self.paths)
+        missing = [path for path, exists in zip(self.paths, exist, strict=True) if not exists]
         if missing:
             self.when_missing()
             raise InstantVanishedError(

@@ -10,7 +10,7 @@ import pytest
 from hudi_table_services.commits.pending_writes import clear_pending_writes
 from hudi_table_services.commits.plan_attempt import ClusteringAttempt
 from hudi_table_services.contract.clustering import ScheduleClusteringRequest
-from hudi_table_services.errors import ExecutionFailedError, InstantVanishedError
+from hudi_table_services.errors import CommitStateUnknownError, ExecutionFailedError, InstantVanishedError
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.table_service_plans import encode_rollback_plan
 from hudi_table_services.jobs.clustering.cancel import finish_cancellations
@@ -235,6 +235,17 @@ def lose_when_dropping_the_plan(planned: Planned, attempt: ClusteringAttempt) ->
         planned.table.timeline_store, planned.table.timeline_store.load()
     ).pending
     attempt.drop_if_outdated(clustering.plan)
+
+
+@VERSIONS
+def test_a_heartbeat_is_marked_as_ended_only_under_the_lock(planned: Planned) -> None:
+    """Without the lock, the mark could replace the heartbeat of an attempt that takes the plan over."""
+    lock = CountedLock(planned.table.storage)
+    with suppress(CommitStateUnknownError), planned.attempt(lock):
+        raise CommitStateUnknownError("the storage did not answer")
+    assert lock.acquired == 2  # once to start the plan, and once to mark the heartbeat
+    owner = read_heartbeat_owner(planned.table.storage, planned.plan.requested_time) or ""
+    assert owner.endswith("/over")
 
 
 @VERSIONS

@@ -169,9 +169,20 @@ class PlanExecution:
         ):
             # Keep the heartbeat file: other jobs treat an inflight plan without a heartbeat as a plan that Hudi is
             # executing, and would not execute the plan until the plan expires.
-            self._traces.abandon_heartbeat()
+            self._abandon_heartbeat()
         else:
             self._traces.stop_heartbeat()
+
+    def _abandon_heartbeat(self) -> None:
+        """Mark the heartbeat as ended, unless another attempt takes the plan over and writes its own heartbeat."""
+        try:
+            with self._lock:
+                self._traces.abandon_heartbeat()
+        except HudiTableServiceError as failure:
+            _LOG.warning(
+                "The heartbeat of %s was not marked as ended, but it expires: %s", self.instant_time, failure
+            )
+            self._traces.let_heartbeat_expire()
 
     def _leave_to_others(self, paths: Collection[str]) -> None:
         """Delete the files of this attempt, and keep every other file of the instant.
