@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_table_services.contract.text import counted
-from hudi_table_services.errors import ExecutionFailedError
+from hudi_table_services.errors import CorruptTableError, ExecutionFailedError, ObjectNotFoundError
 from hudi_table_services.execution.base_file_reader import columns_of, keys_of, open_base_file, rows_of
 from hudi_table_services.execution.base_file_writer import (
     RECORD_KEY,
@@ -112,6 +112,7 @@ class CompactedSlice:
         statistics: None if the job names no columns, or if the file is reused.
         is_reused: whether an earlier attempt wrote the file.
         spills: whether the merge used temporary files.
+        skipped: see `SliceLog.skipped`.
     """
 
     number: int
@@ -119,6 +120,7 @@ class CompactedSlice:
     statistics: FileStatistics | None = None
     is_reused: bool = False
     spills: bool = False
+    skipped: tuple[tuple[str, int], ...] = ()
 
 
 def compact_slice(job: CompactionJob, task: SliceTask) -> CompactedSlice:
@@ -136,7 +138,7 @@ def compact_slice(job: CompactionJob, task: SliceTask) -> CompactedSlice:
     fingerprint = _fingerprint(job, task, log)
     earlier = _earlier(job, task, fingerprint)
     if earlier is not None:
-        return CompactedSlice(number=task.number, stat=earlier, is_reused=True)
+        return CompactedSlice(number=task.number, stat=earlier, is_reused=True, skipped=log.skipped)
     written = _merge(job, task, log)
     write_record(job.storage, job.records_folder, written.stat, fingerprint)
     return written
@@ -171,8 +173,11 @@ def _earlier(job: CompactionJob, task: SliceTask, fingerprint: str) -> WriteStat
     )
     if not is_own or job.storage.size(stat.path) != stat.file_size_bytes:
         return None
-    with open_base_file(job.storage, stat.path, stat.file_size_bytes) as file:
-        return stat if file.metadata.num_rows == stat.num_writes else None
+    try:
+        with open_base_file(job.storage, stat.path, stat.file_size_bytes) as file:
+            return stat if file.metadata.num_rows == stat.num_writes else None
+    except (CorruptTableError, ObjectNotFoundError):
+        return None  # for example, the attempt was killed while another one opened the file
 
 
 def _merge(job: CompactionJob, task: SliceTask, log: SliceLog) -> CompactedSlice:
@@ -199,7 +204,13 @@ def _merge(job: CompactionJob, task: SliceTask, log: SliceLog) -> CompactedSlice
         total_create_time_ms=0 if has_base else merge_ms,
         extra=_log_facts(job, task, log, blocks, changes, scan_ms),
     )
-    return CompactedSlice(number=task.number, stat=stat, statistics=writer.statistics, spills=spills)
+    return CompactedSlice(
+        number=task.number,
+        stat=stat,
+        statistics=writer.statistics,
+        spills=spills,
+        skipped=log.skipped,
+    )
 
 
 def _open_base(storage: Storage, file_slice: FileSlice) -> AbstractContextManager[pq.ParquetFile | None]:
