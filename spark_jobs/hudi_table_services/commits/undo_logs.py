@@ -201,7 +201,7 @@ def _logs_of(table: TableAccess, blocks: LogBlocks) -> dict[LogFile, BlockInstan
         if stored.name.startswith(f".{blocks.file_id}_{blocks.base_instant_time}.log."):
             log = LogFile.from_file_name(stored.name, stored.size_bytes)
             found[log] = block_instants(table.storage, stored.path, stored.size_bytes)
-    return {log: found[log] for log in sorted(found, key=lambda log: (log.version, log.write_token or ""))}
+    return {log: found[log] for log in sorted(found, key=lambda log: log.merge_order)}
 
 
 def _write_rollback_block(table: TableAccess, logs: _SliceLogs, rollback_time: str) -> dict[str, int]:

@@ -204,7 +204,7 @@ def _logs_by_completion(
     requested time.
     """
     visible = [log for log in logs if visibility.sees(log.instant_time)]
-    visible.sort(key=_merge_order)
+    visible.sort(key=lambda log: log.merge_order)
     if base is not None:
         kept = [log for log in visible if visibility.visible_from(log.instant_time) >= base.instant_time]
         return base.instant_time, kept
@@ -225,16 +225,8 @@ def _logs_by_name(
     base_time = max(opened, default="")
     waiting = {time for time in visibility.pending_compactions if time > base_time}
     kept = [log for log in logs if log.instant_time == base_time or log.instant_time in waiting]
-    kept.sort(key=_merge_order)
+    kept.sort(key=lambda log: log.merge_order)
     return base_time, kept
-
-
-def _merge_order(log: LogFile) -> tuple[str, int, str]:
-    """Sort key of log files, as HoodieLogFile.LogFileComparator in Hudi 0.15 and 1.2.
-
-    Older log files come first. The write tokens are compared as strings.
-    """
-    return log.instant_time, log.version, log.write_token or ""
 
 
 def is_visible_log(log: LogFile, visibility: Visibility) -> bool:
