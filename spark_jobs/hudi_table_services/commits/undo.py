@@ -7,7 +7,7 @@ on the timeline, and the next job carries the plan out. Every step can be repeat
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -37,6 +37,7 @@ from hudi_table_services.planning.recovery.rollback_plan import (
     UndoneBlocks,
     appended_logs_to_delete,
     files_to_delete,
+    log_blocks_to_undo,
     rollback_metadata,
 )
 from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_restore
@@ -47,6 +48,7 @@ from hudi_table_services.storage.pending_plans import (
     clustering_plan_of,
     is_pending_row_write,
 )
+from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.table import TableAccess
 
@@ -352,7 +354,8 @@ def _delete_undone(
 def _remove_traces(table: TableAccess, plan: RollbackPlan) -> None:
     if undone_time := _undone_time(plan):
         delete_heartbeat(table.storage, undone_time)
-        _sweep(table.storage, undone_time)
+        kept = {join_path(b.partition_path, name) for b in log_blocks_to_undo(plan) for name in b.names}
+        _sweep(table.storage, undone_time, kept)
 
 
 def _elapsed_ms(table: TableAccess, started: datetime) -> int:
@@ -363,11 +366,15 @@ def _undone_time(plan: RollbackPlan) -> str:
     return plan.instant_to_rollback.requested_time if plan.instant_to_rollback else ""
 
 
-def _sweep(storage: Storage, instant_time: str) -> None:
-    """Delete marked files again: tasks of a dead job may have written files until its heartbeat was deleted."""
+def _sweep(storage: Storage, instant_time: str, kept: Collection[str] = ()) -> None:
+    """Delete marked files again: tasks of a dead job may have written files until its heartbeat was deleted.
+
+    Args:
+        kept: log files whose blocks were undone. Those that had to be deleted are deleted already.
+    """
     markers = MarkerStore(storage, instant_time)
     with suppress(MalformedFileNameError):  # if a marker is damaged, the files were found by listing
-        for path in markers.sweep():
+        for path in markers.sweep(kept):
             _LOG.info("Deleted %s", path)
     markers.delete()
 

@@ -4,20 +4,17 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.errors import CorruptTableError
-from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.model.archival import HistoryEntry
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.tables.archived_timeline import ArchivedTimeline
-from support.archived_tables import SMALL_LIMITS
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline, history_store
 from support.fixed_clock import FixedClock
 from support.with_logs.logged_tables import A, B, LoggedTable, a_logged_table
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V8, TableVersion.V9], ids=lambda v: v.name)
-LIMITS = {**SMALL_LIMITS, "hoodie.compact.inline.max.delta.commits": "1"}
 
 
 def soon() -> FixedClock:
@@ -39,8 +36,21 @@ def late_delta_commit(version: TableVersion) -> tuple[LoggedTable, Instant]:
 
 
 def archived(table: LoggedTable) -> None:
-    request = ArchiveRequest(base_path="/t", min_commits=2, max_commits=3, options=LIMITS)
-    archive(request, storage=table.storage, clock=soon())
+    """Archive all writes of the file group `A`, as Hudi does. The archival of this project keeps the late one."""
+    store = table.timeline_store
+    leaving = store.load().completed_writes[:4]
+    entries = [
+        HistoryEntry(
+            requested_time=i.requested_time,
+            completion_time=i.completion_time or "",
+            action=i.action.value,
+            metadata=store.read(i),
+            plan=None,
+        )
+        for i in leaving
+    ]
+    history_store(table.storage, table.config).add(entries, 10)
+    store.remove_archived(leaving)
 
 
 def in_archive(table: LoggedTable) -> set[str]:
@@ -62,8 +72,8 @@ def test_rows_of_an_archived_delta_commit_that_completed_after_a_compaction_stay
 @VERSIONS
 def test_a_clean_keeps_the_log_file_of_such_a_delta_commit(version: TableVersion) -> None:
     table, late = late_delta_commit(version)
-    archived(table)
     before = table.seen()
+    archived(table)
     request = CleanRequest(base_path="/t", file_versions_retained=1, request_id="same")
     clean(request, storage=table.storage, clock=soon())
     assert table.seen() == before
