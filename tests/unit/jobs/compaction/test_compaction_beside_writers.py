@@ -18,6 +18,7 @@ from hudi_table_services.model.table_version import TableVersion
 from support.compaction.jobs_here import cancel, execute, merge_here, schedule
 from support.compaction.written_table import NORTH, WrittenTable, a_row, new_storage
 from support.faulty_storage import FaultyStorage
+from support.jobs_on_tables import later
 
 WITH_OWN_TIMES = pytest.mark.parametrize("version", [TableVersion.V8, TableVersion.V9])
 
@@ -225,6 +226,7 @@ def test_in_version_6_a_cancellation_by_age_skips_a_plan_that_a_writer_reads_dur
     table = a_table()
     time = schedule(table.storage, table.clock).instant_time or ""
     storage = Beside(table.storage, act=lambda: table.begin({NORTH: ()}), on="delete")
-    result = cancel(storage, table.clock, older_than_minutes=0)
+    result = cancel(storage, later(1), older_than_minutes=0)
+    assert storage.has_acted
     assert result.outcome is Outcome.NOTHING_TO_DO
     assert time in {i.requested_time for i in table.timeline_store.load().pending}
