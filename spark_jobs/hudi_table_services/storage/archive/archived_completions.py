@@ -5,8 +5,8 @@ active timeline does not contain the completion times of archived delta commits,
 looks them up, too (CompletionTimeQueryViewV2, Hudi 1.2). The look-up is needed only if a delta commit is archived, its
 log file still exists, and the file group has a base file that is newer than the requested time of the delta commit.
 
-The history consists of Parquet files, which `storage` cannot read. So the package `tables` sets the function that reads
-them; see `tables.archived_timeline`.
+The history consists of Parquet files, which `storage` cannot read. So the module `tables.table`, which every job
+imports, sets the function that reads them.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -52,6 +52,6 @@ def with_archived_completions(
         raise UnsupportedTableError(
             f"The delta commit {min(wanted)} is archived, and this program does not read the timeline history, which "
             "contains its completion time.",
-            hint="Import the package hudi_table_services.tables first.",
+            hint="Import hudi_table_services.tables.table first.",
         )
     return visibility.knowing(_lookups[0](storage, config, wanted))

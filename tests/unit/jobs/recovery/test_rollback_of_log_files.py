@@ -90,7 +90,7 @@ def test_a_dead_delta_commit_leaves_no_file(version: TableVersion, marks: bool) 
 
 @pytest.mark.parametrize("marks", [True, False], ids=["markers", "no markers"])
 def test_a_log_file_that_a_pending_plan_names_gets_a_rollback_block(marks: bool) -> None:
-    """In version 6, Hudi plans log files of pending delta commits. Without the file, nobody could execute the plan."""
+    """In version 6, Hudi plans log files of pending delta commits. Without the file, the plan cannot be executed."""
     table = a_logged_table(TableVersion.V6)
     table.delta(bases=[A])
     table.delta(logs=[A])
