@@ -27,7 +27,12 @@ from hudi_table_services.commits.commit_point import (
     create_metadata_table_before_first_write,
     require_usable_metadata_table,
 )
-from hudi_table_services.commits.log_checks import LogNamesStillValid, logged_file_groups, refuse_open_writes
+from hudi_table_services.commits.log_checks import (
+    LogNamesStillValid,
+    logged_file_groups,
+    named_logs,
+    refuse_open_writes,
+)
 from hudi_table_services.commits.table_change import TableChange, new_files
 from hudi_table_services.commits.table_now import Check, Conditions, read_table_now
 from hudi_table_services.commits.undo import rollback_instant
@@ -239,7 +244,7 @@ class CommitAttempt:
             SameSchema(),
             NothingArchivedSince(since=self._requested_among),
             NoConflict(changed_file_groups(metadata), self._strategy, logged, reinserted),
-            *((LogNamesStillValid(logged),) if self._names_slices else ()),
+            *((LogNamesStillValid(named_logs(metadata)),) if self._names_slices else ()),
         )
 
     def _complete_if_allowed(self, change: TableChange, checks: tuple[Check, ...]) -> Instant:

@@ -1,22 +1,24 @@
 """Checks that a change has to pass under the lock before it becomes visible. Each check is a dataclass."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from hudi_table_services.commits.table_now import TableNow
 from hudi_table_services.commits.undo import is_being_rolled_back
 from hudi_table_services.contract.text import counted
-from hudi_table_services.errors import FileGroupConflictError, InstantVanishedError
+from hudi_table_services.errors import FileGroupConflictError, InstantVanishedError, ObjectNotFoundError
 from hudi_table_services.hudi_format.avro_schema import from_optional_avro_json
 from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange, ConflictStrategy
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.conflict_detection import find_conflict
 from hudi_table_services.planning.table.table_changes import refuse_changed_schema
 from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
+from hudi_table_services.storage.parallel import map_in_parallel
+from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.request_lookup import refuse_second_write
 from hudi_table_services.tables.table import TableAccess
@@ -141,6 +143,50 @@ class NoDuplicateNewKey:
 
 
 @dataclass(frozen=True, slots=True)
+class StillInflight:
+    """The plan is inflight, and its inflight file is the one with which the execution began.
+
+    Hudi ignores heartbeats. A writer of Hudi that compacts inline rolls an inflight plan back, starts the plan again
+    and completes it (HoodieCompactor, Hudi 1.2). Then the files of the instant belong to Hudi. So this check comes
+    before the deletion of files that the commit does not name.
+
+    Attributes:
+        begun_ms: modification time of the inflight file when the execution began; None if it is not known.
+        when_lost: function that the check calls before it refuses the commit.
+    """
+
+    instant: Instant
+    begun_ms: int | None
+    when_lost: Callable[[], None]
+    service: str = "clustering"
+
+    def refuse(self, now: TableNow) -> None:
+        """Raises InstantVanishedError."""
+        if is_still_inflight(now.table.timeline_store, now.timeline, self.instant, self.begun_ms):
+            return
+        self.when_lost()
+        raise InstantVanishedError(
+            f"Another job completed, cancelled or started {self.service} {self.instant.requested_time} again during "
+            "this execution.",
+            hint="This attempt committed nothing. Run the job again when no other job is executing the plan.",
+        )
+
+
+def is_still_inflight(
+    store: TimelineStore, timeline: Timeline, instant: Instant, begun_ms: int | None
+) -> bool:
+    """Whether a plan is still inflight, with the inflight file that had this modification time."""
+    if not any(i.identity == instant.identity and i.state is InstantState.INFLIGHT for i in timeline.pending):
+        return False
+    try:
+        return (
+            begun_ms is None or store.modified_ms(replace(instant, state=InstantState.INFLIGHT)) == begun_ms
+        )
+    except ObjectNotFoundError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
 class NotCancelled:
     """No rollback of the plan is pending. The job that finishes such a rollback would delete the new files."""
 
@@ -182,7 +228,8 @@ class FilesExist:
 
     def refuse(self, now: TableNow) -> None:
         """Raises InstantVanishedError."""
-        missing = [path for path in self.paths if not now.table.storage.exists(path)]
+        exist = map_in_parallel(now.table.storage.exists, self.paths)
+        missing = [path for path, exists in zip(self.paths, exist, strict=True) if not exists]
         if missing:
             self.when_missing()
             raise InstantVanishedError(

@@ -1,7 +1,8 @@
 """Complete the instants of a table: run checks, update the metadata table, verify the lock, create the completed file.
 
-No other module completes an instant of a table. Writes, clusterings, cleans, recoveries and repairs change the metadata
-table only through this module. The packages `commits.metadata_table*` complete the instants of the metadata table.
+No other module completes an instant of a table. Writes, clusterings, compactions, cleans, recoveries and repairs change
+the metadata table only through this module. The packages `commits.metadata_table*` complete the instants of the
+metadata table.
 """
 
 from collections.abc import Callable, Collection

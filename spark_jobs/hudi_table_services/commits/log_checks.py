@@ -2,8 +2,8 @@
 
 In table version 6, readers find the slice of a log file by the time in its name, and they stop at a block whose instant
 is later than those that they know. So two delta commits must not write log files of one file group at the same time,
-and a compaction that is scheduled during a delta commit makes the names of its log files wrong. From version 8 on,
-readers order log files by the times of delta commits, so neither is a problem.
+and a compaction that is scheduled or removed during a delta commit makes the names of its log files wrong. From
+version 8 on, readers order log files by the times of delta commits, so neither is a problem.
 """
 
 from collections.abc import Collection
@@ -11,13 +11,16 @@ from dataclasses import dataclass
 
 from hudi_table_services.commits.table_now import TableNow
 from hudi_table_services.errors import FileGroupConflictError
+from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, InstantState
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.compaction.open_writes import open_writes
+from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
-from hudi_table_services.storage.pending_plans import running_writes, workload_profiles
+from hudi_table_services.storage.pending_plans import planned_file_groups, running_writes, workload_profiles
+from hudi_table_services.storage.stores.paths import file_name
 from hudi_table_services.tables.table import TableAccess
 
 _RUN_AGAIN = "Nothing was committed; run the request again."
@@ -25,17 +28,53 @@ _WAIT = f"{_RUN_AGAIN} Wait until the other write has ended, or roll it back if 
 
 
 @dataclass(frozen=True, slots=True)
-class LogNamesStillValid:
-    """No compaction was scheduled for a file group after this write chose the names of its log files (version 6)."""
+class NamedLog:
+    """A log file of a write.
 
-    logged: frozenset[FileGroupId]
+    Attributes:
+        named_after: instant in the name of the log file.
+    """
+
+    file_group: FileGroupId
+    named_after: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogNamesStillValid:
+    """The names of the log files of this write still contain the instants of the newest file slices (version 6).
+
+    No compaction was scheduled for a file group after the write chose the names, and no compaction after which a log
+    file is named was removed from the timeline: readers would not find the slice of such a log file.
+    """
+
+    logs: frozenset[NamedLog]
 
     def refuse(self, now: TableNow) -> None:
         """Raises FileGroupConflictError."""
+        self._refuse_new_plans(now)
+        visibility = Visibility.of(now.timeline, has_own_log_instants=False)
+        planned = {
+            i.requested_time for i in now.planned_with.timeline.pending if i.action is Action.COMPACTION
+        }
+        for log in sorted(self.logs, key=lambda log: (log.named_after, log.file_group)):
+            # A compaction that was pending when the write began may be gone. Archival cannot have moved it, because
+            # `NothingArchivedSince` was checked.
+            is_visible = visibility.sees(log.named_after) and not (
+                log.named_after in planned and not now.timeline.find(log.named_after)
+            )
+            if not is_visible and not _is_planned(now, log):
+                raise FileGroupConflictError(
+                    f"Another job removed {log.named_after}, after which this write named a log file of the file group "
+                    f"{log.file_group}. Readers would not see the rows of the log file.",
+                    hint=_RUN_AGAIN,
+                )
+
+    def _refuse_new_plans(self, now: TableNow) -> None:
+        logged = {log.file_group for log in self.logs}
         known = {instant.identity for instant in now.planned_with.timeline}
         for change in now.changes:
             is_new = change.compacts and change.instant.identity not in known
-            shared = sorted(change.file_groups & self.logged)
+            shared = sorted(change.file_groups & logged)
             if is_new and change.instant.action.comparable is Action.COMMIT and shared:
                 raise FileGroupConflictError(
                     f"Another job scheduled compaction {change.instant.requested_time} of the file group {shared[0]}, "
@@ -43,6 +82,16 @@ class LogNamesStillValid:
                     "compaction.",
                     hint=_RUN_AGAIN,
                 )
+
+
+def _is_planned(now: TableNow, log: NamedLog) -> bool:
+    """Whether a log file belongs to the slice that a pending compaction creates."""
+    return any(
+        instant.action is Action.COMPACTION
+        and instant.requested_time == log.named_after
+        and log.file_group in planned_file_groups(now.table.timeline_store, instant)
+        for instant in now.timeline.pending
+    )
 
 
 def refuse_open_writes(table: TableAccess, own_time: str, file_groups: Collection[FileGroupId]) -> None:
@@ -77,6 +126,18 @@ def refuse_open_writes(table: TableAccess, own_time: str, file_groups: Collectio
 
 def _inflight_times(timeline: Timeline) -> frozenset[str]:
     return frozenset(i.requested_time for i in timeline.pending if i.state is InstantState.INFLIGHT)
+
+
+def named_logs(metadata: CommitMetadata) -> frozenset[NamedLog]:
+    """The log files of a commit of table version 6, with the instants in their names."""
+    return frozenset(
+        NamedLog(
+            FileGroupId(stat.partition_path, stat.file_id),
+            LogFile.from_file_name(file_name(stat.path)).instant_time,
+        )
+        for stat in metadata.write_stats
+        if stat.is_log_file
+    )
 
 
 def logged_file_groups(metadata: CommitMetadata) -> frozenset[FileGroupId]:

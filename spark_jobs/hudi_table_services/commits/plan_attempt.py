@@ -95,6 +95,7 @@ class ClusteringAttempt(PlanExecution):
     def _checks(self, snapshot: TableSnapshot, metadata: CommitMetadata) -> tuple[Check, ...]:
         paths = tuple(stat.path for stat in metadata.write_stats)
         return (
+            self._still_inflight(paths),
             SameSchema(),
             NotCancelled(self._instant),
             NothingArchivedSince(since=snapshot.timeline),

@@ -7,7 +7,7 @@ on the timeline, and the next job carries the plan out. Every step can be repeat
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -28,6 +28,7 @@ from hudi_table_services.hudi_format.table_service_plans import (
     decode_rollback_plan,
     encode_rollback_metadata,
     encode_rollback_plan,
+    is_own_rollback_plan,
 )
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import RollbackMetadata, RollbackPlan
@@ -37,6 +38,7 @@ from hudi_table_services.planning.recovery.rollback_plan import (
     UndoneBlocks,
     appended_logs_to_delete,
     files_to_delete,
+    log_blocks_to_undo,
     rollback_metadata,
 )
 from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_restore
@@ -47,6 +49,7 @@ from hudi_table_services.storage.pending_plans import (
     clustering_plan_of,
     is_pending_row_write,
 )
+from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.table import TableAccess
 
@@ -186,6 +189,27 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
     return tuple(finished)
 
 
+def undo_execution(table: TableAccess, timeline: Timeline, plan: Instant) -> bool:
+    """Finish a rollback with which Hudi undoes an execution of a compaction plan. Call this under the table lock.
+
+    Before Hudi executes an inflight compaction again, Hudi rolls the execution back and keeps the plan
+    (HoodieTable.rollbackInflightCompaction, Hudi 0.15 and 1.2). Rollbacks of this project remove the plan.
+
+    Returns:
+        Whether there was such a rollback. The plan is then requested.
+    """
+    for rollback in _pending_rollbacks(timeline):
+        content = table.timeline_store.read_requested(rollback)
+        if not content:
+            continue
+        with naming(table.timeline_store.requested_path_of(rollback)):
+            stored, is_own = decode_rollback_plan(content), is_own_rollback_plan(content)
+        if _undoes(stored, plan) and not is_own:
+            _carry_out(table, rollback, stored, kept=plan)
+            return True
+    return False
+
+
 def is_being_rolled_back(table: TableAccess, timeline: Timeline, instant: Instant) -> bool:
     """Whether the timeline contains a pending rollback of this instant. Nothing is changed.
 
@@ -262,7 +286,14 @@ def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
     return is_pending_row_write(table.timeline_store, instant)
 
 
-def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Instant:
+def _carry_out(
+    table: TableAccess, rollback: Instant, plan: RollbackPlan, *, kept: Instant | None = None
+) -> Instant:
+    """Carry out a rollback.
+
+    Args:
+        kept: the undone instant if its plan stays on the timeline.
+    """
     store, started = table.timeline_store, table.clock.now()
     if rollback.state is InstantState.REQUESTED:
         _refuse_if_built_upon(table, rollback, plan)
@@ -278,7 +309,7 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
         # Another job that has lost its lock may be carrying out the same rollback.
         with suppress(InstantExistsError):
             rollback = store.start(rollback)
-    blocks = _delete_undone(table, plan, rollback.requested_time)
+    blocks = _delete_undone(table, plan, rollback.requested_time, kept=kept)
     metadata = rollback_metadata(plan, rollback.requested_time, _elapsed_ms(table, started), blocks)
     try:
         completed = complete(table, rollback, NoFiles(content=encode_rollback_metadata(metadata)), lock=None)
@@ -323,21 +354,27 @@ def _hide_completed(table: TableAccess, plan: RollbackPlan) -> None:
             table.timeline_store.remove_completed(instant)
 
 
-def _delete_undone(table: TableAccess, plan: RollbackPlan, rollback_time: str) -> UndoneBlocks:
+def _delete_undone(
+    table: TableAccess, plan: RollbackPlan, rollback_time: str, *, kept: Instant | None = None
+) -> UndoneBlocks:
     paths = [path for each in files_to_delete(plan).values() for path in each]
     paths += appended_logs_to_delete(plan)
     for error in table.storage.delete_files(paths).values():
         raise error
     _LOG.info("Deleted up to %s of the undone instant %s", counted(len(paths), "file"), _undone_time(plan))
     blocks = undo_log_blocks(table, plan, rollback_time)
-    _remove_undone_instants(table, plan)
+    if kept is not None:
+        table.timeline_store.return_to_requested(kept)
+    else:
+        _remove_undone_instants(table, plan)
     return blocks
 
 
 def _remove_traces(table: TableAccess, plan: RollbackPlan) -> None:
     if undone_time := _undone_time(plan):
         delete_heartbeat(table.storage, undone_time)
-        _sweep(table.storage, undone_time)
+        kept = {join_path(b.partition_path, name) for b in log_blocks_to_undo(plan) for name in b.names}
+        _sweep(table.storage, undone_time, kept)
 
 
 def _elapsed_ms(table: TableAccess, started: datetime) -> int:
@@ -348,11 +385,15 @@ def _undone_time(plan: RollbackPlan) -> str:
     return plan.instant_to_rollback.requested_time if plan.instant_to_rollback else ""
 
 
-def _sweep(storage: Storage, instant_time: str) -> None:
-    """Delete marked files again: tasks of a dead job may have written files until its heartbeat was deleted."""
+def _sweep(storage: Storage, instant_time: str, kept: Collection[str] = ()) -> None:
+    """Delete marked files again: tasks of a dead job may have written files until its heartbeat was deleted.
+
+    Args:
+        kept: log files whose blocks were undone. Those that had to be deleted are deleted already.
+    """
     markers = MarkerStore(storage, instant_time)
     with suppress(MalformedFileNameError):  # if a marker is damaged, the files were found by listing
-        for path in markers.sweep():
+        for path in markers.sweep(kept):
             _LOG.info("Deleted %s", path)
     markers.delete()
 

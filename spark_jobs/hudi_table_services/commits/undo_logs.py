@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from hudi_table_services.commits.undo_plan import appends_to_slices, plan_of
+from hudi_table_services.commits.undo_plan import appends_to_slices, kept_paths, plan_of
 from hudi_table_services.errors import (
     CommitConflictError,
     CorruptTableError,
@@ -31,7 +31,6 @@ from hudi_table_services.planning.recovery.rollback_plan import (
 from hudi_table_services.storage.log_files.block_instants import BlockInstants, block_instants
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.table_store import read_table_config
-from hudi_table_services.tables.clean_history import savepointed_paths
 from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)
@@ -41,8 +40,11 @@ _ROLLBACK = "0"
 _MOST_ATTEMPTS = 5
 
 
-def check_logs(table: TableAccess, plan: RollbackPlan) -> None:
+def check_logs(table: TableAccess, plan: RollbackPlan, *, undone: Collection[str] = ()) -> None:
     """Check the part of a plan that concerns log files of older slices, before anything is changed.
+
+    Args:
+        undone: see `kept_paths`.
 
     Raises:
         CorruptTableError: the plan deletes a log file that contains blocks of another instant, or the table is not a
@@ -61,20 +63,27 @@ def check_logs(table: TableAccess, plan: RollbackPlan) -> None:
         )
     for path in deleted:
         _require_only_undone(table, plan, path)
-    if adds_rollback_blocks(table, plan):
+    if adds_rollback_blocks(table, plan, undone=undone):
         _require_no_metadata_table(table, plan)
 
 
-def adds_rollback_blocks(table: TableAccess, plan: RollbackPlan) -> bool:
-    """Whether `undo_log_blocks` is going to create log files."""
-    return any(logs.need_rollback_block for logs in _slice_logs(table, plan, log_blocks_to_undo(plan)))
+def adds_rollback_blocks(table: TableAccess, plan: RollbackPlan, *, undone: Collection[str] = ()) -> bool:
+    """Whether `undo_log_blocks` is going to create log files.
+
+    Args:
+        undone: see `kept_paths`.
+    """
+    blocks = log_blocks_to_undo(plan)
+    return any(logs.need_rollback_block for logs in _slice_logs(table, plan, blocks, undone))
 
 
 def require_undoable_logs(table: TableAccess, chosen: Collection[Instant]) -> None:
     """Raise the errors of `check_logs` for instants that are going to be undone. Nothing is changed."""
     if appends_to_slices(table):
+        undone = {instant.requested_time for instant in chosen}
         for instant in chosen:
-            check_logs(table, plan_of(table, instant, whole_slice=True))
+            plan = plan_of(table, instant, whole_slice=True, undone=undone)
+            check_logs(table, plan, undone=undone)
 
 
 def undo_log_blocks(table: TableAccess, plan: RollbackPlan, rollback_time: str) -> UndoneBlocks:
@@ -111,7 +120,7 @@ class _SliceLogs:
     """The log files of one slice with blocks of the undone instant.
 
     Attributes:
-        own: log files that contain only blocks of the undone instant, and that no savepoint lists.
+        own: log files that contain only blocks of the undone instant, and that are not in `kept_paths`.
         others: all other log files in merge order, each with its instants.
     """
 
@@ -142,9 +151,9 @@ class _SliceLogs:
 
 
 def _slice_logs(
-    table: TableAccess, plan: RollbackPlan, blocks: Collection[LogBlocks]
+    table: TableAccess, plan: RollbackPlan, blocks: Collection[LogBlocks], undone: Collection[str] = ()
 ) -> Iterator[_SliceLogs]:
-    kept = savepointed_paths(table, table.load_timeline()) if blocks else frozenset()
+    kept = kept_paths(table, undone) if blocks else frozenset()
     time = _undone_time(plan)
     for each in blocks:
         found = _logs_of(table, each)
@@ -202,7 +211,7 @@ def _logs_of(table: TableAccess, blocks: LogBlocks) -> dict[LogFile, BlockInstan
         if stored.name.startswith(f".{blocks.file_id}_{blocks.base_instant_time}.log."):
             log = LogFile.from_file_name(stored.name, stored.size_bytes)
             found[log] = block_instants(table.storage, stored.path, stored.size_bytes)
-    return {log: found[log] for log in sorted(found, key=lambda log: (log.version, log.write_token or ""))}
+    return {log: found[log] for log in sorted(found, key=lambda log: log.merge_order)}
 
 
 def _write_rollback_block(table: TableAccess, logs: _SliceLogs, rollback_time: str) -> dict[str, int]:

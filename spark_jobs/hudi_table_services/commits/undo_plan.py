@@ -22,6 +22,7 @@ from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.log_files.block_instants import BlockInstants, block_instants
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.parallel import map_in_parallel
+from hudi_table_services.storage.pending_plans import planned_file_paths
 from hudi_table_services.storage.stores.storage import Storage, StoredObject
 from hudi_table_services.tables.clean_history import savepointed_paths
 from hudi_table_services.tables.table import TableAccess
@@ -32,7 +33,9 @@ _Slice = tuple[str, str, str]
 """Partition path, file id and base instant time of a file slice."""
 
 
-def plan_of(table: TableAccess, instant: Instant, *, whole_slice: bool = False) -> RollbackPlan:
+def plan_of(
+    table: TableAccess, instant: Instant, *, whole_slice: bool = False, undone: Collection[str] = ()
+) -> RollbackPlan:
     """Plan the deletion of the files of a write that is to be undone. Nothing is changed.
 
     The files of a pending write are found by its markers, or by their names. The files of a completed write are found
@@ -45,6 +48,7 @@ def plan_of(table: TableAccess, instant: Instant, *, whole_slice: bool = False) 
     Args:
         whole_slice: whether a pending compaction is removed with its plan. A completed compaction always is. Before
             such a plan is carried out, call `require_undone_logs`.
+        undone: see `kept_paths`.
 
     Raises:
         UnsupportedTableError: the table is no merge-on-read table, and the write appended to log files of older file
@@ -56,7 +60,7 @@ def plan_of(table: TableAccess, instant: Instant, *, whole_slice: bool = False) 
     if is_compaction(instant, metadata):
         return _plan_of_compaction(table, instant, whole_slice=whole_slice or instant.is_completed)
     if appends_to_slices(table):
-        return _plan_with_logs(table, instant, metadata)
+        return _plan_with_logs(table, instant, metadata, undone)
     if metadata is not None:
         return plan_rollback(instant, _committed_files(table, instant, metadata), base_path, by_listing=True)
     marked = frozenset(marker.data_file_path for marker in _markers(table.storage, instant))
@@ -124,49 +128,80 @@ def is_compaction(instant: Instant, metadata: CommitMetadata | None) -> bool:
     return instant.action is Action.COMMIT and metadata.operation_type is WriteOperation.COMPACT
 
 
-def _plan_with_logs(table: TableAccess, instant: Instant, metadata: CommitMetadata | None) -> RollbackPlan:
+def kept_paths(table: TableAccess, undone: Collection[str] = ()) -> frozenset[str]:
+    """Paths of log files of table version 6 that a rollback does not delete, although it undoes all of their blocks.
+
+    These are the files that savepoints list, and the files that pending plans name: without them, neither Hudi nor this
+    project could execute the plan.
+
+    Args:
+        undone: requested times of plans that do not count, because the job undoes the plans, too.
+    """
+    timeline, store = table.load_timeline(), table.timeline_store
+    planned = (
+        path
+        for plan in timeline.pending
+        if plan.requested_time not in undone
+        for path in planned_file_paths(store, plan)
+    )
+    return savepointed_paths(table, timeline) | frozenset(planned)
+
+
+def _plan_with_logs(
+    table: TableAccess, instant: Instant, metadata: CommitMetadata | None, undone: Collection[str]
+) -> RollbackPlan:
     """Plan for a write of table version 6 that may have written log files."""
+    kept = kept_paths(table, undone)
     storage, base_path = table.storage, table.storage.base_path
     if metadata is not None:
         files = _committed_files(table, instant, metadata)
         slices = {found for path in files if (found := _slice_of_log(path)) is not None}
-        logs = _appended_logs(table, instant, slices, frozenset())
+        logs = _appended_logs(table, instant, slices, frozenset(), kept)
         return plan_rollback(instant, filter(_is_base_file, files), base_path, by_listing=True, logs=logs)
     markers = _markers(storage, instant)
     if markers or instant.state is InstantState.REQUESTED:
         appended = [marker for marker in markers if marker.kind is MarkerKind.APPEND]
         slices = {found for marker in appended if (found := _marked_slice(marker)) is not None}
-        logs = _appended_logs(table, instant, slices, frozenset(m.data_file_path for m in appended))
-        created = {marker.data_file_path for marker in markers} - {m.data_file_path for m in appended}
+        marked = frozenset(m.data_file_path for m in appended)
+        logs = _appended_logs(table, instant, slices, marked, kept)
+        created = {marker.data_file_path for marker in markers} - marked
         return plan_rollback(instant, created, base_path, logs=logs)
     listed = list_partitions(storage)
     files = frozenset(stored.path for found in listed.values() for stored in _of_instant(found, instant))
     every = (stored for found in listed.values() for stored in found)
-    logs = _logs_with_blocks(table, instant, every, frozenset())
+    logs = _logs_with_blocks(table, instant, every, frozenset(), kept)
     return plan_rollback(instant, filter(_is_base_file, files), base_path, by_listing=True, logs=logs)
 
 
 def _appended_logs(
-    table: TableAccess, instant: Instant, slices: Collection[_Slice], marked: Collection[str]
+    table: TableAccess,
+    instant: Instant,
+    slices: Collection[_Slice],
+    marked: Collection[str],
+    kept: Collection[str],
 ) -> tuple[AppendedLog, ...]:
     """The log files of these slices that contain blocks of the instant.
 
     Args:
         marked: paths in append markers. A marked file without a complete block belongs to the instant.
+        kept: the result of `kept_paths`.
     """
     if not slices:
         return ()
     listed = list_partitions(table.storage, {partition_path for partition_path, _, _ in slices})
     files = (stored for found in listed.values() for stored in found if _slice_of_log(stored.path) in slices)
-    return _logs_with_blocks(table, instant, files, marked)
+    return _logs_with_blocks(table, instant, files, marked, kept)
 
 
 def _logs_with_blocks(
-    table: TableAccess, instant: Instant, files: Iterable[StoredObject], marked: Collection[str]
+    table: TableAccess,
+    instant: Instant,
+    files: Iterable[StoredObject],
+    marked: Collection[str],
+    kept: Collection[str],
 ) -> tuple[AppendedLog, ...]:
     logs = [stored for stored in files if _slice_of_log(stored.path) is not None]
     read = map_in_parallel(lambda stored: _block_instants(table.storage, stored), logs)
-    kept = savepointed_paths(table, table.load_timeline()) if logs else frozenset()
     time = instant.requested_time
     return tuple(
         AppendedLog(

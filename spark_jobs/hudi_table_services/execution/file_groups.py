@@ -274,7 +274,7 @@ def ensure_partition_metadata(storage: Storage, instant_time: str, partition_pat
 
 
 def write_token(number: int) -> WriteToken:
-    """Return a write token. Every attempt of every task of an instant has a different write token."""
+    """Return a write token. Every attempt of every task of one Spark application has a different write token."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

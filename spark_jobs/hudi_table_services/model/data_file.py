@@ -90,6 +90,14 @@ class LogFile:
         token = f"_{self.write_token}" if self.write_token is not None else ""
         return f".{self.file_id}_{self.instant_time}.log.{self.version}{token}{'-cdc' if self.is_cdc else ''}"
 
+    @property
+    def merge_order(self) -> tuple[str, int, str]:
+        """Sort key of the log files of a slice in merge order (HoodieLogFile.LogFileComparator, Hudi 0.15 and 1.2).
+
+        Older log files come first. The write tokens are compared as strings.
+        """
+        return self.instant_time, self.version, self.write_token or ""
+
     @classmethod
     def from_file_name(cls, name: str, size_bytes: int = -1) -> "LogFile":
         """Parse a file name. Raises MalformedFileNameError if it is not the name of a log file."""

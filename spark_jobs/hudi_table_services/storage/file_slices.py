@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hudi_table_services.errors import MalformedFileNameError
 from hudi_table_services.model.data_file import BASE_FILE_EXTENSIONS, BaseFile, LogFile
@@ -55,8 +55,12 @@ class Visibility:
         )
 
     def visible_from(self, instant_time: str) -> str:
-        """Completion time of an instant on the active timeline; for other instants, the requested time."""
+        """Completion time of an instant on the active timeline, or that `knowing` added; else the requested time."""
         return self.completed.get(instant_time, instant_time)
+
+    def knowing(self, completions: Mapping[str, str]) -> "Visibility":
+        """Add the completion times of archived instants."""
+        return replace(self, completed={**completions, **self.completed})
 
 
 def visibility_of(snapshot: TableSnapshot) -> Visibility:
@@ -75,6 +79,24 @@ def first_write_time(timeline: Timeline) -> str | None:
     savepoints = {i.requested_time for i in timeline.completed if i.action is Action.SAVEPOINT}
     writes = [i.requested_time for i in timeline if i.action.writes_data]
     return min((time for time in writes if time not in savepoints), default=min(writes, default=None))
+
+
+def archived_log_instants(files: Iterable[StoredObject], visibility: Visibility) -> frozenset[str]:
+    """Archived delta commits whose completion times decide to which slice their log files belong.
+
+    Such a delta commit was requested before the newest visible base file of a file group with its log file. The files
+    are those of one partition of a table whose log files have their own instants.
+    """
+    bases, logs = _by_file_id(files, visibility)
+    return frozenset(
+        log.instant_time
+        for file_id, found in logs.items()
+        if file_id in bases
+        for log in found
+        if log.instant_time < bases[file_id].instant_time
+        and log.instant_time not in visibility.completed
+        and visibility.sees(log.instant_time)
+    )
 
 
 PickFile = Callable[[str, Collection[BaseFile]], BaseFile]
@@ -182,7 +204,7 @@ def _logs_by_completion(
     requested time.
     """
     visible = [log for log in logs if visibility.sees(log.instant_time)]
-    visible.sort(key=_merge_order)
+    visible.sort(key=lambda log: log.merge_order)
     if base is not None:
         kept = [log for log in visible if visibility.visible_from(log.instant_time) >= base.instant_time]
         return base.instant_time, kept
@@ -203,16 +225,8 @@ def _logs_by_name(
     base_time = max(opened, default="")
     waiting = {time for time in visibility.pending_compactions if time > base_time}
     kept = [log for log in logs if log.instant_time == base_time or log.instant_time in waiting]
-    kept.sort(key=_merge_order)
+    kept.sort(key=lambda log: log.merge_order)
     return base_time, kept
-
-
-def _merge_order(log: LogFile) -> tuple[str, int, str]:
-    """Sort key of log files, as HoodieLogFile.LogFileComparator in Hudi 0.15 and 1.2.
-
-    Older log files come first. The write tokens are compared as strings.
-    """
-    return log.instant_time, log.version, log.write_token or ""
 
 
 def is_visible_log(log: LogFile, visibility: Visibility) -> bool:

@@ -16,6 +16,7 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.storage.archive.archived_completions import with_archived_completions
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.file_slices import Visibility, latest_slices
 from hudi_table_services.storage.parallel import map_in_parallel
@@ -50,6 +51,7 @@ def load_snapshot(
     Raises:
         TableNotFoundError, CorruptTableError: see `read_table_config` and `TimelineStore.load`.
         MalformedMetadataError: a replace commit, a pending plan or the latest commit cannot be read.
+        UnsupportedTableError: see `with_archived_completions`.
     """
     for attempt in range(_ATTEMPTS):
         try:
@@ -97,7 +99,12 @@ class _SnapshotLoader:
 
     def _file_slices(self, timeline: Timeline, listing: TableListing) -> Mapping[str, tuple[FileSlice, ...]]:
         has_own_log_instants = self._config.table_version.layout.has_completion_time_in_names
-        visibility = Visibility.of(timeline, has_own_log_instants=has_own_log_instants)
+        visibility = with_archived_completions(
+            self._storage,
+            self._config,
+            Visibility.of(timeline, has_own_log_instants=has_own_log_instants),
+            listing.files.values(),
+        )
         replaced = self._replaced(timeline)
         written = _WrittenFiles(self, timeline)
         return {

@@ -42,7 +42,7 @@ _UNKNOWN_BYTES = -1
 
 
 def changes_of_write(table: IndexedTable, change: NewFiles) -> _Changes:
-    """For a write or a clustering, the changes of each partition of the metadata table except the record index.
+    """The changes of each partition of the metadata table except the record index, for a write or a table service.
 
     Raises:
         CorruptTableError, UnsupportedTableError: statistics of a column cannot be stored, or are damaged.

@@ -16,6 +16,7 @@ from hudi_table_services.commits.checks import (
     SameSchema,
 )
 from hudi_table_services.commits.commit_point import complete
+from hudi_table_services.commits.plans.left_logs import NoLogLeftBehind, refuse_older_writes
 from hudi_table_services.commits.plans.plan_execution import PlanExecution
 from hudi_table_services.commits.plans.slice_records import remove_records
 from hudi_table_services.commits.plans.swept_files import sweep_listed
@@ -23,6 +24,7 @@ from hudi_table_services.commits.table_change import new_files
 from hudi_table_services.commits.table_now import Check, Conditions, read_table_now
 from hudi_table_services.errors import StorageError
 from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts
+from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_stat import CommitMetadata
@@ -63,24 +65,26 @@ class CompactionAttempt(PlanExecution):
         snapshot: TableSnapshot,
         metadata: CommitMetadata,
         facts: CollectedFacts,
-        partitions: Collection[str],
+        file_groups: frozenset[FileGroupId],
     ) -> Instant:
         """Complete the compaction: readers then see the new base files instead of the slices of the plan.
 
         Args:
             snapshot: the table when the execution began.
             facts: facts about the new files for the metadata table.
-            partitions: all partitions of the plan.
+            file_groups: all file groups of the plan.
 
         Returns:
             The completed instant.
 
         Raises:
-            FileGroupConflictError: a commit was rolled back whose log files may have been merged.
+            FileGroupConflictError: a commit was rolled back whose log files may have been merged, or another writer
+                added, or may add, a log file to a slice of the plan.
             CommitConflictError: another writer changed the schema of the table.
             InstantVanishedError: the plan was cancelled or taken over.
         """
         kept = {stat.path for stat in metadata.write_stats}
+        partitions = sorted({group.partition_path for group in file_groups})
         with self._lock:
             self._refuse_taken_over()  # check this first, because reading the table may fail for a different reason
             now = read_table_now(self._table, snapshot, own_times={self.instant_time})
@@ -89,7 +93,7 @@ class CompactionAttempt(PlanExecution):
                 self._instant,
                 new_files(metadata, self._table.config.table_version, facts),
                 lock=self._lock,
-                conditions=Conditions(now, self._checks(tuple(sorted(kept)))),
+                conditions=Conditions(now, self._checks(tuple(sorted(kept)), file_groups)),
                 before=lambda: self._delete_unlisted(partitions, kept),
             )
             self._is_over = True
@@ -99,11 +103,17 @@ class CompactionAttempt(PlanExecution):
         remove_records(self._table.storage, self.instant_time)
         return completed
 
-    def _checks(self, paths: tuple[str, ...]) -> tuple[Check, ...]:
+    def refuse_older_writes(self, snapshot: TableSnapshot, file_groups: frozenset[FileGroupId]) -> None:
+        """Refuse the execution before the first slice is merged; see `left_logs.refuse_older_writes`."""
+        refuse_older_writes(self._table, snapshot.timeline, self._instant, file_groups)
+
+    def _checks(self, paths: tuple[str, ...], file_groups: frozenset[FileGroupId]) -> tuple[Check, ...]:
         return (
+            self._still_inflight(paths),
             SameSchema(),
             NotCancelled(self._instant),
             NothingUndone(),
+            NoLogLeftBehind(self._instant, file_groups),
             FilesExist(
                 self.instant_time,
                 paths,

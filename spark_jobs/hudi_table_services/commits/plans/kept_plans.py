@@ -1,4 +1,6 @@
-"""Find out whether the table needs the plan of a compaction, and keep a plan whose cancellation was begun."""
+"""Find out whether the table needs the plan of a compaction, and keep such a plan or write it back."""
+
+import logging
 
 from hudi_table_services.errors import MalformedFileNameError
 from hudi_table_services.hudi_format.table_service_plans import decode_rollback_plan
@@ -9,6 +11,8 @@ from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.tables.compaction.compaction_history import Compaction
 from hudi_table_services.tables.table import TableAccess
+
+_LOG = logging.getLogger(__name__)
 
 
 def keep_plan(table: TableAccess, timeline: Timeline, plan: Instant) -> None:
@@ -31,7 +35,7 @@ def why_needed(table: TableAccess, timeline: Timeline, compaction: Compaction) -
     plan, readers would not find the base file to which they belong, and rows would disappear. A pending delta commit
     may write such a file at any time. From version 8 on, no file depends on a plan.
     """
-    if table.config.table_version.layout.has_completion_time_in_names:
+    if table.config.table_version.has_own_log_instants:
         return ""
     time = compaction.instant.requested_time
     for files in list_partitions(table.storage, compaction.partitions).values():
@@ -54,3 +58,19 @@ def _log_instant(name: str) -> str:
         return LogFile.from_file_name(name).instant_time
     except MalformedFileNameError:
         return ""  # for example the checksum file that Hadoop writes next to a log file
+
+
+def write_back(table: TableAccess, plan: Instant, content: bytes) -> Instant:
+    """Request a plan again that was removed a moment ago. Call this function under the table lock.
+
+    Args:
+        content: content of the requested file before it was removed.
+
+    Returns:
+        The requested plan.
+
+    Raises:
+        InstantExistsError: another writer wrote the plan back.
+    """
+    _LOG.warning("Writing %s %s back to the timeline.", plan.action.value, plan.requested_time)
+    return table.timeline_store.request(plan.action, content, plan.requested_time)

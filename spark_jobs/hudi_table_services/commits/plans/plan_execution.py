@@ -12,7 +12,12 @@ from types import TracebackType
 from typing import ClassVar, TypeVar
 
 from hudi_table_services.commits.attempt_traces import AttemptTraces
-from hudi_table_services.commits.checks import refuse_cancelled, refuse_taken_over
+from hudi_table_services.commits.checks import (
+    StillInflight,
+    is_still_inflight,
+    refuse_cancelled,
+    refuse_taken_over,
+)
 from hudi_table_services.commits.commit_point import require_usable_metadata_table
 from hudi_table_services.commits.undo import sweep_pending
 from hudi_table_services.contract.text import counted
@@ -73,6 +78,7 @@ class PlanExecution:
         self._expires_after_minutes = expires_after_minutes
         self._is_over = False
         self._is_dropping = False
+        self._begun_ms: int | None = None
         self.attempt = f"{request_id}/{uuid.uuid4().hex}"
         """Id of this attempt, which its tasks compare with the content of the heartbeat."""
         self._traces = AttemptTraces(table.storage, instant.requested_time, self.attempt)
@@ -137,9 +143,11 @@ class PlanExecution:
     def _begin(self, pending: Instant) -> None:
         if pending.state is InstantState.REQUESTED:
             self._instant = self._store.start(pending)
+            self._begun_ms = self._store.modified_ms(self._instant)
             return
         _LOG.warning("Taking over %s %s from an attempt that died.", self.service, self.instant_time)
         self._instant = pending
+        self._begun_ms = self._store.modified_ms(pending)
         self._clear_dead_execution(pending)
 
     def _clear_dead_execution(self, pending: Instant) -> None:
@@ -161,19 +169,43 @@ class PlanExecution:
         ):
             # Keep the heartbeat file: other jobs treat an inflight plan without a heartbeat as a plan that Hudi is
             # executing, and would not execute the plan until the plan expires.
-            self._traces.abandon_heartbeat()
+            self._abandon_heartbeat()
         else:
             self._traces.stop_heartbeat()
+
+    def _abandon_heartbeat(self) -> None:
+        """Mark the heartbeat as ended, unless another attempt takes the plan over and writes its own heartbeat."""
+        try:
+            with self._lock:
+                self._traces.abandon_heartbeat()
+        except HudiTableServiceError as failure:
+            _LOG.warning(
+                "The heartbeat of %s was not marked as ended, but it expires: %s", self.instant_time, failure
+            )
+            self._traces.let_heartbeat_expire()
 
     def _leave_to_others(self, paths: Collection[str]) -> None:
         """Delete the files of this attempt, and keep every other file of the instant.
 
-        The method is called if a file of this attempt is missing. Only another executor of the plan can have deleted
-        that file: for example Hudi, because Hudi ignores heartbeats.
+        The method is called if the plan is no longer inflight as this attempt left it, or if a file of this attempt is
+        missing. Only another executor of the plan can have done this: for example Hudi, because Hudi ignores
+        heartbeats.
         """
         self._is_over = True
+        completed = [i for i in self._store.load().completed if i.identity == self._instant.identity]
+        named = {stat.path for i in completed for stat in self._store.commit_metadata(i).write_stats}
         for path in paths:
-            self._table.storage.delete(path)
+            if path not in named:
+                self._table.storage.delete(path)
+
+    def _still_inflight(self, paths: Collection[str]) -> StillInflight:
+        """The check that every execution of a plan makes first, because `before` deletes files of the instant."""
+        return StillInflight(
+            self._instant,
+            self._begun_ms,
+            when_lost=lambda: self._leave_to_others(paths),
+            service=self.service,
+        )
 
     def _refuse_taken_over(self) -> None:
         """Raises InstantVanishedError if another attempt took the plan over."""
@@ -189,8 +221,8 @@ class PlanExecution:
             with self._lock:
                 if read_heartbeat_owner(self._table.storage, self.instant_time) != self.attempt:
                     return True
-                if not any(i.identity == self._instant.identity for i in self._store.load().pending):
-                    return True  # The plan was completed, so the written files are part of the table.
+                if not is_still_inflight(self._store, self._store.load(), self._instant, self._begun_ms):
+                    return True  # Another executor completed the plan, or executes it: its files must stay.
                 self._traces.abandon_heartbeat()
                 sweep_pending(self._table, self._instant)
                 self._store.return_to_requested(self._instant)

@@ -1,8 +1,9 @@
 """Records of finished slices, so that the next attempt of a compaction need not write their base files again.
 
 A task writes the record of its base file after its last check that its attempt still owns the plan. So a file that has
-a record is complete, and the task that wrote it never deletes it. A file without a record may disappear at any time:
-its task deletes it if another attempt has taken the plan over.
+a record is complete, and the task that wrote it never deletes it. Tasks of other attempts do not delete or overwrite it
+either, because each try of each task has its own file name. A file without a record may disappear at any time: its task
+deletes it if another attempt has taken the plan over.
 """
 
 import hashlib

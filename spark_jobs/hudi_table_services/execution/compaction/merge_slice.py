@@ -4,6 +4,7 @@ Rows keep the meta columns of the version that wins; only the name of the file i
 module compares its number of rows with the number of changes, and reads its keys back from storage.
 """
 
+import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_table_services.contract.text import counted
-from hudi_table_services.errors import ExecutionFailedError
+from hudi_table_services.errors import CorruptTableError, ExecutionFailedError, ObjectNotFoundError
 from hudi_table_services.execution.base_file_reader import columns_of, keys_of, open_base_file, rows_of
 from hudi_table_services.execution.base_file_writer import (
     RECORD_KEY,
@@ -37,7 +38,7 @@ from hudi_table_services.execution.log_merging.winning_rows import WinningRows
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.execution.running_commit import require_running
 from hudi_table_services.hudi_format.markers import MarkerKind
-from hudi_table_services.model.data_file import BaseFile
+from hudi_table_services.model.data_file import BaseFile, WriteToken
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.merging.merge_rule import MergeRule
 from hudi_table_services.model.metadata_table import FileStatistics
@@ -111,6 +112,7 @@ class CompactedSlice:
         statistics: None if the job names no columns, or if the file is reused.
         is_reused: whether an earlier attempt wrote the file.
         spills: whether the merge used temporary files.
+        skipped: see `SliceLog.skipped`.
     """
 
     number: int
@@ -118,6 +120,7 @@ class CompactedSlice:
     statistics: FileStatistics | None = None
     is_reused: bool = False
     spills: bool = False
+    skipped: tuple[tuple[str, int], ...] = ()
 
 
 def compact_slice(job: CompactionJob, task: SliceTask) -> CompactedSlice:
@@ -135,7 +138,7 @@ def compact_slice(job: CompactionJob, task: SliceTask) -> CompactedSlice:
     fingerprint = _fingerprint(job, task, log)
     earlier = _earlier(job, task, fingerprint)
     if earlier is not None:
-        return CompactedSlice(number=task.number, stat=earlier, is_reused=True)
+        return CompactedSlice(number=task.number, stat=earlier, is_reused=True, skipped=log.skipped)
     written = _merge(job, task, log)
     write_record(job.storage, job.records_folder, written.stat, fingerprint)
     return written
@@ -170,8 +173,11 @@ def _earlier(job: CompactionJob, task: SliceTask, fingerprint: str) -> WriteStat
     )
     if not is_own or job.storage.size(stat.path) != stat.file_size_bytes:
         return None
-    with open_base_file(job.storage, stat.path, stat.file_size_bytes) as file:
-        return stat if file.metadata.num_rows == stat.num_writes else None
+    try:
+        with open_base_file(job.storage, stat.path, stat.file_size_bytes) as file:
+            return stat if file.metadata.num_rows == stat.num_writes else None
+    except (CorruptTableError, ObjectNotFoundError):
+        return None  # for example, the attempt was killed while another one opened the file
 
 
 def _merge(job: CompactionJob, task: SliceTask, log: SliceLog) -> CompactedSlice:
@@ -198,7 +204,13 @@ def _merge(job: CompactionJob, task: SliceTask, log: SliceLog) -> CompactedSlice
         total_create_time_ms=0 if has_base else merge_ms,
         extra=_log_facts(job, task, log, blocks, changes, scan_ms),
     )
-    return CompactedSlice(number=task.number, stat=stat, statistics=writer.statistics, spills=spills)
+    return CompactedSlice(
+        number=task.number,
+        stat=stat,
+        statistics=writer.statistics,
+        spills=spills,
+        skipped=log.skipped,
+    )
 
 
 def _open_base(storage: Storage, file_slice: FileSlice) -> AbstractContextManager[pq.ParquetFile | None]:
@@ -231,7 +243,7 @@ def _write(
     group, base = task.file_slice.file_group_id, task.file_slice.base_file
     spec = BaseFileSpec(
         base_file=BaseFile(
-            file_id=group.file_id, write_token=str(write_token(task.number)), instant_time=job.instant_time
+            file_id=group.file_id, write_token=str(_unique_token(task)), instant_time=job.instant_time
         ),
         partition_path=group.partition_path,
         expected_rows=expected,
@@ -250,6 +262,16 @@ def _write(
     require_running(job.storage, spec, job.attempt)
     _check(job, spec, checksum, expected)
     return spec, writer
+
+
+def _unique_token(task: SliceTask) -> WriteToken:
+    """Write token that no other try of any attempt has.
+
+    All attempts use the same file id and instant, and a new Spark application counts its stages and its tasks from 0
+    again. With equal names, a late task of a dead attempt could overwrite or delete a committed base file. So the stage
+    is a random number; Hudi parses it as a Java int (FSUtils, Hudi 1.2).
+    """
+    return replace(write_token(task.number), stage=secrets.randbits(31))
 
 
 def _check(job: CompactionJob, spec: BaseFileSpec, written: KeyChecksum, expected: int) -> None:

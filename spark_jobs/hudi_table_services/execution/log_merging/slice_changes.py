@@ -154,7 +154,8 @@ def _find(search: _Search, entries: Iterable[pa.Table], base: Iterable[pa.Table]
         size += batch.nbytes
         if size > search.memory.budget_bytes and depth < LARGEST_DEPTH:
             search.result.spills = True
-            _find_in_buckets(search, chain(held, remaining), base, depth)
+            del batch
+            _find_in_buckets(search, chain(_taken_out(held), remaining), base, depth)
             return
     if not held:
         return
@@ -166,6 +167,13 @@ def _find(search: _Search, entries: Iterable[pa.Table], base: Iterable[pa.Table]
     search.result.key_count += merge.key_count
     _keep(search, search.result.parts, [part for part in changes if part.num_rows])
     _keep(search, search.result.appended, [appended] if appended.num_rows else [])
+
+
+def _taken_out(held: list[pa.Table]) -> Iterator[pa.Table]:
+    """Yield the tables in their order, and remove each from the list, so that its memory is released after its use."""
+    held.reverse()
+    while held:
+        yield held.pop()
 
 
 def _find_in_buckets(

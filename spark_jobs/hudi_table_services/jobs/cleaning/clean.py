@@ -43,6 +43,7 @@ from hudi_table_services.planning.cleaning.stored_plan import (
     planned_names,
     stored_clean_plan,
 )
+from hudi_table_services.storage.archive.archived_completions import with_archived_completions
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.file_slices import Visibility
@@ -273,6 +274,7 @@ class _CleanJob:
         visibility = Visibility.of(view.timeline, has_own_log_instants=layout.has_completion_time_in_names)
         replaced = replacements(self._table.timeline_store, view.timeline, view.visible_at)
         listed = list_partitions(self._storage, self._changed_partitions(view))
+        visibility = with_archived_completions(self._storage, self._table.config, visibility, listed.values())
         has_logs = self._table.config.table_type is TableType.MERGE_ON_READ
         return {
             path: partition_files(path, files, visibility, replaced, view.visible_at, with_logs=has_logs)

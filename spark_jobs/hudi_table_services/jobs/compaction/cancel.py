@@ -5,17 +5,18 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 
 from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
-from hudi_table_services.commits.plans.kept_plans import keep_plan, why_needed
+from hudi_table_services.commits.plans.kept_plans import keep_plan, why_needed, write_back
 from hudi_table_services.commits.plans.slice_records import remove_records
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.commits.undo import (
     finish_pending_rollbacks,
     is_being_rolled_back,
     roll_back_plan,
+    undo_execution,
 )
 from hudi_table_services.contract.compaction.compaction import CancelCompactionRequest
 from hudi_table_services.contract.result import JobResult
-from hudi_table_services.errors import InstantHeldError, InvalidRequestError
+from hudi_table_services.errors import HudiTableServiceError, InstantHeldError, InvalidRequestError
 from hudi_table_services.jobs.compaction.opening import open_table
 from hudi_table_services.jobs.compaction.reporting import CompactionReporter
 from hudi_table_services.model.instant import Action
@@ -69,9 +70,7 @@ def cancel_compaction(
             else _old_enough(history, table, request.older_than_minutes, options)
         )
         if not request.preview:
-            for compaction in chosen:
-                lock.verify()
-                drop_plan(table, compaction)
+            chosen = _drop(table, lock, history.timeline, chosen, is_named=bool(request.instants))
     if not request.preview:
         remove_traces_of_finished_writes(table)
     if request.instants and not chosen and not request.preview:
@@ -81,10 +80,37 @@ def cancel_compaction(
     return report.cancelled(chosen, preview=request.preview)
 
 
+def _drop(
+    table: TableAccess,
+    lock: TableLock,
+    timeline: Timeline,
+    chosen: tuple[Compaction, ...],
+    *,
+    is_named: bool,
+) -> tuple[Compaction, ...]:
+    """Drop plans. Returns the plans that were dropped.
+
+    Raises:
+        InstantHeldError: a plan that the request names had to be kept.
+    """
+    dropped = []
+    for compaction in chosen:
+        lock.verify()
+        reason = drop_plan(table, timeline, compaction)
+        if not reason:
+            dropped.append(compaction)
+        elif is_named:
+            raise _needed(compaction.instant.requested_time, reason)
+    return tuple(dropped)
+
+
 def finish_cancellations(
     table: TableAccess, lock: TableLock, request_id: str, expires_after_minutes: int
 ) -> None:
     """Finish cancellations of compactions whose jobs died, or give them up if log files depend on the plan by now.
+
+    A pending rollback of Hudi is not a cancellation: Hudi undoes an execution and keeps the plan. The function finishes
+    such a rollback, and the plan is requested again.
 
     A plan with a pending rollback must not be executed: the job that finishes the rollback would delete the new files.
 
@@ -105,26 +131,59 @@ def finish_cancellations(
             ):
                 continue
             lock.verify()
-            if reason := why_needed(table, history.timeline, compaction):
+            if undo_execution(table, history.timeline, compaction.instant):
+                _LOG.info("Compaction %s is requested again.", compaction.instant.requested_time)
+            elif reason := why_needed(table, history.timeline, compaction):
                 time = compaction.instant.requested_time
                 _LOG.warning("The cancellation of compaction %s is given up: %s.", time, reason)
                 keep_plan(table, history.timeline, compaction.instant)
             else:
-                drop_plan(table, compaction)
+                drop_plan(table, history.timeline, compaction)
 
 
 def _is_being_undone(timeline: Timeline) -> bool:
     return any(i.action in (Action.ROLLBACK, Action.RESTORE) for i in timeline.pending)
 
 
-def drop_plan(table: TableAccess, compaction: Compaction) -> None:
+def drop_plan(table: TableAccess, timeline: Timeline, compaction: Compaction) -> str:
     """Delete the base files of a plan and remove the plan.
 
-    Call this function under the table lock, after checking the heartbeat and `why_needed`.
+    Call this function under the table lock, after checking the heartbeat and `why_needed`. In table version 6, a writer
+    of Hudi that takes no lock may have read the plan before it was removed. Such a writer created its requested file
+    before it read the plan, so it is on the timeline by then; if there is one, the plan is written back.
+
+    Args:
+        timeline: the timeline with which `why_needed` was checked.
+
+    Returns:
+        Why the plan was written back; empty if the plan was removed.
     """
-    roll_back_plan(table, compaction.instant)
-    remove_records(table.storage, compaction.instant.requested_time)
-    _LOG.info("Cancelled compaction %s", compaction.instant.requested_time)
+    time = compaction.instant.requested_time
+    content = table.timeline_store.read_requested(compaction.instant)
+    is_removed = roll_back_plan(table, compaction.instant) is not None
+    remove_records(table.storage, time)
+    try:
+        reason = _why_needed_again(table, timeline, compaction) if is_removed else ""
+    except HudiTableServiceError:
+        write_back(table, compaction.instant, content)  # it is not known whether log files need the plan
+        raise
+    if reason:
+        _LOG.warning("Compaction %s is not cancelled: %s.", time, reason)
+        write_back(table, compaction.instant, content)
+        return reason
+    _LOG.info("Cancelled compaction %s", time)
+    return ""
+
+
+def _why_needed_again(table: TableAccess, before: Timeline, compaction: Compaction) -> str:
+    """Say why the table needs a plan that was just removed; empty if it does not, as from table version 8 on."""
+    if table.config.table_version.has_own_log_instants:
+        return ""
+    timeline, known = table.load_timeline(), {instant.identity for instant in before}
+    for instant in timeline:
+        if instant.action is Action.DELTA_COMMIT and instant.identity not in known:
+            return f"the delta commit {instant.requested_time} began during the cancellation"
+    return why_needed(table, timeline, compaction)
 
 
 def _named(
@@ -148,11 +207,15 @@ def _named(
                 f"if Hudi's job is dead, set {EXPIRATION_MINUTES}=0.",
             )
         if reason := why_needed(table, history.timeline, compaction):
-            raise InstantHeldError(
-                f"Compaction {time} cannot be cancelled: {reason}.",
-                hint="Execute the compaction instead, with execute_compaction.py.",
-            )
+            raise _needed(time, reason)
     return found
+
+
+def _needed(time: str, reason: str) -> InstantHeldError:
+    return InstantHeldError(
+        f"Compaction {time} cannot be cancelled: {reason}.",
+        hint="Execute the compaction instead, with execute_compaction.py.",
+    )
 
 
 def _old_enough(

@@ -34,6 +34,7 @@ from hudi_table_services.jobs.compaction.executed import (
     FailedCompaction,
     unmerged_logs,
 )
+from hudi_table_services.jobs.compaction.incomplete_logs import warnings_of_incomplete_logs
 from hudi_table_services.jobs.compaction.opening import open_table, rule_of
 from hudi_table_services.jobs.compaction.planned_tasks import PlannedTasks, planned_tasks
 from hudi_table_services.jobs.compaction.reporting import CompactionReporter
@@ -193,6 +194,7 @@ class CompactionExecution:
     def _carry_out(self, compaction: Compaction, attempt: CompactionAttempt) -> ExecutedCompaction:
         with self._watch.phase("load table"):
             work = self._prepare(compaction)
+            attempt.refuse_older_writes(work.snapshot, compaction.file_groups)
         with self._watch.phase("merge slices"):
             wanted = facts_to_collect(self._table, self._schema_json(work), self._options.staging_path)
             job = self._compaction_job(work, attempt, wanted)
@@ -200,10 +202,12 @@ class CompactionExecution:
             found = self._merge(job, work.planned.tasks, what)
         if found.failed:
             raise _slices_failed(compaction, found)
+        timeline = work.snapshot.timeline
+        self._report.warn_of(warnings_of_incomplete_logs(self._table, timeline, found.merged))
         with self._watch.phase("commit"):
             metadata = self._metadata(work, [each.stat for each in found.merged])
             instant = attempt.complete(
-                work.snapshot, metadata, _facts(found, wanted), partitions=compaction.partitions
+                work.snapshot, metadata, _facts(found, wanted), file_groups=compaction.file_groups
             )
         return ExecutedCompaction(
             compaction=compaction,
@@ -231,7 +235,7 @@ class CompactionExecution:
         self, work: _Work, attempt: CompactionAttempt, wanted: FactsToCollect
     ) -> CompactionJob:
         config = self._table.config
-        has_own_times = config.table_version.layout.has_completion_time_in_names
+        has_own_times = config.table_version.has_own_log_instants
         return CompactionJob(
             storage=self._storage,
             instant_time=attempt.instant_time,
@@ -256,7 +260,11 @@ class CompactionExecution:
         return CommitMetadata(
             operation_type=WriteOperation.COMPACT,
             partition_to_write_stats=by_partition,
-            extra_metadata={SCHEMA_KEY: self._schema_json(work), REQUEST_ID_KEY: self._request.request_id},
+            # The text stays unchanged: it can contain defaults of columns, which later merges need.
+            extra_metadata={
+                SCHEMA_KEY: work.snapshot.schema_json or "",
+                REQUEST_ID_KEY: self._request.request_id,
+            },
             compacted=True,
         )
 

@@ -75,7 +75,7 @@ def proposed_plan_report(instant_time: str, state: str, proposal: CompactionProp
     partitions: dict[str, CompactedPartition] = {}
     for operation in proposal.operations:
         path = operation.file_slice.file_group_id.partition_path
-        partitions[path] = _with(
+        partitions[path] = _with_slice(
             partitions.get(path), path, operation.log_files, operation.log_bytes, operation.base_bytes
         )
     return CompactionPlanReport(
@@ -92,8 +92,8 @@ def stored_plan_report(compaction: Compaction, state: str) -> CompactionPlanRepo
     for operation in compaction.plan.operations:
         path = operation.partition_path
         files = len(operation.delta_file_paths)
-        log_bytes = _whole(operation.metrics.get(_LOG_BYTES, 0))
-        partitions[path] = _with(partitions.get(path), path, files, log_bytes, None)
+        log_bytes = _finite_bytes(operation.metrics.get(_LOG_BYTES, 0))
+        partitions[path] = _with_slice(partitions.get(path), path, files, log_bytes, None)
     return CompactionPlanReport(
         instant_time=compaction.instant.requested_time,
         state=state,
@@ -105,7 +105,7 @@ def stored_plan_report(compaction: Compaction, state: str) -> CompactionPlanRepo
 def executed_plan_report(plan: ExecutedCompaction) -> CompactionPlanReport:
     """Report on a completed plan, with measured sizes and rows."""
     if plan.is_reused:
-        return stored_plan_report(replace_instant(plan), "reused")
+        return stored_plan_report(with_completed_instant(plan), "reused")
     reused = {outcome.stat.path for outcome in plan.outcomes if outcome.is_reused}
     return CompactionPlanReport(
         instant_time=plan.instant.requested_time,
@@ -119,7 +119,7 @@ def executed_plan_report(plan: ExecutedCompaction) -> CompactionPlanReport:
     )
 
 
-def replace_instant(plan: ExecutedCompaction) -> Compaction:
+def with_completed_instant(plan: ExecutedCompaction) -> Compaction:
     """The compaction with its completed instant."""
     return replace(plan.compaction, instant=plan.instant)
 
@@ -152,7 +152,7 @@ def _extra(stat: WriteStat, name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _with(
+def _with_slice(
     known: CompactedPartition | None, path: str, log_files: int, log_bytes: int, base_bytes: int | None
 ) -> CompactedPartition:
     before = known or CompactedPartition(
@@ -175,5 +175,5 @@ def _in_order(partitions: Iterable[CompactedPartition]) -> tuple[CompactedPartit
     return tuple(sorted(partitions, key=lambda each: each.partition_path))
 
 
-def _whole(number: float) -> int:
+def _finite_bytes(number: float) -> int:
     return int(number) if math.isfinite(number) else 0

@@ -1,5 +1,12 @@
-"""The tasks that carry out the operations of a compaction plan, with exactly the files that the plan names."""
+"""The tasks that carry out the operations of a compaction plan.
 
+A task merges the files that the plan names. It also merges each log file of the same slice that the plan does not name
+although readers will no longer see the log file after the compaction. For example, in table version 6, a delta commit
+that began before the plan can complete after it, and then its log file belongs to the slice that the plan merges. Hudi
+0.15 loses the rows of such a log file.
+"""
+
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -10,9 +17,12 @@ from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import CompactionOperation
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.storage.file_slices import Visibility, visibility_of
 from hudi_table_services.storage.stores.paths import file_name, join_path
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.compaction.compaction_history import Compaction
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +60,7 @@ def planned_tasks(compaction: Compaction, snapshot: TableSnapshot, store: Timeli
         FileGroupConflictError: another writer replaced the base file of a planned file group.
     """
     current = {each.file_group_id: each for each in snapshot.all_slices}
+    visibility = visibility_of(snapshot)
     tasks: dict[FileGroupId, SliceTask] = {}
     missing: list[FileGroupId] = []
     for number, operation in enumerate(compaction.plan.operations):
@@ -63,7 +74,8 @@ def planned_tasks(compaction: Compaction, snapshot: TableSnapshot, store: Timeli
         if found is None:
             missing.append(group)
         else:
-            tasks[group] = SliceTask(number=number, file_slice=_planned_slice(compaction, operation, found))
+            file_slice = _planned_slice(compaction, operation, found, visibility)
+            tasks[group] = SliceTask(number=number, file_slice=file_slice)
     replaced = _replaced_groups(snapshot, store) if missing else frozenset()
     for group in missing:
         if group not in replaced:
@@ -71,8 +83,13 @@ def planned_tasks(compaction: Compaction, snapshot: TableSnapshot, store: Timeli
     return PlannedTasks(tuple(tasks.values()), len(missing))
 
 
-def _planned_slice(compaction: Compaction, operation: CompactionOperation, current: FileSlice) -> FileSlice:
-    """The slice with only the files of the operation. The order of the log files is that of the current slice."""
+def _planned_slice(
+    compaction: Compaction, operation: CompactionOperation, current: FileSlice, visibility: Visibility
+) -> FileSlice:
+    """The slice with the files of the operation, and with the log files that the compaction would otherwise hide.
+
+    The order of the log files is that of the current slice.
+    """
     planned = file_name(operation.data_file_path or "")
     present = current.base_file.file_name if current.base_file is not None else ""
     if planned != present:
@@ -86,6 +103,13 @@ def _planned_slice(compaction: Compaction, operation: CompactionOperation, curre
     names = {file_name(path) for path in operation.delta_file_paths}
     for name in sorted(names - logs.keys()):
         raise _not_visible(compaction, join_path(operation.partition_path, name))
+    time = compaction.instant.requested_time
+    for log in current.log_files:
+        # In version 6 this is the base instant in the name of the log file; later, its delta commit's completion time.
+        if log.file_name not in names and visibility.visible_from(log.instant_time) < time:
+            path = join_path(operation.partition_path, log.file_name)
+            _LOG.warning("Compaction %s also merges %s, which its plan does not name.", time, path)
+            names.add(log.file_name)
     return replace(
         current,
         base_instant_time=operation.base_instant_time or current.base_instant_time,

@@ -18,6 +18,7 @@ from hudi_table_services.hudi_format.table_service_plans import encode_compactio
 from hudi_table_services.jobs.compaction.opening import open_table, rule_of
 from hudi_table_services.jobs.compaction.reporting import CompactionReporter
 from hudi_table_services.model.compaction.compaction_proposal import CompactionInput, CompactionProposal
+from hudi_table_services.model.concurrent_change import ChangeKind
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
@@ -158,7 +159,7 @@ class _ScheduleJob:
 
     def _profiles(self, timeline: Timeline) -> dict[str, CommitMetadata]:
         """Workload profiles of inflight delta commits. Only plans for table version 6 need them."""
-        if self._table.config.table_version.layout.has_completion_time_in_names:
+        if self._table.config.table_version.has_own_log_instants:
             return {}
         return workload_profiles(self._store, timeline)
 
@@ -207,11 +208,12 @@ class _ScheduleJob:
             requested_time=requested_time,
         )
         if not self._is_seen_by_all_writers(now, instant):
-            _LOG.warning(
-                "Withdrawing compaction %s: another writer began or ended beside it.", requested_time
-            )
-            withdraw_request(self._table, instant)
-            return None
+            if not self._names_logs_by_slice:
+                _LOG.warning("Withdrawing compaction %s: another writer ended beside it.", requested_time)
+                withdraw_request(self._table, instant)
+                return None
+            # The other writer may already name its log files after the plan, so the plan must stay.
+            self._report.warn_of((_written_beside(requested_time),))
         _LOG.info(
             "Requested compaction %s of %s", requested_time, counted(len(plan.operations), "file slice")
         )
@@ -226,7 +228,9 @@ class _ScheduleJob:
         fresh = [change for change in changes if change.instant not in snapshot.timeline.instants]
         if any(change.file_groups & planned for change in fresh):
             return True
-        if self._table.config.table_version.layout.has_completion_time_in_names:
+        if any(change.kind is ChangeKind.UNDONE for change in changes):
+            return True  # the plan may name log files that the rollback deleted
+        if self._table.config.table_version.has_own_log_instants:
             return False
         groups, unknown = open_writes(now, self._profiles(now))
         return bool(unknown) or not planned.isdisjoint(groups)
@@ -235,7 +239,8 @@ class _ScheduleJob:
         """Whether no write began or completed between the load of the timeline and the request of the plan.
 
         Only a writer that does not use the table lock can have done so. In table version 6, such a write may name its
-        log file after the previous slice; in later versions, its log file may belong to the planned slice.
+        log file after the previous slice or after the plan; in later versions, its log file may belong to the planned
+        slice.
         """
         known = {(instant.identity, instant.is_completed) for instant in before}
         for instant in self._store.load():
@@ -252,12 +257,20 @@ class _ScheduleJob:
 
     @property
     def _names_logs_by_slice(self) -> bool:
-        return not self._table.config.table_version.layout.has_completion_time_in_names
+        return not self._table.config.table_version.has_own_log_instants
 
     def _lock(self) -> TableLock:
         return measured_lock(
             self._storage, self._options.lock, self._clock, self._watch, self._request.request_id
         )
+
+
+def _written_beside(requested_time: str) -> str:
+    return (
+        f"Another writer that does not use the table lock began or ended while compaction {requested_time} was "
+        "scheduled. Execute the plan with execute_compaction.py, which also merges log files that the plan does not "
+        "name. Hudi would lose the rows of such log files."
+    )
 
 
 class _Operations(Mapping[str, WriteOperation]):

@@ -28,6 +28,7 @@ from hudi_table_services.options.archival import DEFAULT_ARCHIVAL
 from hudi_table_services.options.timeline_only import ServiceOptions, resolve_service_options
 from hudi_table_services.planning.recovery.savepoint_files import savepoint_partitions
 from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_restore
+from hudi_table_services.storage.archive.archived_completions import with_archived_completions
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.file_slices import Visibility, first_write_time
@@ -223,11 +224,17 @@ def _partitions(table: TableAccess, timeline: Timeline, commit: Instant) -> dict
     visible_at = visible_times(table.storage, table.timeline_store, table.config, timeline)
     replaced = replacements(table.timeline_store, timeline, visible_at)
     layout = table.config.table_version.layout
-    visibility = Visibility.of(timeline, has_own_log_instants=layout.has_completion_time_in_names)
+    listed = list_partitions(table.storage)
+    visibility = with_archived_completions(
+        table.storage,
+        table.config,
+        Visibility.of(timeline, has_own_log_instants=layout.has_completion_time_in_names),
+        listed.values(),
+    )
     has_logs = table.config.table_type is TableType.MERGE_ON_READ
     found = (
         partition_files(path, files, visibility, replaced, visible_at, with_logs=has_logs)
-        for path, files in list_partitions(table.storage).items()
+        for path, files in listed.items()
     )
     if not has_logs:
         return savepoint_partitions(found, commit.requested_time)

@@ -4,8 +4,8 @@ A rollback deletes the files with the rolled-back instant in their names. In tab
 contains the base instant of its slice, so a delta commit writes log files with the names of older slices. Hudi always
 adds a rollback block to such a slice. If a log file contains only blocks of the rolled-back instant, this module plans
 to delete the file: without the file, no reader can count the blocks as committed when the instant is older than the
-timeline. If other instants wrote blocks of the same file, or if a savepoint lists the file, a rollback block removes
-the blocks instead.
+timeline. If other instants wrote blocks of the same file, or if a savepoint or a pending plan lists the file, a
+rollback block removes the blocks instead.
 """
 
 import re
@@ -33,7 +33,8 @@ class AppendedLog:
 
     Attributes:
         path: path relative to the base path.
-        is_deletable: whether the file contains only blocks of this write, and no savepoint lists the file.
+        is_deletable: whether the file contains only blocks of this write, and no savepoint or pending plan lists the
+            file.
     """
 
     path: str

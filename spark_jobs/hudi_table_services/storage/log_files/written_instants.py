@@ -118,7 +118,7 @@ def _by_slice(
         if found is not None:
             slices[folder, log.file_id, log.instant_time].append((log, stored.path, found))
     for entries in slices.values():
-        entries.sort(key=lambda entry: (entry[0].version, entry[0].write_token or ""))
+        entries.sort(key=lambda entry: entry[0].merge_order)
     return slices
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import hudi_table_services.tables.table  # noqa: F401 - sets the function that reads the timeline history
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.overview.table_overview import (

@@ -156,7 +156,9 @@ def test_the_file_of_an_earlier_attempt_is_used_if_its_record_fits() -> None:
     assert (again.is_reused, again.stat) == (True, first.stat)
 
 
-@pytest.mark.parametrize("damage", ["missing", "truncated", "no record", "other rule", "other log"])
+@pytest.mark.parametrize(
+    "damage", ["missing", "truncated", "garbage", "no record", "other rule", "other log"]
+)
 def test_the_file_of_an_earlier_attempt_is_not_used_if(damage: str) -> None:
     table = a_table()
     job, task = job_of(table.storage), a_task(table)
@@ -166,6 +168,8 @@ def test_the_file_of_an_earlier_attempt_is_not_used_if(damage: str) -> None:
             table.storage.delete(first.stat.path)
         case "truncated":
             table.storage.write(first.stat.path, table.storage.read(first.stat.path)[:-9])
+        case "garbage":
+            table.storage.write(first.stat.path, bytes(first.stat.file_size_bytes))
         case "no record":
             (record,) = table.storage.list_files(job.records_folder)
             table.storage.write(record.path, b"{")

@@ -7,7 +7,10 @@ import pytest
 from hudi_table_services.contract.recovery import RollbackRequest
 from hudi_table_services.contract.result import Outcome
 from hudi_table_services.errors import InstantHeldError, InvalidRequestError
+from hudi_table_services.hudi_format import timeline_schemas
+from hudi_table_services.hudi_format.avro_container import encode_container
 from hudi_table_services.hudi_format.markers import MarkerKind
+from hudi_table_services.hudi_format.plan_codecs import ROLLBACK_PLAN
 from hudi_table_services.hudi_format.table_service_plans import encode_rollback_plan
 from hudi_table_services.jobs.compaction.cancel import finish_cancellations
 from hudi_table_services.jobs.recovery.rollback import rollback
@@ -177,6 +180,28 @@ def test_the_next_execution_finishes_a_cancellation_that_died(version: TableVers
     result = execute(table.storage, later(1))
     assert result.outcome is Outcome.NOTHING_TO_DO
     assert of_instant(table, time) == []
+    assert table.timeline_store.load().pending == ()
+
+
+@VERSIONS
+@pytest.mark.parametrize("is_started", [False, True])
+def test_a_rollback_of_an_execution_by_hudi_keeps_the_plan(version: TableVersion, is_started: bool) -> None:
+    """Hudi rolls an inflight compaction back before it executes the plan again, and keeps the plan."""
+    table = a_table(version)
+    time = a_plan(table)
+    (pending,) = table.timeline_store.load().pending
+    inflight = table.timeline_store.start(pending)
+    name = BaseFile(file_id=NORTH.file_id, write_token="0-7-7", instant_time=time).file_name
+    table.storage.write(f"north/{name}", b"PAR1")
+    plan = plan_rollback(inflight, (f"north/{name}",), table.storage.base_path, by_listing=True)
+    content = encode_container(timeline_schemas.ROLLBACK_PLAN, ROLLBACK_PLAN.to_avro(plan))
+    rollback = table.timeline_store.request(Action.ROLLBACK, content)
+    if is_started:
+        table.timeline_store.start(rollback)
+    result = execute(table.storage, later(1), options=NOW)
+    assert (result.outcome, result.instant_time) == (Outcome.COMPLETED, time)
+    assert not table.storage.exists(f"north/{name}")
+    assert [(row["_hoodie_record_key"], row["ts"]) for row in table.base_rows()] == [("a", 2)]
     assert table.timeline_store.load().pending == ()
 
 

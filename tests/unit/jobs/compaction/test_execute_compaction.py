@@ -1,5 +1,6 @@
 """Executing compactions: rows, commits, plans of Hudi, plans that no longer fit, attempts that fail in part."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -312,6 +313,59 @@ def test_a_plan_that_does_not_fit_the_table_changes_nothing(
         execute(table.storage, table.clock)
     after = {stored.path for stored in table.storage.list_files() if not stored.path.startswith(".hoodie")}
     assert after == before
+
+
+def shorten_a_log(table: WrittenTable, *, keeps: int) -> str:
+    """Cut the last log file of `NORTH` in its last block, as a storage that loses the end of a file."""
+    path = sorted(f.path for f in table.storage.list_files("north") if ".log." in f.path)[-1]
+    table.storage.write(path, table.storage.read(path)[:keeps])
+    return path
+
+
+@pytest.mark.parametrize("keeps", [0, 40])
+def test_in_version_6_an_incomplete_block_gives_a_warning_that_names_the_file(keeps: int) -> None:
+    table = a_table(TableVersion.V6)
+    path = shorten_a_log(table, keeps=keeps)
+    schedule(table.storage, table.clock)
+    result = execute(table.storage, table.clock)
+    assert result.outcome is Outcome.COMPLETED
+    assert result.warnings == (
+        f"{path} has no complete block from position 0 on. Readers skip the rest of the file, and the compaction "
+        "skipped it, too.",
+    )
+
+
+@pytest.mark.parametrize("version", [TableVersion.V8, TableVersion.V9])
+@pytest.mark.parametrize("keeps", [0, 40])
+def test_a_committed_log_file_that_lost_its_end_is_not_compacted(version: TableVersion, keeps: int) -> None:
+    table = a_table(version)
+    path = shorten_a_log(table, keeps=keeps)
+    schedule(table.storage, table.clock)
+    with pytest.raises(CorruptTableError, match=f"{path} has {keeps} bytes .* committed rows are missing"):
+        execute(table.storage, table.clock)
+    assert all(i.action is not Action.COMMIT for i in table.timeline_store.load().completed)
+
+
+class WithDefaults(WrittenTable):
+    """A table whose columns have defaults, which merges of partial updates need."""
+
+    @property
+    def schema_json(self) -> str:
+        schema = json.loads(super().schema_json)
+        for column in schema["fields"]:
+            if column["name"] == "ts2":
+                column.update(type="long", default=7)
+        return json.dumps(schema)
+
+
+@VERSIONS
+def test_the_commit_keeps_the_schema_of_the_table_with_its_defaults(version: TableVersion) -> None:
+    table = WithDefaults(new_storage(), version)
+    table.insert({NORTH: [a_row("a", 1)]})
+    table.log({NORTH: [a_row("a", 2)]})
+    schedule(table.storage, table.clock)
+    execute(table.storage, table.clock)
+    assert table.snapshot.schema_json == table.schema_json
 
 
 def test_a_write_that_is_undone_during_the_execution_refuses_the_commit() -> None:

@@ -274,6 +274,26 @@ def test_a_delta_commit_that_completes_during_the_planning_is_part_of_the_plan(v
     assert len(written) == 4
 
 
+@VERSIONS
+def test_a_delta_commit_that_is_undone_during_the_planning_is_not_part_of_the_plan(
+    version: TableVersion,
+) -> None:
+    table = a_table(version)
+    undone = table.timeline_store.load().completed_writes[1]
+    paths = [stat.path for stat in table.timeline_store.commit_metadata(undone).write_stats]
+
+    def undo() -> None:
+        table.timeline_store.remove_completed(undone)
+        table.timeline_store.remove(undone)
+        for path in paths:
+            table.storage.delete(path)
+
+    schedule(ChangingTable(table.storage, change=undo, left=1), table.clock)
+    planned = {name for o in plan_of(table).operations for name in o.delta_file_paths}
+    assert planned == {log.file_name for s in table.snapshot.all_slices for log in s.log_files}
+    assert len(planned) == 1
+
+
 def test_the_job_gives_up_if_the_table_changes_all_the_time() -> None:
     table = a_table()
     numbers = iter(range(10, 999))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hudi_table_services.commits.undo_logs import rollback_block
-from hudi_table_services.contract.recovery import CreateSavepointRequest, RollbackRequest
+from hudi_table_services.contract.recovery import CreateSavepointRequest, RestoreRequest, RollbackRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import (
     CorruptTableError,
@@ -16,13 +16,14 @@ from hudi_table_services.errors import (
     ObjectNotFoundError,
     UnsupportedTableError,
 )
-from hudi_table_services.hudi_format.log_blocks import decode_blocks
+from hudi_table_services.hudi_format.log_blocks import HeaderKey, decode_blocks
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_rollback_metadata,
     decode_rollback_plan,
     encode_rollback_plan,
 )
+from hudi_table_services.jobs.recovery.restore import restore
 from hudi_table_services.jobs.recovery.rollback import rollback
 from hudi_table_services.jobs.recovery.savepoint import create_savepoint
 from hudi_table_services.model.instant import Action, Instant
@@ -35,6 +36,7 @@ from hudi_table_services.model.table_service_plans import RollbackRequest as Pla
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.markers import MarkerStore
+from hudi_table_services.storage.pending_plans import planned_file_paths
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.cleaned_files import conflict_where_cleaned
@@ -90,6 +92,44 @@ def test_a_dead_delta_commit_leaves_no_file(version: TableVersion, marks: bool) 
     assert found.commits_rolled_back == (dead.requested_time,)
     assert found.total_files_deleted == 2
     assert not list(table.storage.list_files(f".hoodie/.temp/{dead.requested_time}"))
+
+
+@pytest.mark.parametrize("marks", [True, False], ids=["markers", "no markers"])
+def test_a_log_file_that_a_pending_plan_names_gets_a_rollback_block(marks: bool) -> None:
+    """In version 6, Hudi plans log files of pending delta commits. Without the file, the plan cannot be executed."""
+    table = a_logged_table(TableVersion.V6)
+    table.delta(bases=[A])
+    table.delta(logs=[A])
+    before = table.seen()
+    dead = table.begin(Action.DELTA_COMMIT)
+    table.write(dead, logs=[A], marks=marks)
+    plan = table.plan_compaction(A)
+    planned = planned_file_paths(table.timeline_store, plan)
+    undo(table)
+    assert planned <= table.data_files()
+    assert table.seen() == before
+    (block,) = (
+        block
+        for path in table.data_files() - planned
+        for block in decode_blocks(table.storage.read(path))
+        if ".log." in path
+    )
+    assert block.headers[HeaderKey.TARGET_INSTANT_TIME] == dead.requested_time
+    assert table.timeline_store.load().pending == (plan,)
+
+
+def test_a_restore_of_version_6_deletes_the_log_files_of_plans_that_it_undoes() -> None:
+    table = a_logged_table(TableVersion.V6)
+    saved = table.delta(bases=[A])
+    save = CreateSavepointRequest(base_path="/t", instant=saved.requested_time)
+    create_savepoint(save, storage=table.storage, clock=table.clock)
+    before = table.data_files()
+    table.delta(logs=[A])
+    table.plan_compaction(A)
+    clock = FixedClock(datetime.now(timezone.utc) + LATER, timedelta(milliseconds=1))
+    request = RestoreRequest(base_path="/t", savepoint=saved.requested_time)
+    restore(request, storage=table.storage, clock=clock)
+    assert table.data_files() == before
 
 
 @VERSIONS

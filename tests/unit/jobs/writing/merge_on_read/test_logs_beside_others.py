@@ -4,7 +4,7 @@ Another writer acts before the write, or right before the write creates its firs
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +138,60 @@ def test_in_version_6_a_compaction_that_is_scheduled_during_a_write_is_a_conflic
         )
     assert table.leftovers() == set()
     assert names(table) == before
+
+
+def test_in_version_6_a_compaction_that_is_removed_during_a_write_is_a_conflict(tmp_path: Path) -> None:
+    table = new_log_table(tmp_path / "t", 6)
+    table.write(OLD)
+    table.write(FIRST)
+    plan = schedule_compaction(table)
+    before = names(table)
+    # The name of the new log file contains the time of the plan, so without the plan no reader sees the log file.
+    with pytest.raises(FileGroupConflictError, match=f"removed {plan.requested_time}"):
+        table.write(
+            SECOND,
+            storage=Meanwhile(table.storage, act=lambda: table.timeline_store.remove(plan)),
+            options=NO_RETRY,
+        )
+    assert table.leftovers() == set()
+    assert names(table) == before
+
+
+def test_in_version_6_a_write_repeats_with_another_name_when_its_compaction_was_removed(
+    tmp_path: Path,
+) -> None:
+    table = new_log_table(tmp_path / "t", 6)
+    table.write(OLD)
+    table.write(FIRST)
+    base = table.slice_of("a").base_instant_time
+    plan = schedule_compaction(table)
+    table.write(SECOND, storage=Meanwhile(table.storage, act=lambda: table.timeline_store.remove(plan)))
+    assert names(table) == [(base, 1), (base, 2)]
+
+
+def test_in_version_6_a_compaction_that_completes_during_a_write_is_no_conflict(tmp_path: Path) -> None:
+    table = new_log_table(tmp_path / "t", 6)
+    table.write(OLD)
+    table.write(FIRST)
+    plan = schedule_compaction(table)
+    table.write(SECOND, storage=Meanwhile(table.storage, act=lambda: complete_compaction(table, plan)))
+    assert names(table) == [(plan.requested_time, 1)]
+
+
+def complete_compaction(table: LogTable, plan: Instant) -> None:
+    """Complete a compaction with a copy of the base file, which is enough for a test of names."""
+    before = table.slice_of("a")
+    assert before.base_file is not None
+    new = replace(before.base_file, instant_time=plan.requested_time, write_token="9-9-9")
+    path = f"a/{new.file_name}"
+    table.storage.write(path, table.storage.read(before.base_file_path or ""))
+    stat = WriteStat(file_id=new.file_id, partition_path="a", path=path, prev_commit=before.base_instant_time)
+    metadata = CommitMetadata(
+        operation_type=WriteOperation.COMPACT, partition_to_write_stats={"a": (stat,)}, compacted=True
+    )
+    store = table.timeline_store
+    content = encode_commit_metadata(metadata, TableVersion.V6)
+    store.complete(store.start(plan), content)
 
 
 def test_a_write_repeats_with_another_name_when_a_compaction_was_scheduled(
