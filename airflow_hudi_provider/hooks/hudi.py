@@ -165,38 +165,20 @@ class HudiHook(BaseHook):
             expires_after_minutes: age at which an execution without a heartbeat, such as one by Hudi, counts as dead.
         """
         from hudi_table_services.storage.clock import SystemClock
-        from hudi_table_services.tables.executions import is_executed_by_others
         from hudi_table_services.tables.table import TableAccess
 
         lookup = self.look_up_clusterings()
         if lookup is None:
             return ()
         table = TableAccess(storage=self.storage, clock=SystemClock(), config=self.table_config())
-        named = {found.instant for name in names if (found := lookup.current(name)) is not None}
-        return tuple(
-            each.instant
-            for each in lookup.history.pending
-            if (not names or each.instant in named)
-            and (not partitions or any(group.partition_path in partitions for group in each.file_groups))
-            and is_executed_by_others(
-                table, each.instant, request_id, expires_after_minutes=expires_after_minutes
-            )
+        return lookup.held(
+            table, names, partitions, request_id=request_id, expires_after_minutes=expires_after_minutes
         )
 
     def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
         """Find the completed clusterings on the active timeline that this request executed."""
-        from hudi_table_services.model.write_stat import REQUEST_ID_KEY
-
-        completed = [each for each in self.clusterings().clusterings if each.instant.is_completed]
-        if not completed:
-            return ()
-        store = self.timeline_store()
-        found = [store.commit_metadata(each.instant).extra_metadata for each in completed]
-        return tuple(
-            each
-            for each, extra in zip(completed, found, strict=True)
-            if extra.get(REQUEST_ID_KEY) == request_id
-        )
+        lookup = self.look_up_clusterings()
+        return lookup.executed_by(request_id) if lookup is not None else ()
 
     def instant_time_of(self, moment: str) -> str:
         """Convert an ISO date and time to an instant time in this table's time zone; return instant times unchanged."""
@@ -304,6 +286,24 @@ class HudiHook(BaseHook):
         from airflow_hudi_provider.incremental import read_incremental
 
         return read_incremental(self.location, self.storage, window, columns)
+
+    def read_rows(
+        self, *partitions: str, query_type: str = "snapshot", columns: Sequence[str] | None = None
+    ) -> "Table":
+        """Read the current rows into the memory of this process.
+
+        Args:
+            partitions: read only these partition paths.
+            query_type: ``snapshot``, or ``read_optimized`` to ignore the log files of a merge-on-read table.
+            columns: columns to read. None means all columns, after three of Hudi's meta columns.
+
+        Raises:
+            HudiTaskRefusedError: pyarrow is not installed.
+            UnsupportedTableError: this release does not merge log files by the rule of the table.
+        """
+        from airflow_hudi_provider.row_reading import read_rows
+
+        return read_rows(self.storage, partitions, query_type, columns)
 
     def recent_writes(self, latest: int = 100) -> "TableHistory":
         """Describe the latest writes, active or archived, and the file sizes after each of these writes.

@@ -1,4 +1,4 @@
-"""Clusterings of merge-on-read tables on a Spark session: groups of any size, and writes of this project beside them."""
+"""Clusterings of merge-on-read tables on a Spark session: groups of any size, and our writes beside them."""
 
 from pathlib import Path
 
