@@ -113,6 +113,7 @@ def _plan_options(reader: OptionReader) -> ClusteringOptions:
         slices_sort_by=reader[keys.SLICES_SORT_BY] or keys.SLICES_SORT_BY.default_value,
         parity=parity,
         log_weight=reader[keys.LOG_WEIGHT],
+        split_above_bytes=reader[keys.SPLIT_ABOVE],
         size_tolerance=0.0 if parity else reader[keys.SIZE_TOLERANCE],
         groups_per_plan=reader[keys.GROUPS_PER_PLAN],
         max_pending_plans=reader[keys.MAX_PENDING_PLANS],

@@ -149,6 +149,31 @@ def test_a_group_whose_rows_are_all_deleted_is_replaced_by_nothing(version: Tabl
 
 
 @VERSIONS
+def test_a_clustering_after_a_compaction_divides_file_groups_that_are_too_large(
+    version: TableVersion,
+) -> None:
+    table = WrittenTable(new_storage(), version)
+    text = "".join(chr(33 + (i * 7919) % 90) for i in range(300))
+    table.insert({NORTH: [a_row(f"k{n:03}", 1, f"{text}{n * n}") for n in range(400)]})
+    table.log({NORTH: [a_row(f"k{n:03}", 2, f"{text}{n}") for n in range(400, 800)]})
+    compactions.schedule(table.storage, table.clock)
+    compactions.execute(table.storage, table.clock)
+    (compacted,) = table.snapshot.all_slices
+    before = merged_rows(table.storage)
+    third = compacted.size_bytes // 3 + 1
+    options = {
+        "hoodie.clustering.plan.strategy.target.file.max.bytes": str(third),
+        "hoodie.clustering.plan.strategy.small.file.limit": str(third // 2),
+        "hoodie.airflow.clustering.split.above.bytes": str(third * 2),
+    }
+    schedule(table.storage, table.clock, options)
+    assert execute(table.storage, table.clock).outcome is Outcome.COMPLETED
+    assert len(table.snapshot.all_slices) == 3
+    assert merged_rows(table.storage) == before
+    assert schedule(table.storage, table.clock, options).outcome is Outcome.NOTHING_TO_DO
+
+
+@VERSIONS
 def test_slices_in_a_pending_compaction_are_left_out(version: TableVersion) -> None:
     table = a_table(version)
     compactions.schedule(table.storage, table.clock, partitions=("south",))
