@@ -64,7 +64,7 @@ def _check_pairs(options: ClusteringOptions) -> None:
     if 0 < options.split_above_bytes <= max(largest, options.small_file_limit_bytes):
         raise InvalidRequestError(
             f"{SPLIT_ABOVE} ({options.split_above_bytes}) must be above the largest size of a new file ({largest}) and "
-            f"above {CLUSTERING_SMALL_FILE_LIMIT} ({options.small_file_limit_bytes}), so that new files are not divided "
+            f"above {CLUSTERING_SMALL_FILE_LIMIT} ({options.small_file_limit_bytes}), so that no new file is divided "
             "again.",
             hint="Raise the option, or lower the target.",
         )
