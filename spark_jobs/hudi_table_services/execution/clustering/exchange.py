@@ -86,7 +86,7 @@ def sample_file(job: RewriteJob, file: InputFile, files: int, measures: bool) ->
         head = _first_rows(job, file, opened) if measures and rows else sort_columns.empty_table()
         return FileSample(
             rows=rows,
-            encoded_bytes=opened.encoded_bytes + file.total_bytes - max(0, file.size_bytes),
+            encoded_bytes=opened.encoded_bytes + file.log_bytes,
             keys=pa.concat_tables(keys),
             measured_rows=head.num_rows,
             measured_bytes=head.nbytes,

@@ -32,9 +32,14 @@ class InputFile:
     logged: FileSlice | None = None
 
     @property
+    def log_bytes(self) -> int:
+        """Return the size of the log files."""
+        return 0 if self.logged is None else sum(log.size_bytes for log in self.logged.log_files)
+
+    @property
     def total_bytes(self) -> int:
         """Return the size of the base file and the log files."""
-        return self.size_bytes if self.logged is None else self.logged.size_bytes
+        return self.size_bytes + self.log_bytes
 
 
 @dataclass(frozen=True, slots=True)
