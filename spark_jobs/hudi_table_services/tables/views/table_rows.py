@@ -42,7 +42,7 @@ def read_table_rows(
             lack columns.
         CorruptTableError: a file is damaged or lost.
     """
-    from hudi_table_services.execution.log_merging.table_rows import read_rows  # needs pyarrow
+    from hudi_table_services.execution.log_merging.snapshot_rows import read_rows  # needs pyarrow
 
     if query_type not in QUERY_TYPES:
         raise InvalidRequestError(
