@@ -9,6 +9,7 @@ from airflow.providers.common.compat.sdk import BaseHook
 from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer, find_instants, parse_moment
 from airflow_hudi_provider.tables.commit_payload import write_operations
 from airflow_hudi_provider.tables.connection import TableLocation, locate_table
+from airflow_hudi_provider.tables.held_plans import PlannedService, held_plans
 from hudi_table_services.errors import TableNotFoundError, UnsupportedTableError
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from hudi_table_services.model.write_stat import CommitMetadata
     from hudi_table_services.storage.stores.storage import Storage
     from hudi_table_services.storage.timeline_store import TimelineStore
-    from hudi_table_services.tables.clustering_history import Clustering, ClusteringHistory
+    from hudi_table_services.tables.clustering_history import ClusteringHistory
     from hudi_table_services.tables.clustering_lookup import ClusteringLookup
+    from hudi_table_services.tables.compaction.compaction_history import CompactionHistory
 
 
 class HudiHook(BaseHook):
@@ -148,37 +150,38 @@ class HudiHook(BaseHook):
 
         return ClusteringLookup.load(self.timeline_store()) if self.find_table_config() is not None else None
 
-    def held_clusterings(
+    def compactions(self) -> "CompactionHistory | None":
+        """Read the compactions on the active timeline; return None if there is no table yet."""
+        from hudi_table_services.tables.compaction.compaction_history import CompactionHistory
+
+        return CompactionHistory.load(self.timeline_store()) if self.find_table_config() is not None else None
+
+    def held_plans(
         self,
+        service: PlannedService,
         names: Sequence[str] = (),
         *,
         partitions: Sequence[str] = (),
         request_id: str = "",
         expires_after_minutes: int = 60,
     ) -> "tuple[Instant, ...]":
-        """Find the pending clusterings that an attempt is executing, oldest first. Without a table, return ().
+        """Find the pending plans of a service that an attempt is executing, oldest first. Without a table, return ().
 
         Args:
+            service: ``clustering`` or ``compaction``.
             names: requested times of the plans to check. If empty, check all plans.
             partitions: check only plans with file groups in these partition paths. If empty, check all plans.
             request_id: ignore attempts of this request.
             expires_after_minutes: age at which an execution without a heartbeat, such as one by Hudi, counts as dead.
         """
-        from hudi_table_services.storage.clock import SystemClock
-        from hudi_table_services.tables.table import TableAccess
-
-        lookup = self.look_up_clusterings()
-        if lookup is None:
-            return ()
-        table = TableAccess(storage=self.storage, clock=SystemClock(), config=self.table_config())
-        return lookup.held(
-            table, names, partitions, request_id=request_id, expires_after_minutes=expires_after_minutes
+        return held_plans(
+            self,
+            service,
+            names,
+            partitions=partitions,
+            request_id=request_id,
+            expires_after_minutes=expires_after_minutes,
         )
-
-    def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
-        """Find the completed clusterings on the active timeline that this request executed."""
-        lookup = self.look_up_clusterings()
-        return lookup.executed_by(request_id) if lookup is not None else ()
 
     def instant_time_of(self, moment: str) -> str:
         """Convert an ISO date and time to an instant time in this table's time zone; return instant times unchanged."""
@@ -236,17 +239,9 @@ class HudiHook(BaseHook):
             TableNotFoundError: there is no table.
             UnhealthyTableError: the timeline is damaged.
         """
-        from hudi_table_services.contract.health import HealthReport, HealthRequest
-        from hudi_table_services.services.registry import script
+        from airflow_hudi_provider.tables.health_reports import health_of
 
-        request = HealthRequest(
-            base_path=self.location.base_path,
-            warn_above={name: str(limit) for name, limit in (warn_above or {}).items()},
-            options=dict(hudi_options or {}),
-        )
-        report = script("table_health.py").run(None, request, storage=self.storage).report_as(HealthReport)
-        assert report is not None  # noqa: S101 - the job makes a report or raises
-        return report
+        return health_of(self, warn_above or {}, hudi_options or {})
 
     def incremental_window(self, after: str = "") -> "IncrementalWindow":
         """Return the next window: those commits after the position `after` that can already be read safely.
@@ -288,18 +283,18 @@ class HudiHook(BaseHook):
         return read_incremental(self.location, self.storage, window, columns)
 
     def read_rows(
-        self, *partitions: str, query_type: str = "snapshot", columns: Sequence[str] | None = None
+        self,
+        partitions: Sequence[str] = (),
+        *,
+        query_type: str = "snapshot",
+        columns: Sequence[str] | None = None,
     ) -> "Table":
-        """Read the current rows into the memory of this process.
+        """Read the current rows into memory. Raises UnsupportedTableError for a merge rule that jobs do not know.
 
         Args:
-            partitions: read only these partition paths.
+            partitions: partition paths to read. If empty, read all partitions.
             query_type: ``snapshot``, or ``read_optimized`` to ignore the log files of a merge-on-read table.
             columns: columns to read. None means all columns, after three of Hudi's meta columns.
-
-        Raises:
-            HudiTaskRefusedError: pyarrow is not installed.
-            UnsupportedTableError: this release does not merge log files by the rule of the table.
         """
         from airflow_hudi_provider.row_reading import read_rows
 
@@ -327,13 +322,19 @@ class HudiHook(BaseHook):
         Args:
             hudi_options: ``hoodie.clustering.*`` keys, as for a clustering task.
         """
-        from hudi_table_services.contract.clustering import ScheduleClusteringRequest
-        from hudi_table_services.services.registry import script
+        from airflow_hudi_provider.tables.plan_previews import preview_clustering
 
-        request = ScheduleClusteringRequest(
-            base_path=self.location.base_path, preview=True, options=dict(hudi_options or {})
-        )
-        return script("schedule_clustering.py").run(None, request, storage=self.storage)
+        return preview_clustering(self, hudi_options or {})
+
+    def preview_compaction(self, hudi_options: Mapping[str, str] | None = None) -> "JobResult":
+        """Preview a compaction of all log files, even if none is due yet, and write nothing.
+
+        Args:
+            hudi_options: ``hoodie.compact.*`` and ``hoodie.compaction.*`` keys, as for a compaction task.
+        """
+        from airflow_hudi_provider.tables.plan_previews import preview_compaction
+
+        return preview_compaction(self, hudi_options or {})
 
     def check_config(
         self,

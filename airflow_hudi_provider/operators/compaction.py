@@ -1,7 +1,7 @@
 """Compact a merge-on-read table: merge the log files of file groups into new base files."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_hudi_provider.operators.compaction_job import (
     HudiCompactionOperator,
@@ -11,7 +11,7 @@ from airflow_hudi_provider.operators.compaction_job import (
 )
 from airflow_hudi_provider.operators.service_job import RunOn
 from airflow_hudi_provider.results.clustering import result_of_nothing
-from airflow_hudi_provider.tables.compactions import compactions_of, executed_by
+from airflow_hudi_provider.tables.compactions import executed_by
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.arguments import instants_of, names_of, whole_number_of
 from airflow_hudi_provider.tasks.run import TaskRun
@@ -23,6 +23,9 @@ from hudi_table_services.contract.compaction.compaction import (
 )
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
+
+if TYPE_CHECKING:
+    from hudi_table_services.tables.compaction.compaction_history import Compaction
 
 ALL_PENDING = "all"
 """Value of ``instant`` that selects all pending compactions of the table, oldest first."""
@@ -88,9 +91,7 @@ class ScheduleCompactionOperator(HudiCompactionOperator):
         found = super().confirm(run, request, result)
         if found is not None or self.preview:
             return found
-        history = compactions_of(run.table)
-        made = history.of_request(request.request_id) if history is not None else None
-        return self.run_here(request) if made is not None else None
+        return self.run_here(request) if _made_by(run, request) is not None else None
 
 
 class ExecuteCompactionOperator(HudiCompactionOperator):
@@ -108,7 +109,7 @@ class ExecuteCompactionOperator(HudiCompactionOperator):
         pending plans, oldest first. The task fails if the argument renders to an empty text. If the return value
         contains no plans, there is nothing to do. (templated)
     :param when_held: what the task does if another attempt is executing a plan: ``fail`` lets Airflow retry the task,
-        and ``wait`` makes the job wait.
+        and ``wait`` makes the task wait in the triggerer.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
     :param on_nothing: what the task does if no plan is pending: ``skip``, ``succeed`` or ``fail``.
     :param table_name: expected name of the table; the task fails if the table's actual name differs. (templated)
@@ -142,6 +143,14 @@ class ExecuteCompactionOperator(HudiCompactionOperator):
             )
         )
 
+    def plans_to_execute(self, run: TaskRun, request: JobRequest) -> Sequence[str]:
+        history = run.table.compactions()
+        if history is None:
+            return ()
+        named = {found.instant for name in _named(request) if (found := history.current(name)) is not None}
+        pending = [each.instant for each in history.pending]
+        return [i.requested_time for i in pending if self._means_all or i in named]
+
     @property
     def _means_all(self) -> bool:
         return isinstance(self.instant, str) and self.instant.strip().lower() == ALL_PENDING
@@ -160,14 +169,17 @@ class ExecuteCompactionOperator(HudiCompactionOperator):
         """Return the result if all plans of this request are completed.
 
         If the request names no plans, return None as long as any plan of the table is pending. If no plan is pending,
-        the result describes the plans that this request executed.
+        the result describes the plans that this request executed. If this request executed no plan, the result
+        describes the plans for which this task waited.
         """
         if names := _named(request):
             return result_of_named(run.table, request, names)
-        history = compactions_of(run.table)
+        history = run.table.compactions()
         if history is None or history.pending:
             return None
-        return if_completed(request, executed_by(history, request.request_id))
+        return if_completed(request, executed_by(history, request.request_id)) or (
+            result_of_named(run.table, request, run.waited_for) if run.waited_for else None
+        )
 
 
 class CompactionOperator(HudiCompactionOperator):
@@ -184,7 +196,7 @@ class CompactionOperator(HudiCompactionOperator):
     :param ignore_trigger: plan even if ``hoodie.compact.inline.trigger.strategy`` and its limits ask for no compaction.
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
     :param when_held: what the task does if another attempt is executing the plan: ``fail`` lets Airflow retry the task,
-        and ``wait`` makes the job wait.
+        and ``wait`` makes the task wait in the triggerer.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. An unknown key is an error when Airflow parses the
         DAG. (templated)
     :param on_nothing: what the task does if there is nothing to do: ``skip``, ``succeed`` or ``fail``.
@@ -222,6 +234,11 @@ class CompactionOperator(HudiCompactionOperator):
         common = self.common_fields(location, request_id, result_uri)
         return self.checked(CompactionRequest(**common, **_plan_fields(self), when_held=self.when_held))
 
+    def plans_to_execute(self, run: TaskRun, request: JobRequest) -> Sequence[str]:
+        """Return the pending plan of an earlier try. If no earlier try made a plan, there is nothing to wait for."""
+        made = None if self.preview else _made_by(run, request)
+        return [made.instant.requested_time] if made is not None and not made.instant.is_completed else ()
+
     def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
         return self._executed(run, request)
 
@@ -230,8 +247,7 @@ class CompactionOperator(HudiCompactionOperator):
 
     def _executed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
         """Return the result if this request made a plan and the plan is completed."""
-        history = None if self.preview else compactions_of(run.table)
-        made = history.of_request(request.request_id) if history is not None else None
+        made = None if self.preview else _made_by(run, request)
         return if_completed(request, [made]) if made is not None else None
 
 
@@ -315,6 +331,12 @@ def _plan_fields(task: ScheduleCompactionOperator | CompactionOperator) -> dict[
         "ignore_trigger": task.ignore_trigger,
         "preview": task.preview,
     }
+
+
+def _made_by(run: TaskRun, request: JobRequest) -> "Compaction | None":
+    """Return the compaction that this request scheduled; None if the active timeline has none."""
+    history = run.table.compactions()
+    return history.of_request(request.request_id) if history is not None else None
 
 
 def _named(request: JobRequest) -> tuple[str, ...]:

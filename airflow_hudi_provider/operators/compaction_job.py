@@ -9,7 +9,9 @@ from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.operators.service_job import HudiServiceOperator
 from airflow_hudi_provider.results.clustering import result_of_nothing
 from airflow_hudi_provider.results.compaction import compaction_answer, compaction_event, result_of_executed
-from airflow_hudi_provider.tables.compactions import compactions_of, state_of_compactions
+from airflow_hudi_provider.spark.submission import Submission
+from airflow_hudi_provider.tables.compactions import state_of_compactions
+from airflow_hudi_provider.tasks.plan_wait import PlanWait, PlanWaitEnd
 from airflow_hudi_provider.tasks.run import TaskRun
 from hudi_table_services.contract.compaction.compaction import (
     CompactionPlanReport,
@@ -22,6 +24,8 @@ from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.options.compaction.compaction_job_options import resolve_compaction_options
 
 if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
     from hudi_table_services.tables.compaction.compaction_history import Compaction, CompactionHistory
 
 RequestT = TypeVar("RequestT", bound=JobRequest)
@@ -40,6 +44,9 @@ class HudiCompactionOperator(HudiServiceOperator):
     next_try: ClassVar[str] = "executes"
     """What another try of the task does with its pending plan."""
 
+    when_held: WhenHeld = "fail"
+    """What the task does if another attempt is executing its plan. Some operators set this value from an argument."""
+
     def checked(self, request: RequestT) -> RequestT:
         """Return the request if its options are valid. Raises InvalidRequestError."""
         resolve_compaction_options(request)
@@ -47,6 +54,39 @@ class HudiCompactionOperator(HudiServiceOperator):
 
     def refuse_unknown_key(self, key: str) -> None:
         resolve_compaction_options(ScheduleCompactionRequest(base_path="/", options={key: ""}))
+
+    def plans_to_execute(self, run: TaskRun, request: JobRequest) -> Sequence[str]:
+        """Return the requested times of the existing pending plans that the job will execute; by default none."""
+        return ()
+
+    def run_job(self, run: TaskRun, submission: Submission) -> JobResult:
+        # Do not wait if a driver of an earlier try still runs on a cluster: that driver continues in any case.
+        if self.when_held == "wait" and not run.memory.follows_driver:
+            self._wait_for_others(run)
+        return super().run_job(run, submission)
+
+    def _wait_for_others(self, run: TaskRun) -> None:
+        request = self.build_request(run.location, run.request_id, "")
+        options = resolve_compaction_options(request)
+        if plans := self.plans_to_execute(run, request):
+            wait = PlanWait(
+                service="compaction",
+                plans=plans,
+                wait_seconds=options.wait_seconds,
+                expires_after_minutes=options.expires_after_minutes,
+            )
+            wait.defer(self, run)
+
+    def execute_when_free(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Run the task after the wait for other attempts, without a second wait. Airflow passes the trigger's event.
+
+        Raises:
+            HudiTaskError: another attempt is still executing all plans, or the triggerer could not read the table.
+        """
+        end = PlanWaitEnd.of_event(event)
+        self._waited_for = end.plans
+        end.require_free_plan("compaction", self.log)
+        return self.execute(context)
 
     def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
         """Return the result that the job reported, if the timeline confirms the result.
@@ -57,7 +97,7 @@ class HudiCompactionOperator(HudiServiceOperator):
         report = result.report_as(CompactionReport) if result is not None else None
         if result is None or result.outcome is not Outcome.COMPLETED or report is None:
             return None
-        history = compactions_of(run.table)
+        history = run.table.compactions()
         wrong = [
             f"{plan.instant_time} ({plan.state})"
             for plan in report.plans
@@ -80,14 +120,14 @@ class HudiCompactionOperator(HudiServiceOperator):
         except InvalidRequestError:
             return "Nothing was done."
         return state_of_compactions(
-            compactions_of(run.table),
+            run.table.compactions(),
             getattr(request, "instants", None),
             request.request_id,
             next_try=self.next_try_of(request),
         )
 
     def log_state_after_kill(self, run: TaskRun) -> None:
-        history = compactions_of(run.table)
+        history = run.table.compactions()
         pending = ", ".join(each.instant.requested_time for each in history.pending) if history else ""
         if pending:
             self.log.warning(
@@ -117,7 +157,7 @@ def result_of_named(table: HudiHook, request: JobRequest, names: Sequence[str]) 
     Return None in all other cases. If the timeline contains neither a named plan nor its removal, the job reports that
     the name is wrong.
     """
-    history = compactions_of(table)
+    history = table.compactions()
     if history is None:
         return None
     found, removed = [], []

@@ -103,6 +103,8 @@ def _totals(totals: "FileTotals", config: Any) -> dict[str, Any]:
         "size_bytes": totals.size_bytes,
         "rows": totals.row_count,
         "uncounted_files": totals.uncounted_files,
+        "log_files": totals.log_files,
+        "log_bytes": totals.log_bytes,
         "last_write_ms": moment_ms(totals.last_write, config),
     }
 
@@ -117,6 +119,7 @@ def partitions_view(table: RegisteredTable, wanted: Wanted) -> dict[str, Any]:
         "size_bytes": lambda each: each.totals.size_bytes,
         "rows": lambda each: each.totals.row_count,
         "last_write_ms": lambda each: each.totals.last_write,
+        "log_files": lambda each: each.totals.log_files,
     }
     rows = [each for each in dated.value.partitions if wanted.search.lower() in each.partition_path.lower()]
     rows.sort(key=lambda each: each.partition_path)

@@ -1,20 +1,9 @@
-"""Compactions on the timeline of a table, and which of them a request executed."""
+"""The compactions that a request executed, and sentences about their state."""
 
 from typing import TYPE_CHECKING
 
-from airflow_hudi_provider.hooks.hudi import HudiHook
-
 if TYPE_CHECKING:
     from hudi_table_services.tables.compaction.compaction_history import Compaction, CompactionHistory
-
-
-def compactions_of(hook: HudiHook) -> "CompactionHistory | None":
-    """Read the compactions on the active timeline; None if there is no table."""
-    from hudi_table_services.tables.compaction.compaction_history import CompactionHistory
-
-    if hook.find_table_config() is None:
-        return None
-    return CompactionHistory.load(hook.timeline_store())
 
 
 def executed_by(history: "CompactionHistory", request_id: str) -> "tuple[Compaction, ...]":

@@ -180,6 +180,7 @@ class CommitAttempt:
         metadata: CommitMetadata,
         comparison: RowComparison | None = None,
         facts: CollectedFacts = _NO_FACTS,
+        reinserted: frozenset[FileGroupId] = frozenset(),
     ) -> Instant:
         """Make the write visible.
 
@@ -187,6 +188,7 @@ class CommitAttempt:
             facts: facts that the metadata table stores about the new files.
             comparison: compares the rows of this write with rows that other commits added after the snapshot. None if
                 this write may add a key that another commit adds too.
+            reinserted: file groups to whose log files the write adds rows that earlier log files have deleted.
 
         Raises:
             FileGroupConflictError: a commit that completed after the snapshot changed a file group of this write, or
@@ -197,22 +199,24 @@ class CommitAttempt:
         assert self._traces is not None  # noqa: S101 - set on entry
         counted = {stat.path for stat in metadata.write_stats}
         self._traces.delete_unlisted(keep=counted)
-        completed = self._complete(metadata, comparison, facts)
+        completed = self._complete(
+            new_files(metadata, self._table.config.table_version, facts),
+            self._checks(metadata, reinserted),
+            comparison,
+        )
         _LOG.info("Completed %s %s", self._action.value, completed.requested_time)
         self._traces.stop_heartbeat()
         self._traces.remove_after_completion(keep=counted)
         return completed
 
     def _complete(
-        self, metadata: CommitMetadata, comparison: RowComparison | None, facts: CollectedFacts
+        self, change: TableChange, checks: tuple[Check, ...], comparison: RowComparison | None
     ) -> Instant:
         """Complete the commit after comparing its rows with rows that other commits added.
 
         Rows are compared without the lock. If other commits complete during the comparison, their rows are compared in
         another round. The last round compares under the lock.
         """
-        change = new_files(metadata, self._table.config.table_version, facts)
-        checks = self._checks(metadata)
         if comparison is None:
             with self._lock:
                 return self._complete_if_allowed(change, checks)
@@ -228,13 +232,13 @@ class CommitAttempt:
             compared |= {change.instant for change in changes}
         raise AssertionError("unreachable")
 
-    def _checks(self, metadata: CommitMetadata) -> tuple[Check, ...]:
+    def _checks(self, metadata: CommitMetadata, reinserted: frozenset[FileGroupId]) -> tuple[Check, ...]:
         logged = logged_file_groups(metadata)
         return (
             NoSecondWrite(self._request_id),
             SameSchema(),
             NothingArchivedSince(since=self._requested_among),
-            NoConflict(changed_file_groups(metadata), self._strategy, logged),
+            NoConflict(changed_file_groups(metadata), self._strategy, logged, reinserted),
             *((LogNamesStillValid(logged),) if self._names_slices else ()),
         )
 

@@ -81,15 +81,17 @@ class NoConflict:
 
     Attributes:
         logged: the file groups to which this commit only adds a log file.
+        reinserted: those of them to which this commit adds rows that log files have deleted.
     """
 
     file_groups: frozenset[FileGroupId]
     strategy: ConflictStrategy
     logged: frozenset[FileGroupId] = frozenset()
+    reinserted: frozenset[FileGroupId] = frozenset()
 
     def refuse(self, now: TableNow) -> None:
         """Raises FileGroupConflictError."""
-        conflict = find_conflict(now.changes, self.file_groups, self.strategy, self.logged)
+        conflict = find_conflict(now.changes, self.file_groups, self.strategy, self.logged, self.reinserted)
         if conflict is not None:
             raise FileGroupConflictError(conflict.message, hint=_RUN_AGAIN)
 

@@ -12,12 +12,16 @@ from dataclasses import dataclass
 from hudi_table_services.commits.table_now import TableNow
 from hudi_table_services.errors import FileGroupConflictError
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.model.instant import Action
+from hudi_table_services.model.instant import Action, InstantState
+from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
-from hudi_table_services.storage.pending_plans import running_writes
+from hudi_table_services.planning.compaction.open_writes import open_writes
+from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
+from hudi_table_services.storage.pending_plans import running_writes, workload_profiles
 from hudi_table_services.tables.table import TableAccess
 
 _RUN_AGAIN = "Nothing was committed; run the request again."
+_WAIT = f"{_RUN_AGAIN} Wait until the other write has ended, or roll it back if its writer is dead."
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +51,32 @@ def refuse_open_writes(table: TableAccess, own_time: str, file_groups: Collectio
     Call this function under the table lock, which the caller holds until its own inflight file exists.
 
     Raises:
-        FileGroupConflictError: another inflight write changes one of the file groups.
+        FileGroupConflictError: another inflight write changes one of the file groups, or it is not known which file
+            groups a pending delta commit of another program changes.
     """
-    wanted = frozenset(file_groups)
-    for write in running_writes(table.timeline_store, table.load_timeline()):
+    wanted, timeline = frozenset(file_groups), table.load_timeline()
+    for write in running_writes(table.timeline_store, timeline):
         shared = sorted(write.file_groups & wanted)
         if shared and write.instant.requested_time != own_time:
             raise FileGroupConflictError(
                 f"The pending {write.instant.action.value} {write.instant.requested_time} changes the file group "
                 f"{shared[0]}, which this write changes too.",
-                hint=f"{_RUN_AGAIN} Wait until the other write has ended, or roll it back if its writer is dead.",
+                hint=_WAIT,
             )
+    for time in open_writes(
+        timeline, workload_profiles(table.timeline_store, timeline)
+    ).unknown_delta_commits:
+        # A writer of this project calls this function before it writes a log file. Its heartbeat contains a request id.
+        is_ours = time not in _inflight_times(timeline) and read_heartbeat_owner(table.storage, time)
+        if wanted and time != own_time and not is_ours:
+            raise FileGroupConflictError(
+                f"The pending deltacommit {time} names no file groups, so it may change those of this write.",
+                hint=_WAIT,
+            )
+
+
+def _inflight_times(timeline: Timeline) -> frozenset[str]:
+    return frozenset(i.requested_time for i in timeline.pending if i.state is InstantState.INFLIGHT)
 
 
 def logged_file_groups(metadata: CommitMetadata) -> frozenset[FileGroupId]:

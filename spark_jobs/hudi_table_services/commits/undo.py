@@ -15,13 +15,14 @@ from datetime import datetime
 from hudi_table_services.commits.commit_point import complete, prepare_deletion, require_undoable
 from hudi_table_services.commits.instants import remove_without_plan
 from hudi_table_services.commits.table_change import NoFiles
-from hudi_table_services.commits.undo_logs import check_logs, undo_log_blocks
+from hudi_table_services.commits.undo_logs import adds_rollback_blocks, check_logs, undo_log_blocks
 from hudi_table_services.commits.undo_plan import plan_of, require_undone_logs
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import (
     CommitConflictError,
     InstantExistsError,
     MalformedFileNameError,
+    UnsupportedTableError,
 )
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_rollback_plan,
@@ -125,13 +126,13 @@ def undo_in_place(table: TableAccess, instant: Instant) -> RollbackMetadata:
 
 
 def _roll_back(table: TableAccess, timeline: Timeline, undone: Instant) -> Instant:
+    require_undone_logs(table, [undone])  # a stored plan may be older than the log files of its slices
     for rollback in _pending_rollbacks(timeline):
         plan = _stored_plan(table, rollback)
         if plan is None:
             remove_without_plan(table, rollback)
         elif _undoes(plan, undone):
             return _carry_out(table, rollback, plan)
-    require_undone_logs(table, [undone])
     plan = plan_of(table, undone)
     check_logs(table, plan)
     require_undoable(table, [undone])
@@ -177,6 +178,10 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
             )
             table.timeline_store.remove(rollback)
         elif _undoes_write(table, timeline, plan):
+            if reason := _why_needed_by_logs(table, timeline, plan):
+                _LOG.warning("Giving up rollback %s: %s", rollback.requested_time, reason)
+                table.timeline_store.remove(rollback)
+                continue
             finished.append(_carry_out(table, rollback, plan))
     return tuple(finished)
 
@@ -226,6 +231,20 @@ def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) ->
     )
 
 
+def _why_needed_by_logs(table: TableAccess, timeline: Timeline, plan: RollbackPlan) -> str:
+    """Why a compaction of table version 6 must stay although its rollback was begun; empty if it can be undone.
+
+    When its completed file is deleted, the compaction is pending, so writers may add log files with its time in their
+    names before the rollback is finished.
+    """
+    present = [i for i in timeline.find(_undone_time(plan)) if i.action.writes_data]
+    try:
+        require_undone_logs(table, present)
+    except UnsupportedTableError as refusal:
+        return refusal.message
+    return ""
+
+
 def _is_built_upon(timeline: Timeline, plan: RollbackPlan) -> bool:
     """Whether the write that the plan undoes is completed, and another write has completed after it."""
     undone = [i for i in timeline.completed_writes if _undoes(plan, i)]
@@ -250,7 +269,7 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
     # Raises an error before the first deletion if the plan names a file that must not be deleted.
     files_to_delete(plan)
     check_logs(table, plan)
-    prepare_deletion(table, undoes=_undone_time(plan))
+    prepare_deletion(table, undoes=_undone_time(plan), adds_files=adds_rollback_blocks(table, plan))
     # Delete the completed file before the rollback becomes inflight. If this job dies before the deletion, other
     # writes may complete, and the rollback is no longer allowed. Other jobs then remove a requested rollback, which has
     # deleted nothing, but they would carry out an inflight rollback.
@@ -290,7 +309,7 @@ def _refuse_if_built_upon(table: TableAccess, rollback: Instant, plan: RollbackP
 def _undo(table: TableAccess, plan: RollbackPlan, rollback_time: str) -> UndoneBlocks:
     files_to_delete(plan)
     check_logs(table, plan)
-    prepare_deletion(table, undoes=_undone_time(plan))
+    prepare_deletion(table, undoes=_undone_time(plan), adds_files=adds_rollback_blocks(table, plan))
     _hide_completed(table, plan)
     blocks = _delete_undone(table, plan, rollback_time)
     _remove_traces(table, plan)

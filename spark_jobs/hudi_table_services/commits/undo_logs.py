@@ -61,8 +61,13 @@ def check_logs(table: TableAccess, plan: RollbackPlan) -> None:
         )
     for path in deleted:
         _require_only_undone(table, plan, path)
-    if any(logs.need_rollback_block for logs in _slice_logs(table, plan, blocks)):
+    if adds_rollback_blocks(table, plan):
         _require_no_metadata_table(table, plan)
+
+
+def adds_rollback_blocks(table: TableAccess, plan: RollbackPlan) -> bool:
+    """Whether `undo_log_blocks` is going to create log files."""
+    return any(logs.need_rollback_block for logs in _slice_logs(table, plan, log_blocks_to_undo(plan)))
 
 
 def require_undoable_logs(table: TableAccess, chosen: Collection[Instant]) -> None:

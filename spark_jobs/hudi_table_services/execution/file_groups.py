@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hudi_table_services.errors import ObjectExistsError
+from hudi_table_services.errors import ObjectExistsError, UnsupportedTableError
 from hudi_table_services.execution.base_file_reader import open_base_file, rows_of
 from hudi_table_services.execution.base_file_writer import (
     COMMIT_TIME,
@@ -37,6 +37,7 @@ from hudi_table_services.execution.staging import (
     StagedRows,
 )
 from hudi_table_services.execution.writing.merging import MergeCounts, Merger
+from hudi_table_services.hudi_format.bucket_ids import has_bucket_ids
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.partition_metadata import (
     PARTITION_METAFILE,
@@ -127,15 +128,29 @@ class WrittenFileGroup:
 
 
 def new_file_id() -> str:
-    """Return a new file id ``<uuid>-0``. A file id has no underscore and no dot: these separate parts of file names."""
-    return f"{uuid.uuid4()}-0"
+    """Return a new file id ``<uuid>-0``. A file id has no underscore and no dot: these separate parts of file names.
+
+    The id does not look like that of a bucket, so that no write refuses the table; see `hudi_format.bucket_ids`.
+    """
+    file_id = ""
+    while not file_id or has_bucket_ids([file_id]):
+        file_id = f"{uuid.uuid4()}-0"
+    return file_id
 
 
 def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
     """Write one file group, on an executor.
 
     A retry has its own write token, so it writes a new file. The job deletes the files of failed task attempts.
+
+    Raises:
+        UnsupportedTableError: the current slice has log files, whose rows would be lost.
     """
+    if task.current is not None and task.current.log_files:
+        raise UnsupportedTableError(
+            f"The base file of {task.current.file_group_id} cannot be written again, because its slice has log files.",
+            hint="Nothing was committed. Compact the table, then run the request again.",
+        )
     started = time.monotonic()
     changes = _load_changes(job, task)
     base_file = BaseFile(

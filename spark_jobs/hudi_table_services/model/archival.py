@@ -22,8 +22,6 @@ class ArchivalOptions:
             into one file.
         manifests_retained: ``hoodie.timeline.manifest.retained.versions``: number of manifests that are kept. Readers
             may still use a manifest that is not the newest one.
-        delta_commits: ``hoodie.compact.inline.max.delta.commits``: number of the newest delta commits since the last
-            compaction that stay active, so that the next compaction becomes due. Only for merge-on-read tables.
     """
 
     min_commits: int
@@ -32,7 +30,6 @@ class ArchivalOptions:
     batch_size: int
     merged_files: int
     manifests_retained: int
-    delta_commits: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)

@@ -93,9 +93,20 @@ class LogFile:
     @classmethod
     def from_file_name(cls, name: str, size_bytes: int = -1) -> "LogFile":
         """Parse a file name. Raises MalformedFileNameError if it is not the name of a log file."""
+        log = cls.parse_or_none(name, size_bytes)
+        if log is None:
+            raise MalformedFileNameError(f"{name!r} is not the name of a log file.")
+        return log
+
+    @classmethod
+    def parse_or_none(cls, name: str, size_bytes: int = -1) -> "LogFile | None":
+        """Parse a file name; None if it is not the name of a log file.
+
+        A file next to a log file has another name, for example the checksum file ``.….log.1_0-1-0.crc`` of Hadoop.
+        """
         match = _LOG.fullmatch(name)
         if match is None:
-            raise MalformedFileNameError(f"{name!r} is not the name of a log file.")
+            return None
         return cls(
             file_id=match["file_id"],
             instant_time=match["instant"],

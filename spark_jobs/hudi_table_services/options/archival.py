@@ -38,7 +38,12 @@ def resolve_archive_options(request: ArchiveRequest) -> ArchiveJobOptions:
     reader = OptionReader(named)
     options = _archival(reader)
     _refuse_contradictions(options, reader)
-    return ArchiveJobOptions(archival=options, lock=LockOptions.of(named), warnings=warnings)
+    return ArchiveJobOptions(
+        archival=options,
+        delta_commits=reader[MAX_DELTA_COMMITS],
+        lock=LockOptions.of(named),
+        warnings=warnings,
+    )
 
 
 def _archival(reader: OptionReader) -> ArchivalOptions:
@@ -49,7 +54,6 @@ def _archival(reader: OptionReader) -> ArchivalOptions:
         batch_size=reader[ARCHIVAL_BATCH],
         merged_files=reader[HISTORY_BATCH],
         manifests_retained=reader[MANIFESTS_RETAINED],
-        delta_commits=reader[MAX_DELTA_COMMITS],
     )
 
 

@@ -26,7 +26,11 @@ _SMALL_FILES = (
     "queries then open fewer files."
 )
 _COMPACT = (
-    "Compact the table: a compaction merges log files into base files, so snapshot queries read fewer bytes."
+    "Compact the table with CompactionOperator or run_compaction.py: a compaction merges log files into base files, so "
+    "snapshot queries read fewer bytes."
+)
+_EXECUTE_COMPACTIONS = (
+    "Execute the pending compactions with ExecuteCompactionOperator or execute_compaction.py."
 )
 _ADVICE = {
     "active_commits": "Archive the timeline: readers list and load all of it.",
@@ -37,7 +41,7 @@ _ADVICE = {
     "damaged": "Write nothing until the file is restored or the instant is rolled back; `damage` in the report names "
     "the file or the instant.",
     "dead_instants": "Run the next write, or take the next step that is listed for each dead instant.",
-    "file_groups_in_compactions": "Execute the pending compactions.",
+    "file_groups_in_compactions": _EXECUTE_COMPACTIONS,
     "foreign_files": "Move the foreign files out of the table, because some readers treat them as data files. No job "
     "of this project touches them.",
     "hours_ahead": "Correct the clocks of all writers. Until the clocks pass the newest instant, each new instant gets "
@@ -68,13 +72,13 @@ _ADVICE = {
     f"`metadata_table_state` in the report names some of the records. {_REBUILD}",
     "missing_files": "Copy the files back from a backup, or restore the table to a savepoint. Until then, run no "
     "clustering and no clean: they would make the loss permanent.",
-    "oldest_compaction_hours": "Execute the compaction, or cancel it. Until then, readers merge more and more log "
-    "files, and cleaning and archival wait.",
+    "oldest_compaction_hours": "Execute the compaction with ExecuteCompactionOperator or execute_compaction.py, or "
+    "cancel the compaction. Until then, readers merge more and more log files, and cleaning and archival wait.",
     "oldest_log_hours": _COMPACT,
     "oldest_pending_hours": "Take the next step that is listed for the oldest pending instant.",
     "outdated_bytes": "Clean the table, or keep fewer versions.",
     "outdated_files": "Clean the table, or keep fewer versions.",
-    "pending_compactions": "Execute the pending compactions.",
+    "pending_compactions": _EXECUTE_COMPACTIONS,
     "pending_instants": "Take the next step that is listed for each pending instant.",
     "small_file_ratio": _SMALL_FILES,
     "small_files": _SMALL_FILES,

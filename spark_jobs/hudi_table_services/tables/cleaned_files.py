@@ -17,6 +17,7 @@ from hudi_table_services.errors import (
     ObjectNotFoundError,
 )
 from hudi_table_services.model.concurrent_change import ChangeKind
+from hudi_table_services.model.data_file import LogFile, instant_in_file_name
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
@@ -149,12 +150,21 @@ def _is_removed_by_others(table: TableAccess, before: TableSnapshot, missing: Fi
         newest = next((s.base_instant_time for s in now.all_slices if s.file_group_id == group), "")
         changes = load_commit_changes(table.timeline_store, before.timeline, now.timeline)
         is_changed = any(c.kind is ChangeKind.COMPLETED and group in c.file_groups for c in changes)
-        is_undone = any(
-            c.kind is ChangeKind.UNDONE and c.instant.requested_time == written_at for c in changes
-        )
+        undone = {c.instant.requested_time for c in changes if c.kind is ChangeKind.UNDONE}
+        is_undone = bool(undone) if _hides_its_writer(before, path) else _instant_of(path) in undone
         is_removed_by_others = is_changed or newest > written_at or is_undone
         return is_removed_by_others and not table.storage.exists(path)
     except HudiTableServiceError as error:
         # The caller raises the first failure, which is more informative.
         _LOG.warning("Cannot find out whether other writers replaced %s: %s", path, error)
         return False
+
+
+def _hides_its_writer(snapshot: TableSnapshot, path: str) -> bool:
+    """Whether a file is a log file of table version 6, whose name contains the instant of its slice."""
+    is_log = LogFile.parse_or_none(path.rpartition("/")[2]) is not None
+    return is_log and not snapshot.config.table_version.has_own_log_instants
+
+
+def _instant_of(path: str) -> str | None:
+    return instant_in_file_name(path.rpartition("/")[2])

@@ -1,18 +1,14 @@
 """Find the clusterings that a request names, or explain why they are not on the timeline."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hudi_table_services.errors import InvalidRequestError, ObjectNotFoundError
 from hudi_table_services.hudi_format.table_service_plans import decode_rollback_metadata
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.clustering_history import GAVE_WAY_KEY, Clustering, ClusteringHistory
-from hudi_table_services.tables.executions import is_executed_by_others
-from hudi_table_services.tables.table import TableAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +29,10 @@ class ClusteringLookup:
         """
         timeline = store.load()
         return cls(store, timeline, ClusteringHistory.load(store, timeline))
+
+    @property
+    def pending(self) -> tuple[Clustering, ...]:
+        return self.history.pending
 
     def current(self, requested_time: str) -> Clustering | None:
         """The clustering of this requested time, in any state, or the plan that replaced it."""
@@ -57,43 +57,6 @@ class ClusteringLookup:
         raise InvalidRequestError(
             f"There is no instant {requested_time} on the active timeline.",
             hint="Check the base path. If the clustering was completed long ago, it may be archived.",
-        )
-
-    def held(
-        self,
-        table: TableAccess,
-        names: Sequence[str],
-        partitions: Sequence[str],
-        *,
-        request_id: str,
-        expires_after_minutes: int,
-    ) -> tuple[Instant, ...]:
-        """The pending clusterings that an attempt of another request is executing, oldest first.
-
-        Args:
-            names: requested times of the plans to check. If empty, check all plans.
-            partitions: check only plans with file groups in these partition paths. If empty, check all plans.
-            expires_after_minutes: see `is_executed`.
-        """
-        named = {found.instant for name in names if (found := self.current(name)) is not None}
-        return tuple(
-            each.instant
-            for each in self.history.pending
-            if (not names or each.instant in named)
-            and (not partitions or any(group.partition_path in partitions for group in each.file_groups))
-            and is_executed_by_others(
-                table, each.instant, request_id, expires_after_minutes=expires_after_minutes
-            )
-        )
-
-    def executed_by(self, request_id: str) -> tuple[Clustering, ...]:
-        """The completed clusterings that a request executed."""
-        completed = [each for each in self.history.clusterings if each.instant.is_completed]
-        found = [self.store.commit_metadata(each.instant).extra_metadata for each in completed]
-        return tuple(
-            each
-            for each, extra in zip(completed, found, strict=True)
-            if extra.get(REQUEST_ID_KEY) == request_id
         )
 
     def why_missing(self, requested_time: str) -> str | None:

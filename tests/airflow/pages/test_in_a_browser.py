@@ -74,6 +74,20 @@ def test_the_page_shows_the_state_of_the_metadata_table(page: "Page", server: Se
     assert re.search(r"Waiting for compaction\s+\d+ log files?, [\d.]+ \w+", facts), facts
 
 
+@pytest.mark.skipif(PICTURES, reason="no picture shows this table")
+def test_the_page_of_a_merge_on_read_table_shows_log_files_and_compactions(
+    page: "Page", server: Server
+) -> None:
+    open_table(page, server, "logged")
+    section = page.locator("section", has=page.get_by_role("heading", name="Compaction"))
+    assert section.locator("text=A compaction would merge 1 log file").is_visible()
+    assert page.locator("dt", has_text="Log files").is_visible()
+    open_table(page, server, "logged", "partitions")
+    assert page.get_by_role("button", name="Log files").is_visible()
+    open_table(page, server, "logged", "timeline")
+    assert page.get_by_role("cell", name="compaction", exact=True).is_visible()
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_table_is_shown_in_both_themes(page: "Page", server: Server, theme: str) -> None:
     page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]

@@ -90,6 +90,16 @@ def test_a_compaction_conflicts_only_with_a_write_that_rewrites_a_base_file(kind
     assert found.file_groups == (A,)
 
 
+def test_a_completed_compaction_conflicts_with_a_write_that_inserts_deleted_rows_again() -> None:
+    done, planned = (
+        replace(change(kind, A, B, action=Action.COMPACTION), compacts=True) for kind in (COMPLETED, PLAN)
+    )
+    found = find_conflict([done], {A, B}, logged_file_groups={A, B}, reinserted_file_groups={B})
+    assert found is not None
+    assert found.file_groups == (B,)
+    assert find_conflict([planned], {A, B}, logged_file_groups={A, B}, reinserted_file_groups={A, B}) is None
+
+
 def test_another_write_conflicts_with_a_write_that_only_adds_a_log_file() -> None:
     assert find_conflict([change(COMPLETED, A)], {A}, logged_file_groups={A}) is not None
     clustering = change(PLAN, A, action=Action.CLUSTERING)

@@ -1,6 +1,7 @@
 """Convert one change of the table to changes of the metadata table, by partition of the metadata table."""
 
 import logging
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from hudi_table_services.commits.metadata_table.indexed_table import IndexedTable
@@ -13,9 +14,10 @@ from hudi_table_services.hudi_format.metadata_table.file_groups import (
     FILES,
     PARTITION_STATS,
 )
-from hudi_table_services.hudi_format.metadata_table.keys import column_stats_key
+from hudi_table_services.hudi_format.metadata_table.keys import column_stats_key, partition_stats_key
 from hudi_table_services.model.metadata_table import ColumnStats, FileStatistics, MetadataChange
 from hudi_table_services.model.table_version import TableType
+from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.metadata_table import file_records
 from hudi_table_services.planning.metadata_table.bloom_records import (
     bloom_filter_records,
@@ -100,7 +102,7 @@ def _partition_stats(
     """
     metadata = change.metadata
     if table.table.config.table_type is not TableType.COPY_ON_WRITE:
-        return _widening_partition_stats(table, new)
+        return _widening_partition_stats(table, change.metadata, new)
     touched = sorted({*metadata.partition_to_write_stats, *(metadata.partition_to_replace_file_ids or {})})
     live = table.live_files_after(metadata, touched)
     by_partition = _known_statistics(table, live, new)
@@ -112,17 +114,48 @@ def _partition_stats(
     return changes
 
 
-def _widening_partition_stats(table: IndexedTable, new: Mapping[str, FileStatistics]) -> list[MetadataChange]:
-    """Statistics of the new files, with which readers unite the stored statistics of their partitions."""
+def _widening_partition_stats(
+    table: IndexedTable, metadata: CommitMetadata, new: Mapping[str, FileStatistics]
+) -> list[MetadataChange]:
+    """Statistics of the new files, with which readers unite the stored statistics of their partitions.
+
+    If a partition has no statistics of a column yet, for example because the write has added the column to the table,
+    the statistics of this column cover all live files: a column that older files lack counts as nulls.
+    """
     by_partition: dict[str, list[FileStatistics]] = {}
     for path in sorted(new):
         by_partition.setdefault(new[path].partition_path, []).append(new[path])
+    first = _columns_without_partition_stats(table, by_partition)
+    live = table.live_files_after(metadata, sorted(first)) if first else {}
+    whole = _known_statistics(table, live, new) if first else {}
     changes: list[MetadataChange] = []
     for path, found in by_partition.items():
         names = frozenset(each.file_name for each in found)
         files = PartitionFiles(partition_path=path, live_files=names, statistics=tuple(found))
-        changes += partition_stat_records(files, table.columns, is_tight=False)
+        known = [column for column in table.columns if column.name not in first.get(path, ())]
+        changes += partition_stat_records(files, known, is_tight=False)
+        if path in first:
+            added = [column for column in table.columns if column.name in first[path]]
+            changes += partition_stat_records(whole[path], added, is_tight=False)
     return changes
+
+
+def _columns_without_partition_stats(
+    table: IndexedTable, partition_paths: Iterable[str]
+) -> dict[str, frozenset[str]]:
+    """Map each partition that lacks statistics of an indexed column to the names of these columns."""
+    keys = {
+        partition_stats_key(column, path): (path, column)
+        for path in partition_paths
+        for column in table.column_names
+    }
+    records = MetadataPartition(table.metadata, PARTITION_STATS).find(keys) if keys else {}
+    missing: dict[str, set[str]] = defaultdict(set)
+    for key, (path, column) in keys.items():
+        record = records.get(key)
+        if record is None or not isinstance(record.payload, ColumnStats) or record.payload.is_deleted:
+            missing[path].add(column)
+    return {path: frozenset(columns) for path, columns in missing.items()}
 
 
 def _known_statistics(

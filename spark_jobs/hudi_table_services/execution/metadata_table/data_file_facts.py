@@ -79,7 +79,7 @@ class DataFileReader:
             ObjectNotFoundError, ExecutionFailedError: a file does not exist.
         """
         work = partial(statistics_of, self.storage, frozenset(columns))
-        phase = f"Read the column statistics of {len(files)} base files"
+        phase = f"Read the column statistics of {len(files)} data files"
         if self.spark is None:
             return _in_threads(work, files, phase)
         weights = [BYTES_OF_A_FILE] * len(files)

@@ -34,7 +34,7 @@ from hudi_table_services.execution.log_files.parquet_data_block import encode_pa
 from hudi_table_services.execution.metadata_table.log_statistics import statistics_of_rows
 from hudi_table_services.execution.numpy_types import Flags
 from hudi_table_services.execution.staging import CHANGE_COLUMN, KEY_COLUMN, StagedReader
-from hudi_table_services.execution.writing.merging import Change, without_flag
+from hudi_table_services.execution.writing.merging import Change, without_flags
 from hudi_table_services.hudi_format.log_blocks import BlockType
 from hudi_table_services.hudi_format.ordering_values import OrderingValue
 from hudi_table_services.model.data_file import LogFile
@@ -140,7 +140,7 @@ def _changes(
     reader = StagedReader(job.storage)
     table = pa.Table.from_batches([reader.read(batch) for batch in task.changes])
     reader.close()
-    kinds = without_flag(table[CHANGE_COLUMN].to_numpy())
+    kinds = without_flags(table[CHANGE_COLUMN].to_numpy())
     soft, hard = _where(table, kinds == Change.DELETE), _where(table, kinds == Change.DELETE_ALWAYS)
     keys: list[str] = [*soft[KEY_COLUMN].to_pylist(), *hard[KEY_COLUMN].to_pylist()]
     ordering = [*logs.delete_ordering.values(soft), *UNORDERED.values(hard)]

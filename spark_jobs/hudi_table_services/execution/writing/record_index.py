@@ -118,9 +118,7 @@ class RecordIndex:
         searches = self._lookup.searches_files
         targets = self._targets(slices, visibility, key_ranges or {}) if searches else ()
         tasks = self._tag_tasks(staged, targets)
-        tagged = self._tag(
-            tasks, f"Look up {counted(staged.row_count, 'key')} in {counted(len(targets), 'base file')}"
-        )
+        tagged = self._tag(tasks, f"Look up {counted(staged.row_count, 'key')} in {self._counted(targets)}")
         by_file: dict[str, list[StagedBatch]] = defaultdict(list)
         for result in tagged:
             for path, batch in result.batches:
@@ -147,7 +145,7 @@ class RecordIndex:
         ]
         found = self._tag(
             tasks,
-            f"Look for {counted(staged.row_count, 'key')} in {counted(len(targets), 'base file')} of other writers",
+            f"Look for {counted(staged.row_count, 'key')} in {self._counted(targets)} of other writers",
         )
         return sum(result.matched_count for result in found)
 
@@ -157,6 +155,9 @@ class RecordIndex:
         reading = self._lookup.log_reading
         refs = [_target(s, reading, visibility, key_ranges) for s in slices if s.base_file or s.log_files]
         return tuple(sorted(refs, key=lambda ref: (ref.partition_path, ref.file_id)))
+
+    def _counted(self, targets: Sequence[BaseFileRef]) -> str:
+        return counted(len(targets), "base file" if self._lookup.log_reading is None else "file slice")
 
     def _tag(self, tasks: list[TagTask], description: str) -> list[TagResult]:
         weights = [_weight(task) for task in tasks]

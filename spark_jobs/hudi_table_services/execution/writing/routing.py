@@ -20,7 +20,13 @@ from hudi_table_services.execution.staging import (
     StagedFileWriter,
     StagedReader,
 )
-from hudi_table_services.execution.writing.merging import DELETED_ELSEWHERE, Change, without_flag
+from hudi_table_services.execution.writing.merging import (
+    DELETED_BEFORE,
+    DELETED_ELSEWHERE,
+    Change,
+    has_flag,
+    without_flags,
+)
 from hudi_table_services.execution.writing.tagging import SUPERSEDED, BaseFileRef
 from hudi_table_services.model.schema import DELETED_FLAG
 from hudi_table_services.storage.stores.storage import Storage
@@ -111,11 +117,19 @@ class _RowTags:
             self.deleted[kept],
         )
 
-    def of_existing_rows(self) -> "_RowTags":
-        """The tags of stored rows that exist; for an incoming row without such a tag, its first other tag."""
+    def of_existing_rows(self, comes_back: Flags) -> "_RowTags":
+        """The tags of stored rows that exist; for an incoming row without such a tag, its first other tag.
+
+        Args:
+            comes_back: mask of the tags with which a row may come back to the slice that has its key in the base file,
+                although the row exists in another partition.
+        """
         if not self.deleted.any():
             return self
         kept = ~self.deleted
+        back = np.flatnonzero(comes_back & self.deleted)
+        _, first = np.unique(self.rows[back], return_index=True)
+        kept[back[first]] = True
         others = np.flatnonzero(~np.isin(self.rows, self.rows[kept]))
         _, first = np.unique(self.rows[others], return_index=True)
         kept[others[first]] = True
@@ -156,10 +170,11 @@ class _Router:
     def route(self, staged: StagedBatch, rows: pa.RecordBatch, tags: _RowTags) -> None:
         superseded = np.zeros(rows.num_rows, dtype=bool)
         superseded[tags.rows[tags.targets == SUPERSEDED]] = True
-        tags = tags.where((tags.targets != SUPERSEDED) & ~superseded[tags.rows]).of_existing_rows()
+        deleted = self._deleted(rows)
+        tags = tags.where((tags.targets != SUPERSEDED) & ~superseded[tags.rows])
+        tags = tags.of_existing_rows(self._comes_back(staged, tags, deleted))
         matched = np.zeros(rows.num_rows, dtype=bool)
         matched[tags.rows] = True
-        deleted = self._deleted(rows)
         moved = self._write_changes(staged, rows, tags, deleted)
         insert = (~matched & ~superseded & ~deleted) | moved
         self._superseded += int(superseded.sum())
@@ -176,6 +191,20 @@ class _Router:
             return np.zeros(rows.num_rows, dtype=bool)
         flags: Flags = pc.fill_null(rows.column(DELETED_FLAG), False).to_numpy(zero_copy_only=False)
         return flags
+
+    def _comes_back(self, staged: StagedBatch, tags: _RowTags, deleted: Flags) -> Flags:
+        """Return the mask of the tags of rows that move back to a slice of their own partition.
+
+        The base file of this slice still has the key, and a log file deleted the row when it moved away. In a new file
+        group, the key would be in two base files of the partition, and Hudi would update both rows.
+        """
+        if not self._rules.moves_rows or self._rules.deletes or self._rules.drops_existing:
+            return np.zeros(len(tags.rows), dtype=bool)
+        is_own = self._is_own(staged)[tags.targets]
+        stays = deleted.copy()  # rows that are not written into their own partition, or that exist there
+        stays[tags.rows[tags.loses | (is_own & ~tags.deleted)]] = True
+        mask: Flags = is_own & ~stays[tags.rows]
+        return mask
 
     def _write_changes(
         self, staged: StagedBatch, rows: pa.RecordBatch, tags: _RowTags, deleted: Flags
@@ -199,6 +228,7 @@ class _Router:
                 moved[hits.rows] = ~deleted[hits.rows] & ~in_own_partition[hits.rows]
             else:
                 kinds[deleted_elsewhere[hits.rows]] |= DELETED_ELSEWHERE
+            kinds[hits.deleted] |= DELETED_BEFORE
             if len(hits.rows):
                 picked = rows.take(pa.array(hits.rows))
                 self._write(picked, hits.base_rows, kinds, file.partition_path, file.file_id)
@@ -239,8 +269,9 @@ class _Router:
             path = f"{self._task.folder}/routed-{uuid.uuid4().hex}.arrow"
             self._writer = StagedFileWriter(self._task.storage, path, schema)
         batch = pa.record_batch([*rows.columns, pa.array(base_rows), pa.array(kinds)], schema=schema)
-        delete_count = int((without_flag(kinds) != Change.UPDATE).sum())
-        self._writer.write(batch, partition_path, file_id, delete_count)
+        is_update = without_flags(kinds) == Change.UPDATE
+        reinsert_count = int((has_flag(kinds, DELETED_BEFORE) & is_update).sum())
+        self._writer.write(batch, partition_path, file_id, int((~is_update).sum()), reinsert_count)
 
 
 def _by_target(tags: _RowTags) -> Iterator[tuple[int, _RowTags]]:

@@ -90,9 +90,7 @@ class _ArchiveJob:
         return plan
 
     def _facts(self, timeline: Timeline, archived: frozenset[tuple[str, Action]]) -> ArchivalFacts:
-        return archival_facts(
-            self._table, timeline, archived, delta_commits=self._options.archival.delta_commits
-        )
+        return archival_facts(self._table, timeline, archived, delta_commits=self._options.delta_commits)
 
     def _archive(self, lock: TableLock, checked_until: str) -> JobResult:
         """Plan again under the lock, and archive the planned instants.

@@ -28,7 +28,7 @@ def archival_facts(
 
     Args:
         archived: instants that the archive already contains.
-        delta_commits: see `ArchivalOptions`. The number has no effect on a copy-on-write table.
+        delta_commits: see `ArchiveJobOptions`. The number has no effect on a copy-on-write table.
     """
     before = last_clean(table, timeline)
     config = table.config

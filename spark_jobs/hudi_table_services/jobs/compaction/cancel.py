@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 
 from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
-from hudi_table_services.commits.plans.kept_plans import keep_plan
+from hudi_table_services.commits.plans.kept_plans import keep_plan, why_needed
 from hudi_table_services.commits.plans.slice_records import remove_records
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.commits.undo import (
@@ -15,10 +15,9 @@ from hudi_table_services.commits.undo import (
 )
 from hudi_table_services.contract.compaction.compaction import CancelCompactionRequest
 from hudi_table_services.contract.result import JobResult
-from hudi_table_services.errors import InstantHeldError, InvalidRequestError, MalformedFileNameError
+from hudi_table_services.errors import InstantHeldError, InvalidRequestError
 from hudi_table_services.jobs.compaction.opening import open_table
 from hudi_table_services.jobs.compaction.reporting import CompactionReporter
-from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.compaction.compaction_job_options import (
@@ -27,7 +26,6 @@ from hudi_table_services.options.compaction.compaction_job_options import (
 )
 from hudi_table_services.options.keys.compaction import EXPIRATION_MINUTES
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
-from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
 from hudi_table_services.storage.locks.lock import TableLock, table_lock
 from hudi_table_services.storage.stores.factory import open_storage
@@ -127,38 +125,6 @@ def drop_plan(table: TableAccess, compaction: Compaction) -> None:
     roll_back_plan(table, compaction.instant)
     remove_records(table.storage, compaction.instant.requested_time)
     _LOG.info("Cancelled compaction %s", compaction.instant.requested_time)
-
-
-def why_needed(table: TableAccess, timeline: Timeline, compaction: Compaction) -> str:
-    """Say why the table needs a plan; empty if the plan can be removed.
-
-    In table version 6, log files that are written after the plan contain its requested time in their names. Without the
-    plan, readers would not find the base file to which they belong, and rows would disappear. A pending delta commit
-    may write such a file at any time. From version 8 on, no file depends on a plan.
-    """
-    if table.config.table_version.layout.has_completion_time_in_names:
-        return ""
-    time = compaction.instant.requested_time
-    for files in list_partitions(table.storage, compaction.partitions).values():
-        for stored in files:
-            if _log_instant(stored.name) == time:
-                return f"the log file {stored.path} belongs to the file slice that compaction {time} creates"
-    for instant in timeline.pending:
-        if instant.action is Action.DELTA_COMMIT:
-            return (
-                f"the pending delta commit {instant.requested_time} may write log files for the file slices that "
-                f"compaction {time} creates"
-            )
-    return ""
-
-
-def _log_instant(name: str) -> str:
-    if ".log." not in name:
-        return ""
-    try:
-        return LogFile.from_file_name(name).instant_time
-    except MalformedFileNameError:
-        return ""  # for example the checksum file that Hadoop writes next to a log file
 
 
 def _named(

@@ -13,12 +13,12 @@ from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.compaction.compaction import ScheduleCompactionRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.text import counted
-from hudi_table_services.errors import CommitConflictError, MalformedMetadataError, ObjectNotFoundError
+from hudi_table_services.errors import CommitConflictError, ObjectNotFoundError
 from hudi_table_services.hudi_format.table_service_plans import encode_compaction_plan
 from hudi_table_services.jobs.compaction.opening import open_table, rule_of
 from hudi_table_services.jobs.compaction.reporting import CompactionReporter
 from hudi_table_services.model.compaction.compaction_proposal import CompactionInput, CompactionProposal
-from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation
@@ -35,7 +35,7 @@ from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_r
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_text, zone_at
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.locks.lock import TableLock
-from hudi_table_services.storage.pending_plans import running_writes
+from hudi_table_services.storage.pending_plans import running_writes, workload_profiles
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
@@ -160,14 +160,7 @@ class _ScheduleJob:
         """Workload profiles of inflight delta commits. Only plans for table version 6 need them."""
         if self._table.config.table_version.layout.has_completion_time_in_names:
             return {}
-        profiles = {}
-        for instant in timeline.pending:
-            if instant.action is Action.DELTA_COMMIT and instant.state is InstantState.INFLIGHT:
-                try:
-                    profiles[instant.requested_time] = self._store.commit_metadata(instant)
-                except (ObjectNotFoundError, MalformedMetadataError):
-                    continue  # the write has just ended, or its profile cannot be read: its file groups are unknown
-        return profiles
+        return workload_profiles(self._store, timeline)
 
     def _recent_compactions(self, timeline: Timeline) -> Iterator[CommitMetadata]:
         commits = [i for i in timeline.completed_writes if i.action is Action.COMMIT]

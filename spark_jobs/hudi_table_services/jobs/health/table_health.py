@@ -21,6 +21,7 @@ from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.archival import DEFAULT_ARCHIVAL
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.cleaning_job_options import CleanJobOptions
+from hudi_table_services.options.keys.compaction import MAX_DELTA_COMMITS
 from hudi_table_services.planning.archival import plan_archival
 from hudi_table_services.planning.cleaning.retention import retain_from
 from hudi_table_services.planning.commit_count import count_commits
@@ -141,7 +142,7 @@ def _inspect_snapshot(
     archival = plan_archival(
         timeline,
         DEFAULT_ARCHIVAL,
-        archival_facts(table, timeline, frozenset(), delta_commits=DEFAULT_ARCHIVAL.delta_commits),
+        archival_facts(table, timeline, frozenset(), delta_commits=MAX_DELTA_COMMITS.default_value),
     )
     measures = {
         "damaged": 0.0,

@@ -331,8 +331,8 @@ class _RestoreJob:
                 hint="Restore to that savepoint, or delete it first: "
                 f"delete_savepoint.py --base-path TABLE --instant {later[-1]}.",
             )
-        require_whole(self._table, savepoint, kept)
-        require_inputs(self._table, savepoint, chosen)
+        require_whole(self._table, timeline, savepoint, kept)
+        require_inputs(self._table, timeline, savepoint, chosen)
         require_undone_logs(self._table, chosen)
         after = timeline.without(chosen)
         require_nothing_hidden(self._table, timeline, after)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from hudi_table_services.commits.commit_point import require_undoable
 from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
+from hudi_table_services.commits.plans.kept_plans import why_needed
 from hudi_table_services.commits.undo import (
     finish_pending_rollbacks,
     is_being_rolled_back,
@@ -26,7 +27,7 @@ from hudi_table_services.commits.undo_logs import require_undoable_logs
 from hudi_table_services.commits.undo_plan import require_undone_logs
 from hudi_table_services.contract.recovery import RollbackRequest
 from hudi_table_services.contract.result import JobResult
-from hudi_table_services.errors import InstantVanishedError, InvalidRequestError
+from hudi_table_services.errors import InstantHeldError, InstantVanishedError, InvalidRequestError
 from hudi_table_services.jobs.recovery.reporting import RecoveryReporter, describe
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
@@ -38,6 +39,7 @@ from hudi_table_services.storage.pending_plans import is_pending_row_write
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.compaction.compaction_history import CompactionHistory
 from hudi_table_services.tables.table import TableAccess, check_writable
 from hudi_table_services.tables.timeline_edge import require_nothing_hidden, require_nothing_shown
 from hudi_table_services.tables.undo_history import undone_by
@@ -53,7 +55,8 @@ def rollback(
     Raises:
         InvalidRequestError: an instant is unknown, is not a write, is not the newest write, has a savepoint, or is
             needed by another instant; no instant of the request was undone.
-        InstantHeldError: an instant has a fresh heartbeat; no instant of the request was undone.
+        InstantHeldError: an instant has a fresh heartbeat, or log files depend on a compaction whose cancellation was
+            begun; no instant of the request was undone.
         UnsupportedTableError: base files of the metadata table contain records of an instant; no instant was undone.
     """
     options = resolve_service_options(request)
@@ -158,6 +161,7 @@ class _RollbackJob:
         if instant.is_completed or is_pending_row_write(store, instant):
             return instant
         if not self._request.preview and is_being_rolled_back(self._table, timeline, instant):
+            self._require_unneeded(timeline, instant)
             return instant  # A job died while it rolled back or cancelled the instant.
         service = "compaction" if instant.action is Action.COMPACTION else "clustering"
         advice = (
@@ -169,6 +173,15 @@ class _RollbackJob:
             f"Pending {instant.action.value} {time} is the plan of a table service, not a failed write.",
             hint=advice,
         )
+
+    def _require_unneeded(self, timeline: Timeline, plan: Instant) -> None:
+        """Raise InstantHeldError if log files came to depend on a compaction after its cancellation was begun."""
+        compaction = CompactionHistory.load(self._table.timeline_store, timeline).current(plan.requested_time)
+        if compaction is not None and (reason := why_needed(self._table, timeline, compaction)):
+            raise InstantHeldError(
+                f"The cancellation of compaction {plan.requested_time} cannot be finished: {reason}.",
+                hint="Execute the compaction with execute_compaction.py, which first gives the cancellation up.",
+            )
 
     def _check(self, timeline: Timeline, chosen: Sequence[Instant]) -> None:
         completed = [i for i in chosen if i.is_completed]

@@ -9,11 +9,14 @@ from hudi_table_services.model.data_file import instant_in_file_name
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_path import may_hold_data
 from hudi_table_services.model.table_service_plans import SavepointPartition
+from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.tables.table import TableAccess
 
 
-def require_whole(table: TableAccess, savepoint: Instant, kept: Mapping[str, SavepointPartition]) -> None:
+def require_whole(
+    table: TableAccess, timeline: Timeline, savepoint: Instant, kept: Mapping[str, SavepointPartition]
+) -> None:
     """Check that all files of a savepoint exist, except later log files.
 
     Args:
@@ -34,7 +37,7 @@ def require_whole(table: TableAccess, savepoint: Instant, kept: Mapping[str, Sav
         missing += [
             join_path(path, name)
             for name in partition.file_names
-            if name not in present and not _is_later_log(table, savepoint, name)
+            if name not in present and not _is_later_log(table, timeline, savepoint, name)
         ]
     if missing:
         raise InvalidRequestError(
@@ -44,19 +47,31 @@ def require_whole(table: TableAccess, savepoint: Instant, kept: Mapping[str, Sav
         )
 
 
-def _is_later_log(table: TableAccess, savepoint: Instant, name: str) -> bool:
+def _is_later_log(table: TableAccess, timeline: Timeline, savepoint: Instant, name: str) -> bool:
     """Whether a file is a log file of a later delta commit, which a restore deletes.
 
     A savepoint of Hudi also names the later log files of its file slices. From table version 8 on, their names show
-    that they are later.
+    their delta commits. A delta commit that a restore has undone is no longer on the timeline.
     """
     has_own_instants = table.config.table_version.layout.has_completion_time_in_names
     instant_time = instant_in_file_name(name) or ""
-    return has_own_instants and name.startswith(".") and instant_time > savepoint.requested_time
+    if not (has_own_instants and name.startswith(".") and instant_time > savepoint.requested_time):
+        return False
+    seen_at = _seen_at(timeline, savepoint)
+    writes = (i for i in timeline.find(instant_time) if i.is_completed and i.action.writes_data)
+    return all(i.visible_from > seen_at for i in writes)
 
 
-def require_inputs(table: TableAccess, savepoint: Instant, chosen: Sequence[Instant]) -> None:
-    """Check that the files exist that compactions merged which began before the savepointed commit.
+def _seen_at(timeline: Timeline, savepoint: Instant) -> str:
+    """Time from which readers see the savepointed commit."""
+    time = savepoint.requested_time
+    return max((i.visible_from for i in timeline.completed_writes if i.requested_time == time), default=time)
+
+
+def require_inputs(
+    table: TableAccess, timeline: Timeline, savepoint: Instant, chosen: Sequence[Instant]
+) -> None:
+    """Check that the files exist that compactions merged which began before readers saw the savepointed commit.
 
     A savepoint of Hudi does not keep these files if the compaction completed before the savepoint was created.
 
@@ -66,6 +81,7 @@ def require_inputs(table: TableAccess, savepoint: Instant, chosen: Sequence[Inst
     Raises:
         InvalidRequestError: a file is missing.
     """
+    seen_at = _seen_at(timeline, savepoint)
     for instant in chosen:
-        if instant.is_completed and instant.requested_time < savepoint.requested_time:
+        if instant.is_completed and instant.requested_time < seen_at:
             require_inputs_of_compaction(table, instant)

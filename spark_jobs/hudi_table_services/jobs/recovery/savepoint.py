@@ -62,7 +62,7 @@ def create_savepoint(
     with guard:
         timeline = table.load_timeline()
         refuse_unfinished_restore(timeline)
-        commit = _commit(timeline, request.instant)
+        commit = _commit(table, timeline, request.instant)
         if (existing := _savepoint(timeline, commit.requested_time)) is not None and existing.is_completed:
             result = _result(request, options, existing, reason="the savepoint already exists")
             return replace(result, reused=True)
@@ -163,10 +163,10 @@ def _open(
     ), options
 
 
-def _commit(timeline: Timeline, requested_time: str) -> Instant:
+def _commit(table: TableAccess, timeline: Timeline, requested_time: str) -> Instant:
     writes = timeline.completed_writes
     if not requested_time and writes:
-        return writes[-1]
+        return _newest(table, writes)
     found = next((i for i in writes if i.requested_time == requested_time), None)
     if found is None:
         missing = f"no completed write {requested_time}" if requested_time else "no completed write yet"
@@ -175,6 +175,16 @@ def _commit(timeline: Timeline, requested_time: str) -> Instant:
             hint=f"The newest completed writes: {timeline.newest_writes()}.",
         )
     return found
+
+
+def _newest(table: TableAccess, writes: Sequence[Instant]) -> Instant:
+    """The write whose savepoint keeps the latest state of the table; see `savepoint_partitions`.
+
+    A delta commit may be requested before a compaction and complete after it.
+    """
+    if table.config.table_type is TableType.MERGE_ON_READ:
+        return max(writes, key=lambda i: i.visible_from)
+    return writes[-1]
 
 
 def _savepoint(timeline: Timeline, requested_time: str) -> Instant | None:
@@ -188,7 +198,7 @@ def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) 
     state. So the newest write needs no check, although after a rollback or a restore it can be older than the earliest
     retained commit.
     """
-    if commit == timeline.completed_writes[-1]:
+    if commit == _newest(table, timeline.completed_writes):
         return
     retained = [
         pending.plan.earliest_instant_to_retain.requested_time
@@ -222,9 +232,8 @@ def _partitions(table: TableAccess, timeline: Timeline, commit: Instant) -> dict
     if not has_logs:
         return savepoint_partitions(found, commit.requested_time)
     later = _later_files(table, timeline, commit)
-    seen_at = (
-        commit.completion_time or ""
-    )  # table version 6 has none, and a restore compares requested times there
+    # Table version 6 has no completion times; there, a restore compares requested times, too.
+    seen_at = commit.completion_time or ""
     return savepoint_partitions(found, commit.requested_time, seen_at=seen_at, later_files=later)
 
 

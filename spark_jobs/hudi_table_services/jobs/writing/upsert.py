@@ -351,7 +351,7 @@ class _UpsertJob:
                 facts = collected_facts(self._spark, self._storage, wanted, settings, written, replaced_files)
             metadata = commit_metadata([w.stat for w in written], settings.operation, extra, replaced)
             with self._watch.phase("commit"):
-                instant = attempt.complete(metadata, check, facts)
+                instant = attempt.complete(metadata, check, facts, placed.reinserted_file_groups)
             self._report.warn(*attempt.warnings)
         return self._report.completed(placed, plan, written, instant, metadata)
 

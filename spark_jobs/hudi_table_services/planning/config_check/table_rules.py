@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from hudi_table_services.contract.config_check import Severity
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.options.keys.compaction import MAX_DELTA_COMMITS
 from hudi_table_services.options.keys.key_generation import (
     KEY_GENERATOR_CLASS,
     KEY_GENERATOR_TYPE,
@@ -180,8 +181,7 @@ def _bootstrapped_table(settings: Settings) -> Iterator[Problem]:
     Severity.WARNING,
     "the table is merge-on-read, and hoodie.compact.inline is not set: Hudi's Spark writer switches inline compaction "
     "on for batch writes, although the documented default is `false`",
-    source="HoodieSparkSqlWriter: batch writes of merge-on-read tables compact after "
-    "hoodie.compact.inline.max.delta.commits",
+    source=f"HoodieSparkSqlWriter: batch writes of merge-on-read tables compact after {MAX_DELTA_COMMITS}",
     engines="hudi",
 )
 def _compaction_in_every_writer(settings: Settings) -> Iterator[Problem]:

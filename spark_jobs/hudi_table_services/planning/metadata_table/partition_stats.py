@@ -5,9 +5,9 @@ covers all live files of the partition; a tight record replaces the earlier reco
 column of a filter, but other partitions have a record for this column, Hudi 1.2 skips the partition, and the query
 loses its rows. So a commit writes a tight record for every indexed column of every partition that it changes.
 
-In merge-on-read tables, log files also have values, and not every writer stores statistics of these values. There, a
-compaction writes records that are not tight: readers unite them with the earlier records, so the bounds never become
-too narrow.
+In merge-on-read tables, log files also have values, and not every writer stores statistics of these values. There,
+every write and every compaction writes records that are not tight: readers unite them with the earlier records, so the
+bounds never become too narrow.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

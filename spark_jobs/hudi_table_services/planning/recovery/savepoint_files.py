@@ -1,4 +1,9 @@
-"""Choose the files that a savepoint keeps: the latest versions as of its commit (SavepointActionExecutor, Hudi 1.2)."""
+"""Choose the files that a savepoint keeps: the latest versions as of its commit (SavepointActionExecutor, Hudi 1.2).
+
+Hudi compares requested times. In a merge-on-read table with completion times, this module compares completion times: a
+compaction that was requested during the savepointed delta commit owns the log files of this delta commit, although its
+requested time is later.
+"""
 
 from collections.abc import Collection, Iterable
 
@@ -17,9 +22,10 @@ def savepoint_partitions(
 
     Args:
         requested_time: requested time of the commit.
-        seen_at: instant time from which readers see the commit. If given, and readers began to see the latest version
-            later, because a compaction began before the commit and completed after it, the files of the previous
-            version are kept too. A restore undoes such a compaction.
+        seen_at: completion time of the commit, from which readers see it; empty for copy-on-write tables, and for
+            tables without completion times. If given, this time decides which versions are kept. If readers began to
+            see the latest version later, because a compaction began before this time and completed after it, the files
+            of the previous version are kept too. A restore undoes such a compaction.
         later_files: names of files that were written after the commit.
     """
     found = {}
@@ -38,8 +44,9 @@ def savepoint_partitions(
 
 
 def _versions_as_of(group: FileGroupVersions, requested_time: str, seen_at: str) -> tuple[SliceFiles, ...]:
-    if group.replaced_by is not None and group.replaced_by <= requested_time:
+    as_of = seen_at or requested_time
+    if group.replaced_by is not None and (group.replaced_at if seen_at else group.replaced_by) <= as_of:
         return ()
-    versions = [s for s in group.slices if s.base_instant_time <= requested_time]
+    versions = [s for s in group.slices if s.base_instant_time <= as_of]
     seen = next((place for place, s in enumerate(versions) if not seen_at or s.visible_at <= seen_at), 0)
     return tuple(versions[: seen + 1])

@@ -26,9 +26,6 @@ def refused_features(
         merges_logs: whether the caller also merges log files. Such a caller must call `merge_rules.merge_rule`, which
             refuses merges that this release does not know.
 
-    Args:
-        merge_on_read: whether the caller handles merge-on-read tables.
-
     Returns:
         Feature → name of the table property that shows the feature; empty if this release can write the table.
 

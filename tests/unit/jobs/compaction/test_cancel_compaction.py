@@ -4,11 +4,13 @@ from datetime import timedelta
 
 import pytest
 
+from hudi_table_services.contract.recovery import RollbackRequest
 from hudi_table_services.contract.result import Outcome
 from hudi_table_services.errors import InstantHeldError, InvalidRequestError
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.table_service_plans import encode_rollback_plan
 from hudi_table_services.jobs.compaction.cancel import finish_cancellations
+from hudi_table_services.jobs.recovery.rollback import rollback
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_version import TableVersion
@@ -190,3 +192,37 @@ def test_in_version_6_a_cancellation_is_given_up_if_the_plan_is_needed_by_now() 
     schedule(table.storage, later(1))
     execute(table.storage, later(1))
     assert [row["ts"] for row in table.base_rows()] == [3]
+
+
+@pytest.mark.parametrize("is_committed", [True, False], ids=["log file", "pending delta commit"])
+def test_in_version_6_a_rollback_does_not_finish_a_cancellation_of_a_plan_that_is_needed_by_now(
+    is_committed: bool,
+) -> None:
+    table = a_table(TableVersion.V6)
+    time = a_plan(table)
+    begin_cancellation(table, time)
+    records = {NORTH: [a_row("a", 3)]}
+    pending = table.begin(records)
+    if is_committed:
+        table.finish(pending, records)
+    before = of_instant(table, time)
+    request = RollbackRequest(base_path="/t", instants=(time,))
+    with pytest.raises(InstantHeldError, match=f"cancellation of compaction {time} cannot be finished"):
+        rollback(request, storage=table.storage, clock=table.clock)
+    assert of_instant(table, time) == before
+    if not is_committed:
+        table.finish(pending, records)
+    execute(table.storage, later(1))
+    schedule(table.storage, later(1))
+    execute(table.storage, later(1))
+    assert [row["ts"] for row in table.base_rows()] == [3]
+
+
+@VERSIONS
+def test_a_rollback_finishes_a_cancellation_of_a_plan_that_no_file_needs(version: TableVersion) -> None:
+    table = a_table(version)
+    time = a_plan(table)
+    begin_cancellation(table, time)
+    rollback(RollbackRequest(base_path="/t", instants=(time,)), storage=table.storage, clock=table.clock)
+    assert of_instant(table, time) == []
+    assert table.timeline_store.load().pending == ()

@@ -198,6 +198,86 @@ def test_a_restore_is_refused_while_log_files_of_kept_writes_hang_on_a_compactio
     assert table.seen() == before
 
 
+def overtaken(version: TableVersion, *, completes: bool) -> tuple[LoggedTable, Instant]:
+    """A delta commit whose log file belongs to the slice of a compaction that was requested during the delta commit.
+
+    Args:
+        completes: whether the compaction completed before the delta commit, or after it.
+    """
+    table = a_logged_table(version)
+    table.delta(bases=[A, B])
+    table.delta(logs=[A])
+    early = table.begin(Action.DELTA_COMMIT)
+    planned = table.plan_compaction(A)
+    if completes:
+        table.run_compaction(planned, A)
+    stats = table.write(early, logs=[A])
+    saved = table.finish(early, stats)
+    if not completes:
+        table.run_compaction(planned, A)
+    return table, saved
+
+
+def cleaned(table: LoggedTable) -> None:
+    """Write, compact and clean, so that only the files of savepoints and of the latest slices are left."""
+    for _ in range(2):
+        table.delta(logs=[A, B])
+        table.compact(A, B)
+    clock = FixedClock(datetime.now(timezone.utc) + timedelta(days=2))
+    clean(CleanRequest(base_path="/t", file_versions_retained=1), storage=table.storage, clock=clock)
+
+
+@pytest.mark.parametrize("version", [TableVersion.V8, TableVersion.V9], ids=lambda v: v.name)
+@pytest.mark.parametrize("is_named", [True, False], ids=["named", "newest"])
+def test_a_savepoint_keeps_a_log_file_in_the_slice_of_a_compaction_that_was_requested_later(
+    version: TableVersion, is_named: bool
+) -> None:
+    table, saved = overtaken(version, completes=True)
+    before = table.seen()
+    assert before["a/f1"][1] == (saved.requested_time,)
+    if is_named:
+        save(table, saved)
+    else:
+        result = create_savepoint(
+            CreateSavepointRequest(base_path="/t"), storage=table.storage, clock=table.clock
+        )
+        assert result.instant_time == saved.requested_time
+    cleaned(table)
+    assert table.seen() != before
+    restored(table, saved)
+    assert table.seen() == before
+
+
+@pytest.mark.parametrize("version", [TableVersion.V8, TableVersion.V9], ids=lambda v: v.name)
+def test_a_savepoint_keeps_the_input_of_a_compaction_that_began_during_its_commit(
+    version: TableVersion,
+) -> None:
+    table, saved = overtaken(version, completes=False)
+    assert table.seen()["a/f1"][1] == (saved.requested_time,)
+    save(table, saved)
+    cleaned(table)
+    restored(table, saved)
+    first, second = table.timeline_store.load().completed_writes[:2]
+    assert table.seen()["a/f1"] == (
+        f"f1_0-1-0_{first.requested_time}.parquet",
+        (second.requested_time, saved.requested_time),
+    )
+
+
+def test_a_restore_is_refused_if_a_log_file_is_missing_that_was_requested_later_than_the_savepoint() -> None:
+    table = a_logged_table(TableVersion.V9)
+    table.delta(bases=[A, B])
+    early = table.begin(Action.DELTA_COMMIT)
+    later = table.delta(logs=[B])
+    saved = table.finish(early, table.write(early, logs=[A]))
+    kept = save(table, saved)
+    (log,) = (path for path in kept if later.requested_time in path)
+    table.delta(logs=[A])
+    table.storage.delete(log)
+    with pytest.raises(InvalidRequestError, match="lacks 1 file"):
+        restored(table, saved)
+
+
 @pytest.mark.parametrize("version", ARCHIVES, ids=str)
 @pytest.mark.parametrize("name", ["updates", "compacted_logs"])
 @pytest.mark.parametrize("place", [0, 1, 2, 3, -2])

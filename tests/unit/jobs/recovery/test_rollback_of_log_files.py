@@ -10,8 +10,10 @@ from hudi_table_services.contract.recovery import CreateSavepointRequest, Rollba
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import (
     CorruptTableError,
+    FileGroupConflictError,
     InstantHeldError,
     InvalidRequestError,
+    ObjectNotFoundError,
     UnsupportedTableError,
 )
 from hudi_table_services.hudi_format.log_blocks import decode_blocks
@@ -33,6 +35,10 @@ from hudi_table_services.model.table_service_plans import RollbackRequest as Pla
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.markers import MarkerStore
+from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.cleaned_files import conflict_where_cleaned
+from hudi_table_services.tables.table import TableAccess
 from support.fixed_clock import FixedClock
 from support.log_golden import ARCHIVES
 from support.with_logs.logged_tables import (
@@ -135,6 +141,22 @@ def test_a_running_delta_commit_is_not_undone(version: TableVersion) -> None:
     with pytest.raises(InstantHeldError):
         rollback(request, storage=table.storage)
     assert table.data_files() == files
+
+
+@VERSIONS
+def test_a_log_file_that_a_rollback_removed_during_a_job_is_a_conflict(version: TableVersion) -> None:
+    table = a_logged_table(version)
+    table.delta(bases=[A])
+    newest = table.delta(logs=[A])
+    before = load_snapshot(table.storage)
+    (path,) = (p for p in table.data_files() if ".log." in p)
+    undo(table, newest)
+    access = TableAccess(storage=table.storage, clock=table.clock, config=table.config)
+    with (
+        pytest.raises(FileGroupConflictError, match=f"Another writer replaced or undid {path}"),
+        conflict_where_cleaned(access, lambda: before),
+    ):
+        raise ObjectNotFoundError("It could not be read.", path=path)
 
 
 def shared_log(table: LoggedTable) -> tuple[str, Instant, Instant]:
@@ -243,6 +265,20 @@ def test_rollback_blocks_are_refused_beside_a_metadata_table() -> None:
     assert second.identity in {i.identity for i in table.timeline_store.load().pending}
 
 
+def test_a_metadata_table_is_switched_off_before_rollback_blocks_are_written() -> None:
+    """The metadata table does not contain the undone write, but it would not list the log file with the block."""
+    table = a_logged_table(TableVersion.V6)
+    path, _, second = shared_log(table)
+    MarkerStore(table.storage, second.requested_time).mark(path, MarkerKind.APPEND)
+    table.storage.write(
+        ".hoodie/hoodie.properties",
+        table.storage.read(".hoodie/hoodie.properties") + b"hoodie.table.metadata.partitions=files\n",
+    )
+    undo(table, options={"hoodie.metadata.enable": "false"})
+    assert any(name.endswith("_1-0-1") for name in table.data_files())
+    assert read_table_config(table.storage).metadata_partitions == ()
+
+
 # Compactions
 
 
@@ -332,6 +368,31 @@ def test_a_died_rollback_of_a_compaction_is_finished() -> None:
     undo(table)
     assert table.seen() == before
     assert not store.load().pending
+
+
+def test_in_version_6_a_died_rollback_of_a_compaction_is_given_up_if_log_files_hang_on_its_slice() -> None:
+    table = a_logged_table(TableVersion.V6)
+    table.delta(bases=[A])
+    table.delta(logs=[A])
+    done = table.compact(A)
+    (path,) = (p for p in table.data_files() if done.requested_time in p)
+    plan = RollbackPlan(
+        instant_to_rollback=InstantReference(requested_time=done.requested_time, action="commit"),
+        requests=(PlannedRequest(partition_path="a", files_to_delete=(f"/t/{path}",)),),
+    )
+    store = table.timeline_store
+    store.start(store.request(Action.ROLLBACK, encode_rollback_plan(plan)))
+    store.remove_completed(done)
+    table.delta(
+        logs=[A]
+    )  # another writer adds a log file to the slice of the compaction, which is pending again
+    before = table.seen()
+    assert len(before["a/f1"][1]) == 2
+    undo(table)
+    assert table.seen() == before
+    (pending,) = store.load().pending
+    table.run_compaction(pending, A)
+    assert len(table.seen()["a/f1"][1]) == 1
 
 
 def test_a_rollback_of_a_pending_compaction_by_hudi_is_left_to_the_compaction() -> None:

@@ -106,6 +106,30 @@ def test_a_row_that_moves_to_another_partition_is_deleted_by_its_log(tmp_path: P
     assert table.rows() == sorted([("k0", 3, "b", "moved"), *OLD[1:]])
 
 
+@pytest.mark.parametrize("version", ["6", "9"])
+def test_a_row_that_moves_back_goes_to_the_slice_whose_base_file_has_its_key(
+    tmp_path: Path, version: str
+) -> None:
+    options = {
+        "hoodie__index__type": "GLOBAL_SIMPLE",
+        "hoodie__simple__index__update__partition__path": "true",
+        "hoodie__datasource__write__payload__class": "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
+    }
+    table = new_log_table(tmp_path / "t", int(version), **options)
+    table.ordering_field = ""
+    table.write(OLD)
+    table.write([("k0", 2, "b", "moved")])
+    groups = {s.file_group_id for s in table.slices()}
+    result = table.write([("k0", 3, "a", "back"), ("k2", 3, "a", "changed")])
+    # In a new file group, Hudi would find the key in two base files of the partition, and update both rows.
+    assert {s.file_group_id for s in table.slices()} == groups
+    assert (result.rows.inserted, result.rows.updated, result.rows.deleted) == (0, 2, 1)
+    assert table.rows() == sorted([("k0", 3, "a", "back"), ("k2", 3, "a", "changed"), OLD[1], OLD[3]])
+    table.write([("k0", 4, "b", "away"), ("k2", 4, "b", "away")])
+    assert table.write([("k0", 0, "a", None)], "delete").rows.deleted == 1
+    assert table.rows() == sorted([("k2", 4, "b", "away"), OLD[1], OLD[3]])
+
+
 def test_a_new_key_that_another_writer_logs_during_the_write_is_a_conflict(tmp_path: Path) -> None:
     table = new_log_table(tmp_path / "t", hoodie__write__num__retries__on__conflict__failures="0")
     table.ordering_field = ""

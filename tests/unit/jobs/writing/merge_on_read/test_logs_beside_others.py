@@ -27,7 +27,9 @@ from hudi_table_services.model.table_service_plans import (
 )
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
+from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
+from support.compaction.jobs_here import execute, schedule
 from support.faulty_storage import FaultyStorage
 from support.spark.log_tables import LogTable, Row, new_log_table
 
@@ -211,6 +213,36 @@ def test_in_version_6_a_pending_delta_commit_of_another_writer_is_refused(tmp_pa
     assert ("k1", 2, "b", "other slice") in table.rows()
 
 
+@pytest.mark.parametrize(
+    "content", [None, b"", b"{}", b"not json"], ids=["requested", "empty", "none", "damaged"]
+)
+def test_in_version_6_a_pending_delta_commit_that_names_no_file_groups_is_refused(
+    tmp_path: Path, content: bytes | None
+) -> None:
+    """Flink writes no workload profile. Its blocks may be later than those of this write, where Hudi 0.15 stops."""
+    table = new_log_table(tmp_path / "t", 6, hoodie__cleaner__policy__failed__writes="LAZY")
+    table.write(OLD)
+    store = table.timeline_store
+    foreign = store.request(Action.DELTA_COMMIT, b"")
+    table.storage.write(heartbeat_path(foreign.requested_time), b"")
+    if content is not None:
+        store.start(foreign, content)
+    with pytest.raises(FileGroupConflictError, match=f"{foreign.requested_time} names no file groups"):
+        table.write(SECOND, options=NO_RETRY)
+    table.write([("n", 2, "c", "adds no log file")], options=NO_RETRY)
+    assert not table.slice_of("a").log_files
+
+
+def test_in_version_6_a_requested_delta_commit_of_this_project_is_allowed(tmp_path: Path) -> None:
+    """Its writer checks the file groups of this write before it writes a log file."""
+    table = new_log_table(tmp_path / "t", 6, hoodie__cleaner__policy__failed__writes="LAZY")
+    table.write(OLD)
+    other = table.timeline_store.request(Action.DELTA_COMMIT, b"")
+    table.storage.write(heartbeat_path(other.requested_time), b"another request")
+    table.write(SECOND, options=NO_RETRY)
+    assert len(table.slice_of("a").log_files) == 1
+
+
 def test_a_completed_compaction_during_a_write_is_no_conflict_for_its_log_file(tmp_path: Path) -> None:
     table = new_log_table(tmp_path / "t", 9)
     table.write(OLD)
@@ -245,6 +277,46 @@ def test_a_completed_compaction_during_a_write_is_no_conflict_for_its_log_file(t
     assert after.base_instant_time > current.base_instant_time
     assert len(after.log_files) == 1, "the log file of the write belongs to the new slice"
     assert table.rows() == AFTER_SECOND
+
+
+def with_planned_compaction(base_path: Path, version: int) -> LogTable:
+    """A table with a pending compaction whose base file will lack the key k0. New rows are not added to small files."""
+    table = new_log_table(base_path, version, hoodie__parquet__small__file__limit="0")
+    table.write(OLD)
+    table.write([("k0", 2, "a", None)], "delete")
+    schedule(table.storage, SystemClock())
+    assert [i.action for i in table.timeline_store.load().pending] == [Action.COMPACTION]
+    return table
+
+
+def test_a_deleted_row_is_not_inserted_again_below_a_compaction_that_completed_during_the_write(
+    tmp_path: Path, version: int
+) -> None:
+    """The base file of the compaction lacks the key, so the next write inserts the key into another file group."""
+    table = with_planned_compaction(tmp_path / "t", version)
+    other = LogTable(table.base_path, table.options)
+
+    def compact_and_insert() -> None:
+        execute(table.storage, SystemClock())
+        other.write([("k0", 3, "a", "other")])
+
+    result = table.write([("k0", 4, "a", "again")], storage=Meanwhile(table.storage, act=compact_and_insert))
+    assert (result.rows.updated, result.rows.inserted) == (1, 0)
+    assert table.rows() == sorted([("k0", 4, "a", "again"), *OLD[1:]])
+
+
+def test_a_deleted_row_that_is_inserted_again_during_a_compaction_goes_to_a_base_file(
+    tmp_path: Path, version: int
+) -> None:
+    table = with_planned_compaction(tmp_path / "t", version)
+    again: list[Row] = [("k0", 4, "a", "again")]
+    storage = Meanwhile(table.storage, act=lambda: execute(table.storage, SystemClock()))
+    with pytest.raises(FileGroupConflictError, match="changed file groups that this write changes too"):
+        table.write(again, storage=storage, options=NO_RETRY)
+    result = table.write(again)
+    # Hudi looks for keys in base files only.
+    assert (result.rows.updated, result.rows.inserted) == (0, 1)
+    assert table.rows() == sorted([*again, *OLD[1:]])
 
 
 def test_a_write_into_a_pending_clustering_is_refused_as_for_copy_on_write(

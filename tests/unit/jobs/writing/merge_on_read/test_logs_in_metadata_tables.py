@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFile, DataFileReader
@@ -20,7 +21,7 @@ from hudi_table_services.storage.metadata_table.partition_reader import Metadata
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.table_store import read_table_config
 from support.log_golden import PARTITION, log_table
-from support.spark.log_tables import LogTable, Row, new_log_table
+from support.spark.log_tables import NAMES, LogTable, Row, new_log_table
 
 OLD: list[Row] = [(f"k{i}", 10 + i, "ab"[i % 2], "old") for i in range(6)]
 INDEXES = {
@@ -93,6 +94,20 @@ def test_a_log_file_with_deletes_only_has_no_statistics(table: LogTable) -> None
     if PARTITION_STATS in read_table_config(table.storage).metadata_partitions:
         assert of_partition(statistics(table, PARTITION_STATS), "ts")["a"] == (10, 30)
     check_listing(table)
+
+
+def test_statistics_of_a_new_column_count_the_nulls_of_older_files(table: LogTable) -> None:
+    table.types = {"c": pa.int64()}
+    table.write([("k0", 20, "a", "new", False, 7)], names=(*NAMES, "c"))
+    if PARTITION_STATS in read_table_config(table.storage).metadata_partitions:
+        # A filter for nulls must not skip the partition, whose other rows have no value.
+        (found,) = (s for (_, name), s in statistics(table, PARTITION_STATS).items() if name == "c")
+        assert (found.file_name, bounds(found)) == ("a", (7, 7))
+        assert (found.value_count, found.null_count) == (4, 3)
+        table.write([("k2", 21, "a", "new", False, 9), ("n", 1, "d", "new", False, 5)], names=(*NAMES, "c"))
+        after = {s.file_name: s for (_, name), s in statistics(table, PARTITION_STATS).items() if name == "c"}
+        assert (bounds(after["a"]), after["a"].null_count) == ((7, 9), 3)
+        assert (bounds(after["d"]), after["d"].null_count) == ((5, 5), 0)
 
 
 @pytest.mark.parametrize("encoding", ["avro", "parquet"])

@@ -1,5 +1,6 @@
 """Tables, options and batches that a write refuses because of the table type, before it writes anything."""
 
+import datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -64,6 +65,15 @@ def test_deletes_with_ordering_values_that_no_release_of_hudi_stores(tmp_path: P
         options={"hoodie.write.set.null.for.missing.columns": "true"},
     )
     assert FLAG not in table.newest()[1].extra_metadata["schema"]
+
+
+def test_the_first_batch_with_such_deletes_creates_no_table(tmp_path: Path) -> None:
+    table = new_log_table(tmp_path / "t", 9)
+    table.types = {"ts": pa.date32()}
+    day = datetime.date(2026, 1, 1)
+    refused(table, UnsupportedTableError, "ordering column 'ts'", ("k0", day, "a", "new", False))
+    assert table.files() == set()
+    table.write([("k0", day, "a", "new")])
 
 
 @pytest.mark.parametrize("index", ["record_index", "secondary_index_x"])
