@@ -66,9 +66,10 @@ class OpenInput:
     @property
     def encoded_bytes(self) -> int:
         """Return the bytes of the base file before compression."""
-        metadata = None if self.base is None else self.base.metadata
-        groups = 0 if metadata is None else metadata.num_row_groups
-        return sum(metadata.row_group(i).total_byte_size for i in range(groups))
+        if self.base is None:
+            return 0
+        metadata = self.base.metadata
+        return sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
 
     def rows(self) -> Iterator[pa.Table]:
         """Yield the rows, with `KEPT_META_COLUMNS` first. Raises the errors of `MergedSlice.rows`."""
