@@ -240,17 +240,9 @@ class HudiHook(BaseHook):
             TableNotFoundError: there is no table.
             UnhealthyTableError: the timeline is damaged.
         """
-        from hudi_table_services.contract.health import HealthReport, HealthRequest
-        from hudi_table_services.services.registry import script
+        from airflow_hudi_provider.tables.health_reports import health_of
 
-        request = HealthRequest(
-            base_path=self.location.base_path,
-            warn_above={name: str(limit) for name, limit in (warn_above or {}).items()},
-            options=dict(hudi_options or {}),
-        )
-        report = script("table_health.py").run(None, request, storage=self.storage).report_as(HealthReport)
-        assert report is not None  # noqa: S101 - the job makes a report or raises
-        return report
+        return health_of(self, warn_above or {}, hudi_options or {})
 
     def incremental_window(self, after: str = "") -> "IncrementalWindow":
         """Return the next window: those commits after the position `after` that can already be read safely.
@@ -290,6 +282,24 @@ class HudiHook(BaseHook):
         from airflow_hudi_provider.incremental import read_incremental
 
         return read_incremental(self.location, self.storage, window, columns)
+
+    def read_rows(
+        self,
+        partitions: Sequence[str] = (),
+        *,
+        query_type: str = "snapshot",
+        columns: Sequence[str] | None = None,
+    ) -> "Table":
+        """Read the current rows into memory. Raises UnsupportedTableError for a merge rule that jobs do not know.
+
+        Args:
+            partitions: partition paths to read. If empty, read all partitions.
+            query_type: ``snapshot``, or ``read_optimized`` to ignore the log files of a merge-on-read table.
+            columns: columns to read. None means all columns, after three of Hudi's meta columns.
+        """
+        from airflow_hudi_provider.row_reading import read_rows
+
+        return read_rows(self.storage, partitions, query_type, columns)
 
     def recent_writes(self, latest: int = 100) -> "TableHistory":
         """Describe the latest writes, active or archived, and the file sizes after each of these writes.

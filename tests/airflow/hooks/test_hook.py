@@ -15,7 +15,7 @@ from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.storage.stores.local import LocalStorage
 from support.airflow.airflow_versions import LOOKS_UP_CONNECTIONS_ANYWHERE
 from support.compaction import jobs_here
-from support.compaction.written_table import WrittenTable, a_row
+from support.compaction.written_table import NORTH, SOUTH, Deleted, WrittenTable, a_row
 from support.jobs_on_tables import later
 from support.small_tables import SmallTable
 
@@ -116,6 +116,17 @@ def test_the_connection_test_describes_the_table(table: SmallTable, tmp_path: Pa
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "file").write_text("")
     assert not HudiHook(str(tmp_path / "other")).test_connection()[0]
+
+
+def test_the_hook_reads_rows_with_and_without_log_files(tmp_path: Path) -> None:
+    table = WrittenTable(LocalStorage(str(tmp_path / "logged")))
+    table.insert({NORTH: [a_row("a", 1), a_row("b", 1)], SOUTH: [a_row("c", 1)]})
+    table.log({NORTH: [a_row("a", 2), Deleted("b")]})
+    hook = HudiHook(table.storage.base_path)
+    columns = ["id", "ts"]
+    assert hook.read_rows(columns=columns).to_pylist() == [{"id": "a", "ts": 2}, {"id": "c", "ts": 1}]
+    stale = hook.read_rows(["north"], query_type="read_optimized", columns=columns)
+    assert stale.to_pylist() == [{"id": "a", "ts": 1}, {"id": "b", "ts": 1}]
 
 
 def test_the_hook_shows_log_files_and_previews_their_compaction(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ import pytest
 from hudi_table_services.errors import InstantVanishedError
 from hudi_table_services.execution.base_file_reader import keys_of, open_base_file
 from hudi_table_services.execution.base_file_writer import COMMIT_TIME, RECORD_KEY
+from hudi_table_services.execution.clustering.inputs import InputFile
 from hudi_table_services.execution.clustering.rewrite import (
     GroupOutcome,
     GroupTask,
-    InputFile,
     RewriteJob,
     rewrite_group,
 )

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.base_file_writer import BloomSettings
-from hudi_table_services.execution.compaction.column_defaults import column_defaults
 from hudi_table_services.execution.compaction.merge_slice import CompactionJob
+from hudi_table_services.execution.log_merging.column_defaults import column_defaults
+from hudi_table_services.execution.log_merging.merged_slice import SliceMerging
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
 from hudi_table_services.hudi_format.partition_metadata import encode_partition_metadata
@@ -48,14 +49,16 @@ def job_of(storage: Storage, settings: Mapping[str, str] | None = None, **change
         storage=storage,
         instant_time=INSTANT,
         attempt=OWNER,
-        visibility=Visibility.of(timeline, has_own_log_instants=own),
-        rule=rule,
+        merging=SliceMerging(
+            rule=rule,
+            visibility=Visibility.of(timeline, has_own_log_instants=own),
+            defaults=column_defaults(rule, snapshot.schema_json or "", schema),
+            memory_bytes=MEMORY,
+        ),
         data_schema=arrow_schema(schema, with_meta_fields=False),
         avro_schema_json=to_avro_json(schema, config.table_name, with_meta_fields=True),
         parquet=ParquetFormat(),
         bloom=BloomSettings(),
-        defaults=column_defaults(rule, snapshot.schema_json or "", schema),
-        memory_bytes=MEMORY,
         records_folder=".hoodie/.aux/records",
         names_previous_file=own,
     )

@@ -167,12 +167,25 @@ class WrittenTable:
         """Start a delta commit. Its workload profile names the groups."""
         store = self.timeline_store
         requested = store.request(Action.DELTA_COMMIT)
+        return store.start(requested, self.profile_of(groups or {}))
+
+    def profile_of(self, groups: Mapping[FileGroupId, Any]) -> bytes:
+        """The workload profile of a delta commit that changes these groups."""
         stats = [
             WriteStat(file_id=g.file_id, partition_path=g.partition_path, path="", num_update_writes=1)
-            for g in groups or ()
+            for g in groups
         ]
         profile = self._metadata(WriteOperation.UPSERT, stats)
-        return store.start(requested, encode_commit_metadata(profile, self.version))
+        return encode_commit_metadata(profile, self.version)
+
+    def undo_newest(self) -> None:
+        """Remove the newest delta commit and its log files."""
+        store = self.timeline_store
+        newest = store.load().completed_writes[-1]
+        for stat in store.commit_metadata(newest).write_stats:
+            self.storage.delete(stat.path)
+        store.remove_completed(newest)
+        store.remove(newest)
 
     def replace_groups(self, *groups: FileGroupId) -> Instant:
         """Replace file groups without new ones, as the deletion of a partition does."""
@@ -297,7 +310,7 @@ class WrittenTable:
             return LogFile(file_id=group.file_id, instant_time=instant_time, version=1, write_token="1-1-1")
         current = {s.file_group_id: s for s in load_snapshot(self.storage, [group.partition_path]).all_slices}
         found = current.get(group)
-        waiting = self.snapshot.reserved_file_groups.get(group, "")
+        waiting = self.snapshot.compacting_file_groups.get(group, "")
         base_time = named_by or waiting or (found.base_instant_time if found else instant_time)
         logs = [log for log in found.log_files if log.instant_time == base_time] if found else []
         version = max((log.version for log in logs), default=0) + 1

@@ -35,7 +35,7 @@ Row = tuple[str, int, str, float | None]
 """Record key, ordering value, partition path and payload."""
 
 SCHEMA = "k string, ts bigint, p string, v double"
-COMPLETED = (".commit", ".replacecommit")
+COMPLETED = (".commit", ".deltacommit", ".replacecommit")
 _numbers = itertools.count(1)
 
 

@@ -6,16 +6,14 @@ module compares its number of rows with the number of changes, and reads its key
 
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import CorruptTableError, ExecutionFailedError, ObjectNotFoundError
-from hudi_table_services.execution.base_file_reader import columns_of, keys_of, open_base_file, rows_of
+from hudi_table_services.execution.base_file_reader import keys_of, open_base_file
 from hudi_table_services.execution.base_file_writer import (
     RECORD_KEY,
     BaseFileSpec,
@@ -30,27 +28,21 @@ from hudi_table_services.execution.compaction.finished_slices import (
 )
 from hudi_table_services.execution.file_groups import ensure_partition_metadata, write_token
 from hudi_table_services.execution.log_merging.base_changes import ChangeCounts
-from hudi_table_services.execution.log_merging.log_entries import KEY, ordering_names
-from hudi_table_services.execution.log_merging.merged_rows import ColumnFill, merged_rows
-from hudi_table_services.execution.log_merging.slice_blocks import SliceBlocks, key_schema
-from hudi_table_services.execution.log_merging.slice_changes import MergeMemory, SliceChanges, find_changes
-from hudi_table_services.execution.log_merging.winning_rows import WinningRows
+from hudi_table_services.execution.log_merging.merged_slice import (
+    MergedSlice,
+    SliceMerging,
+    open_merged_slice,
+)
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.execution.running_commit import require_running
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.model.data_file import BaseFile, WriteToken
 from hudi_table_services.model.file_group import FileSlice
-from hudi_table_services.model.merging.merge_rule import MergeRule
 from hudi_table_services.model.metadata_table import FileStatistics
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, WriteStat
-from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.log_files.slice_log import SliceLog, read_slice_log
 from hudi_table_services.storage.stores.paths import file_name
 from hudi_table_services.storage.stores.storage import Storage
-
-_KEYS_SHARE, _ROWS_SHARE = 8, 2
-"""The log entries get an eighth of the memory, because merging them takes about five times their size; see
-`MergeMemory`. The rows of the log files get a half. The rest is for base rows and for the row group being written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +52,9 @@ class CompactionJob:
     Attributes:
         instant_time: requested time of the compaction.
         attempt: owner of the heartbeat; a task deletes its file if this attempt has lost the heartbeat.
-        visibility: the instants whose log blocks are merged.
+        merging: how log files are merged, including the memory of a merge.
         data_schema: Arrow schema of the user's columns in the table's current schema.
         avro_schema_json: the same schema with meta fields, for footers.
-        defaults: see `ColumnFill`.
-        memory_bytes: Arrow bytes that a task keeps in memory for the merge. Beyond this limit, it uses temporary files.
         records_folder: folder of the records of finished slices, which the next attempt reads.
         names_previous_file: whether write stats contain the name of the previous base file (table version 8 and later).
         statistics_columns: columns whose statistics the tasks collect; a dotted path for a member of a struct.
@@ -73,14 +63,11 @@ class CompactionJob:
     storage: Storage
     instant_time: str
     attempt: str
-    visibility: Visibility
-    rule: MergeRule
+    merging: SliceMerging
     data_schema: pa.Schema
     avro_schema_json: str
     parquet: ParquetFormat
     bloom: BloomSettings
-    defaults: Mapping[str, pa.Scalar] = field(default_factory=dict)
-    memory_bytes: int
     records_folder: str
     names_previous_file: bool
     statistics_columns: tuple[str, ...] = ()
@@ -134,7 +121,7 @@ def compact_slice(job: CompactionJob, task: SliceTask) -> CompactedSlice:
         InstantVanishedError: another attempt owns the plan now.
         StorageError: a file cannot be read or written.
     """
-    log = read_slice_log(job.storage, task.file_slice, job.visibility)
+    log = read_slice_log(job.storage, task.file_slice, job.merging.visibility)
     fingerprint = _fingerprint(job, task, log)
     earlier = _earlier(job, task, fingerprint)
     if earlier is not None:
@@ -153,7 +140,7 @@ def _fingerprint(job: CompactionJob, task: SliceTask, log: SliceLog) -> str:
             "" if base is None else base.file_name,
             *(log_file.file_name for log_file in task.file_slice.log_files),
             *((block.path, block.position, block.instant_time) for block in log.blocks),
-            job.rule,
+            job.merging.rule,
             job.avro_schema_json,
         )
     )
@@ -182,27 +169,18 @@ def _earlier(job: CompactionJob, task: SliceTask, fingerprint: str) -> WriteStat
 
 def _merge(job: CompactionJob, task: SliceTask, log: SliceLog) -> CompactedSlice:
     started = time.monotonic()
-    blocks = SliceBlocks(job.storage, log.blocks, job.rule, job.data_schema)
-    with _open_base(job.storage, task.file_slice) as base:
-        keys = MergeMemory(budget_bytes=job.memory_bytes // _KEYS_SHARE)
-        with find_changes(job.rule, blocks.entries(), _base_keys(job, base), keys) as changes:
-            scan_ms = _elapsed_ms(started)
-            rows = MergeMemory(budget_bytes=job.memory_bytes // _ROWS_SHARE)
-            with WinningRows(blocks, changes, rows) as log_rows:
-                fill = ColumnFill.of(job.rule, job.defaults)
-                merged = merged_rows(_base_rows(job, base), changes, log_rows, fill)
-                expected = _expected_rows(base, changes.counts)
-                spec, writer = _write(job, task, merged, expected)
-                spills = changes.spills or log_rows.spills
-            stat = _stat(job, task, spec, writer.row_count, changes.counts)
-    merge_ms = _elapsed_ms(started) - scan_ms
+    with open_merged_slice(job.storage, task.file_slice, job.merging, job.data_schema, log) as merged:
+        spec, writer = _write(job, task, merged.rows(), merged.row_count)
+        stat = _stat(job, task, spec, writer.row_count, merged.changes.counts)
+        scan_ms, spills = merged.scan_ms, merged.spills
+    merge_ms = int((time.monotonic() - started) * 1000) - scan_ms
     has_base = task.file_slice.base_file is not None
     stat = replace(
         stat,
         total_scan_time_ms=scan_ms,
         total_upsert_time_ms=merge_ms if has_base else 0,
         total_create_time_ms=0 if has_base else merge_ms,
-        extra=_log_facts(job, task, log, blocks, changes, scan_ms),
+        extra=_log_facts(job, task, merged),
     )
     return CompactedSlice(
         number=task.number,
@@ -211,29 +189,6 @@ def _merge(job: CompactionJob, task: SliceTask, log: SliceLog) -> CompactedSlice
         spills=spills,
         skipped=log.skipped,
     )
-
-
-def _open_base(storage: Storage, file_slice: FileSlice) -> AbstractContextManager[pq.ParquetFile | None]:
-    path = file_slice.base_file_path
-    if file_slice.base_file is None or path is None:
-        return nullcontext()
-    return open_base_file(storage, path, file_slice.base_file.size_bytes)
-
-
-def _base_keys(job: CompactionJob, base: pq.ParquetFile | None) -> Iterator[pa.Table]:
-    """Keys and ordering values of the base rows, under the names of log entries."""
-    if base is not None:
-        for rows in columns_of(base, key_schema(job.rule, job.data_schema)):
-            yield rows.rename_columns([KEY, *ordering_names(job.rule)])
-
-
-def _base_rows(job: CompactionJob, base: pq.ParquetFile | None) -> Iterator[pa.Table]:
-    return iter(()) if base is None else rows_of(base, job.data_schema)
-
-
-def _expected_rows(base: pq.ParquetFile | None, counts: ChangeCounts) -> int:
-    stored: int = 0 if base is None else base.metadata.num_rows
-    return stored - counts.deleted + counts.appended
 
 
 def _write(
@@ -305,26 +260,15 @@ def _stat(
     )
 
 
-def _log_facts(
-    job: CompactionJob,
-    task: SliceTask,
-    log: SliceLog,
-    blocks: SliceBlocks,
-    changes: SliceChanges,
-    scan_ms: int,
-) -> dict[str, object]:
+def _log_facts(job: CompactionJob, task: SliceTask, merged: MergedSlice) -> dict[str, object]:
     """Fields about the log files, under Hudi's names; without those that are 0 (HoodieCompactor, HoodieWriteStat)."""
     facts = {
-        "totalLogRecords": blocks.record_count,
-        "totalUpdatedRecordsCompacted": changes.key_count,
-        "totalLogBlocks": len(log.blocks),
+        "totalLogRecords": merged.blocks.record_count,
+        "totalUpdatedRecordsCompacted": merged.changes.key_count,
+        "totalLogBlocks": len(merged.log.blocks),
         "totalLogFilesCompacted": len(task.file_slice.log_files),
         "totalLogSizeCompacted": task.log_bytes,
-        "totalCorruptLogBlock": len(log.incomplete),
-        **({"totalLogReadTimeMs": scan_ms} if job.names_previous_file else {}),
+        "totalCorruptLogBlock": len(merged.log.incomplete),
+        **({"totalLogReadTimeMs": merged.scan_ms} if job.names_previous_file else {}),
     }
     return {name: value for name, value in facts.items() if value}
-
-
-def _elapsed_ms(started: float) -> int:
-    return int((time.monotonic() - started) * 1000)

@@ -16,6 +16,7 @@ from hudi_table_services.contract.clustering import CancelClusteringRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InstantHeldError, InvalidRequestError
+from hudi_table_services.jobs.clustering.clustered_table import open_table
 from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.timeline import Timeline
@@ -27,11 +28,10 @@ from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
 from hudi_table_services.storage.locks.lock import TableLock, table_lock
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.clustering_history import Clustering, ClusteringHistory
 from hudi_table_services.tables.clustering_lookup import ClusteringLookup
 from hudi_table_services.tables.executions import is_executed
-from hudi_table_services.tables.table import TableAccess, check_writable
+from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)
 
@@ -53,14 +53,7 @@ def cancel_clustering(
         storage or open_storage(request.base_path, request.storage_options),
         clock or SystemClock(),
     )
-    config = read_table_config(storage)
-    check_writable(config, request.table_name, updates_metadata=False)
-    table = TableAccess(
-        storage=storage,
-        clock=clock,
-        config=config,
-        metadata=options.metadata,
-    )
+    table = open_table(request, options, storage, clock, executes=False)
     report = ClusteringReporter(request, options.warnings, Stopwatch())
     lock = table_lock(storage, options.lock, clock, request.request_id)
     # A preview must not create the lock's file.

@@ -7,6 +7,7 @@ plan, the job returns that commit. If an earlier attempt died during a plan, the
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hudi_table_services.commits.commit_point import facts_to_collect
@@ -29,9 +30,12 @@ from hudi_table_services.errors import (
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.clustering.file_layouts import footer_of
 from hudi_table_services.execution.clustering.rewrite import GroupOutcome, GroupTask, RewriteJob
-from hudi_table_services.execution.clustering.run import rewrite_groups
+from hudi_table_services.execution.clustering.run import RewriteGroups, rewrite_groups
+from hudi_table_services.execution.log_merging.column_defaults import column_defaults
+from hudi_table_services.execution.log_merging.merged_slice import SliceMerging
 from hudi_table_services.execution.metadata_table.collected_facts import FactsToCollect
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
+from hudi_table_services.jobs.clustering.clustered_table import open_table, rule_of
 from hudi_table_services.jobs.clustering.executed import DroppedPlan, ExecutedPlan, FailedPlan, facts_of
 from hudi_table_services.jobs.clustering.group_files import committed_files, group_tasks
 from hudi_table_services.jobs.clustering.outdated import missing_files, no_group_left, reason_of_cancellation
@@ -58,15 +62,14 @@ from hudi_table_services.planning.clustering.outdated_plans import (
 from hudi_table_services.planning.clustering.stored_plan import read_plan_settings
 from hudi_table_services.planning.file_sizing.write_profile import commit_metadata
 from hudi_table_services.storage.clock import Clock, SystemClock
+from hudi_table_services.storage.file_slices import visibility_of
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import groups_being_written
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.cleaned_files import naming_lost_files
 from hudi_table_services.tables.clustering_history import Clustering, ClusteringHistory
-from hudi_table_services.tables.table import TableAccess, check_writable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -106,7 +109,8 @@ def execute_plans(
     clock: Clock | None,
 ) -> JobResult:
     """Execute these plans. Raises the errors of `execute_clustering`."""
-    return _ExecuteJob(spark, request, storage, clock or SystemClock()).run(instants)
+    rewrite = partial(rewrite_groups, spark)
+    return ClusteringExecution(request, storage, clock or SystemClock(), rewrite, spark).run(instants)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,31 +125,34 @@ class _Work:
     schema: StructType
 
 
-class _ExecuteJob:
+class ClusteringExecution:
+    """The steps of an execution.
+
+    Args:
+        rewrite: rewrites the groups of a plan.
+        spark: the session that the result names; None if `rewrite` uses no session.
+    """
+
     def __init__(
         self,
-        spark: "SparkSession",
         request: ExecuteClusteringRequest | ClusteringRequest,
         storage: Storage,
         clock: Clock,
+        rewrite: RewriteGroups,
+        spark: "SparkSession | None" = None,
     ) -> None:
-        self._spark = spark
+        self._rewrite = rewrite
         self._request = request
         self._options = options = resolve_clustering_options(request)
         self._storage = storage
         self._clock = clock
         self._watch = Stopwatch()
         self._report = ClusteringReporter(request, options.warnings, self._watch, spark)
-        config = read_table_config(storage)
-        check_writable(config, request.table_name, updates_metadata=options.metadata.enable is not False)
-        self._table = TableAccess(
-            storage=storage,
-            clock=clock,
-            config=config,
-            metadata=options.metadata,
-        )
+        self._table = open_table(request, options, storage, clock, executes=True)
+        self._rule = rule_of(self._table, options)
 
     def run(self, instants: Sequence[str]) -> JobResult:
+        """Execute these plans, or all pending plans. Raises the errors of `execute_clustering`."""
         chosen, missing = choose_plans(
             self._table, self._lock(), instants, self._request.request_id, self._options.expires_after_minutes
         )
@@ -216,7 +223,7 @@ class _ExecuteJob:
                 wanted = facts_to_collect(self._table, self._schema_json(work), staging.folder)
                 job = self._rewrite_job(work, attempt, staging.folder, wanted)
                 what = f"clustering {attempt.instant_time} of {self._table.config.table_name}"
-                outcomes = rewrite_groups(self._spark, job, work.tasks, what)
+                outcomes = self._rewrite(job, work.tasks, what)
             with self._watch.phase("commit"):
                 instant, dropped_groups = attempt.complete(
                     work.snapshot,
@@ -311,6 +318,17 @@ class _ExecuteJob:
             footer=footer_of(work.settings),
             statistics_columns=wanted.statistics_columns,
             key_staging=wanted.key_staging,
+            merging=self._merging(work),
+        )
+
+    def _merging(self, work: _Work) -> SliceMerging | None:
+        if self._rule is None:
+            return None
+        return SliceMerging(
+            rule=self._rule,
+            visibility=visibility_of(work.snapshot),
+            defaults=column_defaults(self._rule, work.snapshot.schema_json or "", work.schema),
+            memory_bytes=self._options.task_memory_bytes // 2,
         )
 
     def _metadata(

@@ -17,6 +17,7 @@ from hudi_table_services.contract.clustering import (
 )
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.errors import StorageError
+from hudi_table_services.jobs.clustering.clustered_table import open_table, rule_of
 from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 from hudi_table_services.model.instant import Action
@@ -24,10 +25,9 @@ from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.stores.factory import open_storage
-from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.clustering_history import Clustering
 from hudi_table_services.tables.clustering_lookup import ClusteringLookup
-from hudi_table_services.tables.table import TableAccess, check_writable
+from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)
 
@@ -54,9 +54,8 @@ def start_execution(request: ExecuteClusteringRequest) -> JobResult | None:
     """
     options, watch = resolve_clustering_options(request), Stopwatch()
     storage, clock = open_storage(request.base_path, request.storage_options), SystemClock()
-    config = read_table_config(storage)
-    check_writable(config, request.table_name, updates_metadata=options.metadata.enable is not False)
-    table = TableAccess(storage=storage, clock=clock, config=config, metadata=options.metadata)
+    table = open_table(request, options, storage, clock, executes=True)
+    rule_of(table, options)
     lock = measured_lock(storage, options.lock, clock, watch, request.request_id)
     chosen, missing = choose_plans(
         table, lock, request.instants, request.request_id, options.expires_after_minutes

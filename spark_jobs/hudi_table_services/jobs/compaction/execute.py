@@ -24,9 +24,10 @@ from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
 from hudi_table_services.execution.arrow_schema import arrow_schema
-from hudi_table_services.execution.compaction.column_defaults import column_defaults
 from hudi_table_services.execution.compaction.merge_slice import CompactionJob
 from hudi_table_services.execution.compaction.run import MergedSlices, MergeSlices, merge_slices
+from hudi_table_services.execution.log_merging.column_defaults import column_defaults
+from hudi_table_services.execution.log_merging.merged_slice import SliceMerging
 from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts, FactsToCollect
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
 from hudi_table_services.jobs.compaction.executed import (
@@ -240,14 +241,16 @@ class CompactionExecution:
             storage=self._storage,
             instant_time=attempt.instant_time,
             attempt=attempt.attempt,
-            visibility=Visibility.of(work.snapshot.timeline, has_own_log_instants=has_own_times),
-            rule=self._rule,
+            merging=SliceMerging(
+                rule=self._rule,
+                visibility=Visibility.of(work.snapshot.timeline, has_own_log_instants=has_own_times),
+                defaults=column_defaults(self._rule, work.snapshot.schema_json or "", work.schema),
+                memory_bytes=self._options.task_memory_bytes,
+            ),
             data_schema=arrow_schema(work.schema, with_meta_fields=False),
             avro_schema_json=to_avro_json(work.schema, config.table_name, with_meta_fields=True),
             parquet=parquet_format(self._options.base_files),
             bloom=bloom_settings(self._options.base_files),
-            defaults=column_defaults(self._rule, work.snapshot.schema_json or "", work.schema),
-            memory_bytes=self._options.task_memory_bytes,
             records_folder=attempt.records_folder,
             names_previous_file=has_own_times,
             statistics_columns=wanted.statistics_columns,

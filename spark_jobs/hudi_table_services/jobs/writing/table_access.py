@@ -2,12 +2,6 @@
 
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
-from hudi_table_services.hudi_format.metadata_table.file_groups import (
-    BLOOM_FILTERS,
-    COLUMN_STATS,
-    FILES,
-    PARTITION_STATS,
-)
 from hudi_table_services.model.merging.merge_rule import Fill, MergeRule
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableType
@@ -17,10 +11,8 @@ from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.merge_rules import merge_rule
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.metadata_table import refuse_indexes_without_logs
 from hudi_table_services.tables.table import TableAccess, check_writable
-
-_INDEXES_WITH_LOGS = (FILES, COLUMN_STATS, PARTITION_STATS, BLOOM_FILTERS)
-"""Partitions of the metadata table that a write updates from log files, or that contain nothing about log files."""
 
 
 def open_table(
@@ -89,7 +81,7 @@ def _check_merge_on_read(request: UpsertRequest, options: WriteOptions, config: 
             hint="Set the option …update.partition.path of the index to false, or use an index that is not global.",
         )
     if _updates_metadata(request, options):
-        _check_indexes(config)
+        refuse_indexes_without_logs(config)
 
 
 def _check_rule(rule: MergeRule) -> None:
@@ -98,13 +90,4 @@ def _check_rule(rule: MergeRule) -> None:
     if rule.delete_marker is not None:
         raise UnsupportedTableError(
             f"The table marks deletes in the column {rule.delete_marker.field}, which this release does not write."
-        )
-
-
-def _check_indexes(config: TableConfig) -> None:
-    unknown = [name for name in config.metadata_partitions if name not in _INDEXES_WITH_LOGS]
-    if unknown:
-        raise UnsupportedTableError(
-            f"The metadata table has the index {unknown[0]}, which this release does not update for log files.",
-            hint=f"Drop the index with rebuild_metadata_table.py --drop {unknown[0]}, then run the request again.",
         )

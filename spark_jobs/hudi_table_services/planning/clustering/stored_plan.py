@@ -117,7 +117,8 @@ def _stored_slice(file_slice: FileSlice, to_uri: Callable[[str], str]) -> Cluste
     return ClusteringSlice(
         file_id=file_slice.file_group_id.file_id,
         partition_path=partition,
-        data_file_path=None if base_path is None else to_uri(base_path),
+        # As in Hudi, an empty text, because executions of Hudi fail without a text.
+        data_file_path="" if base_path is None else to_uri(base_path),
         delta_file_paths=tuple(to_uri(folder + log.file_name) for log in file_slice.log_files),
         bootstrap_file_path="",
     )

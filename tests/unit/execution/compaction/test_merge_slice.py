@@ -36,7 +36,8 @@ def test_a_slice_of_hudi_becomes_a_base_file_with_the_rows_that_hudi_returns(
     version: TableVersion, name: str, memory_bytes: int
 ) -> None:
     table = log_table(version, name)
-    job = job_of(table.storage, memory_bytes=memory_bytes)
+    job = job_of(table.storage)
+    job = replace(job, merging=replace(job.merging, memory_bytes=memory_bytes))
     written = compact_slice(job, SliceTask(number=0, file_slice=table.file_slice))
     rows = rows_in(table.storage, written.stat.path)
     expected = sorted(table.snapshot, key=lambda row: row["_hoodie_record_key"])
@@ -174,7 +175,8 @@ def test_the_file_of_an_earlier_attempt_is_not_used_if(damage: str) -> None:
             (record,) = table.storage.list_files(job.records_folder)
             table.storage.write(record.path, b"{")
         case "other rule":
-            job = replace(job, rule=replace(job.rule, orders_base_rows=False))
+            rule = replace(job.merging.rule, orders_base_rows=False)
+            job = replace(job, merging=replace(job.merging, rule=rule))
         case "other log":
             task = replace(task, file_slice=replace(task.file_slice, log_files=task.file_slice.log_files[:1]))
     again = compact_slice(job, task)
