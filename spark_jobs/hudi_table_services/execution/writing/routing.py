@@ -20,7 +20,12 @@ from hudi_table_services.execution.staging import (
     StagedFileWriter,
     StagedReader,
 )
-from hudi_table_services.execution.writing.merging import DELETED_ELSEWHERE, Change, without_flag
+from hudi_table_services.execution.writing.merging import (
+    DELETED_BEFORE,
+    DELETED_ELSEWHERE,
+    Change,
+    without_flags,
+)
 from hudi_table_services.execution.writing.tagging import SUPERSEDED, BaseFileRef
 from hudi_table_services.model.schema import DELETED_FLAG
 from hudi_table_services.storage.stores.storage import Storage
@@ -199,6 +204,7 @@ class _Router:
                 moved[hits.rows] = ~deleted[hits.rows] & ~in_own_partition[hits.rows]
             else:
                 kinds[deleted_elsewhere[hits.rows]] |= DELETED_ELSEWHERE
+            kinds[hits.deleted] |= DELETED_BEFORE
             if len(hits.rows):
                 picked = rows.take(pa.array(hits.rows))
                 self._write(picked, hits.base_rows, kinds, file.partition_path, file.file_id)
@@ -239,7 +245,7 @@ class _Router:
             path = f"{self._task.folder}/routed-{uuid.uuid4().hex}.arrow"
             self._writer = StagedFileWriter(self._task.storage, path, schema)
         batch = pa.record_batch([*rows.columns, pa.array(base_rows), pa.array(kinds)], schema=schema)
-        delete_count = int((without_flag(kinds) != Change.UPDATE).sum())
+        delete_count = int((without_flags(kinds) != Change.UPDATE).sum())
         self._writer.write(batch, partition_path, file_id, delete_count)
 
 

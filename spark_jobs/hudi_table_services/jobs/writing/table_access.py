@@ -2,12 +2,6 @@
 
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
-from hudi_table_services.hudi_format.metadata_table.file_groups import (
-    BLOOM_FILTERS,
-    COLUMN_STATS,
-    FILES,
-    PARTITION_STATS,
-)
 from hudi_table_services.model.merging.merge_rule import Fill, MergeRule
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableType
@@ -18,9 +12,6 @@ from hudi_table_services.planning.table.merge_rules import merge_rule
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.table import TableAccess, check_writable
-
-_INDEXES_WITH_LOGS = (FILES, COLUMN_STATS, PARTITION_STATS, BLOOM_FILTERS)
-"""Partitions of the metadata table that a write updates from log files, or that contain nothing about log files."""
 
 
 def open_table(
@@ -40,7 +31,7 @@ def open_table(
     if exists:
         check_table(request, options, config)
     else:
-        _check_merge_on_read(request, options, config)
+        _check_merge_on_read(options, config)
     return TableAccess(storage=storage, clock=clock, config=config, exists=exists, metadata=options.metadata)
 
 
@@ -60,7 +51,7 @@ def check_table(request: UpsertRequest, options: WriteOptions, config: TableConf
             f"{options.new_table_type.value}.",
             hint=f"Remove {TABLE_TYPE}, because the type of a table does not change.",
         )
-    _check_merge_on_read(request, options, config)
+    _check_merge_on_read(options, config)
 
 
 def table_rule(config: TableConfig) -> MergeRule | None:
@@ -76,7 +67,7 @@ def _updates_metadata(request: UpsertRequest, options: WriteOptions) -> bool:
     return not request.dry_run and options.metadata.enable is not False
 
 
-def _check_merge_on_read(request: UpsertRequest, options: WriteOptions, config: TableConfig) -> None:
+def _check_merge_on_read(options: WriteOptions, config: TableConfig) -> None:
     rule = table_rule(config)
     if rule is None:
         return
@@ -88,8 +79,6 @@ def _check_merge_on_read(request: UpsertRequest, options: WriteOptions, config: 
             "not compare the ordering values of moved rows with those in log files.",
             hint="Set the option …update.partition.path of the index to false, or use an index that is not global.",
         )
-    if _updates_metadata(request, options):
-        _check_indexes(config)
 
 
 def _check_rule(rule: MergeRule) -> None:
@@ -98,13 +87,4 @@ def _check_rule(rule: MergeRule) -> None:
     if rule.delete_marker is not None:
         raise UnsupportedTableError(
             f"The table marks deletes in the column {rule.delete_marker.field}, which this release does not write."
-        )
-
-
-def _check_indexes(config: TableConfig) -> None:
-    unknown = [name for name in config.metadata_partitions if name not in _INDEXES_WITH_LOGS]
-    if unknown:
-        raise UnsupportedTableError(
-            f"The metadata table has the index {unknown[0]}, which this release does not update for log files.",
-            hint=f"Drop the index with rebuild_metadata_table.py --drop {unknown[0]}, then run the request again.",
         )

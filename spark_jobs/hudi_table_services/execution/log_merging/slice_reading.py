@@ -1,0 +1,63 @@
+"""How the slices of a merge-on-read table are read: the merge rule, the valid instants, and the columns."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from hudi_table_services.execution.base_file_writer import RECORD_KEY
+from hudi_table_services.model.merging.merge_rule import MergeRule
+from hudi_table_services.model.schema import DELETED_FLAG
+from hudi_table_services.storage.file_slices import Visibility
+
+
+@dataclass(frozen=True, slots=True)
+class LogMerging:
+    """How readers merge the log files of a table.
+
+    Attributes:
+        visibility: the instants whose log blocks count.
+        defaults: see `ColumnFill`; only for a rule that fills columns.
+    """
+
+    rule: MergeRule
+    visibility: Visibility
+    defaults: Mapping[str, pa.Scalar] = field(default_factory=dict)
+
+    def reading(self, data_schema: pa.Schema, columns: Iterable[str] = ()) -> "SliceReading":
+        """Return how to read some columns of the merged rows.
+
+        Args:
+            data_schema: the user's columns of the table.
+            columns: top-level columns of the user. The record key may be among them, and is read in any case.
+        """
+        marker = () if self.rule.delete_marker is None else (self.rule.delete_marker.field,)
+        needed = {*columns, *self.rule.ordering_fields, *marker, DELETED_FLAG}
+        return SliceReading(self, pa.schema([column for column in data_schema if column.name in needed]))
+
+
+@dataclass(frozen=True, slots=True)
+class SliceReading:
+    """How some columns of the slices of a table are read.
+
+    Attributes:
+        schema: the wanted columns of the user, in the types of the table, and the columns that a merge needs.
+    """
+
+    merging: LogMerging
+    schema: pa.Schema
+
+    @property
+    def rule(self) -> MergeRule:
+        """The rule by which the slices are merged."""
+        return self.merging.rule
+
+    @property
+    def data_columns(self) -> pa.Schema:
+        """The columns of `schema`, which may be null."""
+        return pa.schema([column.with_nullable(True) for column in self.schema])
+
+    @property
+    def columns(self) -> pa.Schema:
+        """The record key and the columns of `schema`, which may be null."""
+        return pa.schema([pa.field(RECORD_KEY, pa.string()), *self.data_columns])
