@@ -1,6 +1,5 @@
 """Merge-on-read tables with a record index and a secondary index, and the content that the indexes must have."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,14 +8,10 @@ from typing import Any
 from hudi_table_services.commits.metadata_table_building.contents import BuildSettings
 from hudi_table_services.commits.metadata_table_building.rebuild import build_metadata_table
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFileReader
-from hudi_table_services.hudi_format.metadata_table.file_groups import (
-    RECORD_INDEX,
-    partition_of_record_index_id,
-)
+from hudi_table_services.hudi_format.metadata_table.file_groups import RECORD_INDEX
 from hudi_table_services.hudi_format.metadata_table.index_definitions import PATH, encode_index_definitions
 from hudi_table_services.hudi_format.metadata_table.keys import secondary_index_key
-from hudi_table_services.model.data_file import BaseFile
-from hudi_table_services.model.metadata_table import IndexDefinition, RecordLocation
+from hudi_table_services.model.metadata_table import IndexDefinition
 from hudi_table_services.planning.metadata_table.build_plan import RecordIndexSize, partitioned_index_size
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.locks.lock import FileSystemLock
@@ -25,15 +20,12 @@ from hudi_table_services.storage.metadata_table.partition_reader import Metadata
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.table import TableAccess
 from judges.hudi_rs import read_records
-from judges.metadata_index_check import assert_groups_of_keys
+from judges.merge_on_read.key_indexes import assert_record_index_equals_rows
 from support.metadata_table.built_tables import opened
 from support.spark.log_tables import LogTable, new_log_table
 
 SECONDARY = "secondary_index_by_v"
 GROUPS = 2
-
-Entry = tuple[str, str, str]
-"""Record key, partition of the table, and id of the file group."""
 
 _NOT_CALLED: Any = object()
 """Stands for the Spark session, which a build of a table without rows does not use."""
@@ -80,45 +72,9 @@ def build_indexes(table: LogTable, names: Sequence[str], *, is_partitioned: bool
         build_metadata_table(access, names, settings, reader, lock)
 
 
-def stored_entries(table: LogTable) -> Counter[Entry]:
-    """The records of the record index."""
-    metadata = opened(table.storage)
-    assert_groups_of_keys(metadata, RECORD_INDEX)
-    partition = MetadataPartition(metadata, RECORD_INDEX)
-    found: Counter[Entry] = Counter()
-    for each in partition.slices:
-        of_partition = partition_of_record_index_id(each.file_group_id.file_id)
-        for record in partition.records_of(each, partition.changes_of(each)):
-            assert isinstance(record.payload, RecordLocation)
-            assert of_partition in (None, record.payload.partition_path)
-            found[record.key, record.payload.partition_path, record.payload.file_id] += 1
-    return found
-
-
-def stored_instants(table: LogTable) -> dict[str, int]:
-    """Maps each key of the record index to the time in its record, in milliseconds since 1970."""
-    records = MetadataPartition(opened(table.storage), RECORD_INDEX).records()
-    return {r.key: r.payload.instant_millis for r in records if isinstance(r.payload, RecordLocation)}
-
-
 def stored_secondary_keys(table: LogTable) -> set[str]:
     """The keys of the secondary index."""
     return {record.key for record in MetadataPartition(opened(table.storage), SECONDARY).records()}
-
-
-def expected_entries(table: LogTable) -> Counter[Entry]:
-    """The entries that the record index must have, from the rows that hudi-rs reads."""
-    return Counter(
-        (
-            row["_hoodie_record_key"],
-            row["_hoodie_partition_path"],
-            # In log files, this column has only the id of the file group.
-            BaseFile.from_file_name(name).file_id
-            if (name := row["_hoodie_file_name"]).endswith(".parquet")
-            else name,
-        )
-        for row in read_records(table.base_path).to_pylist()
-    )
 
 
 def expected_secondary_keys(table: LogTable) -> set[str]:
@@ -129,7 +85,6 @@ def expected_secondary_keys(table: LogTable) -> set[str]:
 
 def assert_indexes_equal_rows(table: LogTable, what: object = "") -> None:
     """The record index and the secondary index have exactly the entries of the rows."""
-    stored, expected = stored_entries(table), expected_entries(table)
-    assert (stored - expected, expected - stored) == (Counter(), Counter()), what
+    assert_record_index_equals_rows(table.base_path, what)
     if SECONDARY in read_table_config(table.storage).metadata_partitions:
         assert stored_secondary_keys(table) == expected_secondary_keys(table), what

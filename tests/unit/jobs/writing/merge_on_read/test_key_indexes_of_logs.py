@@ -10,14 +10,10 @@ from hudi_table_services.contract.recovery import RollbackRequest
 from hudi_table_services.errors import UnsupportedTableError
 from hudi_table_services.jobs.recovery.rollback import rollback
 from hudi_table_services.storage.clock import SystemClock
+from judges.merge_on_read.key_indexes import stored_entries, stored_instants
 from support.compaction.jobs_here import execute, schedule
 from support.depth import by_depth, cases
-from support.spark.indexed_log_tables import (
-    assert_indexes_equal_rows,
-    new_indexed_table,
-    stored_entries,
-    stored_instants,
-)
+from support.spark.indexed_log_tables import assert_indexes_equal_rows, new_indexed_table
 from support.spark.log_tables import LogTable, Row
 
 OLD: list[Row] = [(f"k{i}", 5, "ab"[i % 2], "old", False) for i in range(6)]
@@ -37,7 +33,7 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> LogTable:
 
 
 def keys_of(table: LogTable) -> set[str]:
-    return {key for key, *_ in stored_entries(table)}
+    return {key for key, *_ in stored_entries(table.base_path)}
 
 
 def compact(table: LogTable) -> None:
@@ -51,10 +47,10 @@ def undo_newest(table: LogTable) -> None:
 
 
 def test_updates_change_no_entry_of_the_record_index(table: LogTable) -> None:
-    before = stored_instants(table)
+    before = stored_instants(table.base_path)
     table.write([("k0", 6, "a", "new", False), ("k1", 3, "b", "late", False)])
     assert [len(s.log_files) for s in table.slices()] == [1, 1]
-    assert stored_instants(table) == before
+    assert stored_instants(table.base_path) == before
     assert_indexes_equal_rows(table)
 
 
@@ -98,7 +94,7 @@ def test_a_row_that_a_log_file_deleted_gets_an_entry_again(table: LogTable) -> N
     group = table.slice_of("a").file_group_id.file_id
     table.write([("k0", 0, "a", None)], "delete", names=("k", "ts", "p", "v"))
     table.write([("k0", 9, "a", "again", False), ("k2", 9, "a", "new", False)])
-    assert stored_entries(table)["k0", "a", group] == 1
+    assert stored_entries(table.base_path)["k0", "a", group] == 1
     assert_indexes_equal_rows(table)
 
 
@@ -108,7 +104,7 @@ def test_with_the_record_index_a_deleted_key_is_inserted_into_another_file_group
     table.write([("k0", 0, "a", None)], "delete", names=("k", "ts", "p", "v"))
     result = table.write([("k0", 9, "a", "again", False)], options=RECORD_INDEX_LOOKUP)
     assert (result.rows.inserted, result.warnings) == (1, ())
-    assert stored_entries(table)["k0", "a", group] == 0
+    assert stored_entries(table.base_path)["k0", "a", group] == 0
     assert_indexes_equal_rows(table)
     # Every kind of look-up finds the row that exists.
     for lookup in LOOKUPS:
@@ -134,20 +130,20 @@ def test_replaced_slices_lose_the_entries_of_their_merged_rows(table: LogTable, 
 
 def test_rollback_of_a_delta_commit_restores_the_entries(table: LogTable) -> None:
     table.write([("k0", 9, "a", "new", False)])
-    before = stored_instants(table)
+    before = stored_instants(table.base_path)
     table.write([("k0", 9, "a", None, True), ("k1", 9, "b", "newer", False), ("n", 9, "b", "insert", False)])
-    assert stored_instants(table) != before
+    assert stored_instants(table.base_path) != before
     undo_newest(table)
-    assert stored_instants(table) == before
+    assert stored_instants(table.base_path) == before
     assert_indexes_equal_rows(table)
 
 
 def test_compaction_changes_no_entry(table: LogTable) -> None:
     table.write([("k0", 9, "a", None, True), ("k1", 9, "b", "newer", False)])
-    before = stored_instants(table)
+    before = stored_instants(table.base_path)
     compact(table)
     assert not any(s.log_files for s in table.slices())
-    assert stored_instants(table) == before
+    assert stored_instants(table.base_path) == before
     assert_indexes_equal_rows(table)
 
 
