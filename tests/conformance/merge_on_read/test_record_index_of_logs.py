@@ -17,6 +17,7 @@ from judges.merge_on_read.key_indexes import assert_record_index_equals_rows, st
 from judges.merge_on_read.shared_log_tables import DELETED, SharedTable, without
 from judges.oracle import V6_OLD, V8, V9, Oracle
 from judges.rows import KEY, PLAIN, Model, Row, assert_rows_equal, merged, some_rows
+from judges.secondary_indexes import TYPES, assert_filters, assert_indexes_equal_rows, create_indexes
 from judges.table_files import instant_names
 from support.compaction.jobs_here import execute, schedule
 from support.depth import cases
@@ -43,7 +44,10 @@ class IndexedTable(SharedTable):
 
     def check_all(self, model: Model, who: str) -> None:
         assert_record_index_equals_rows(self.base_path, who)
-        for options in ({"hoodie.metadata.enable": "false"}, {**INDEX, "hoodie.enable.data.skipping": "true"}):
+        for options in (
+            {"hoodie.metadata.enable": "false"},
+            {**INDEX, "hoodie.enable.data.skipping": "true"},
+        ):
             assert_rows_equal(self.judge.read(self.base_path, options), model, f"{who}, {options}")
         name = self.judge.new_table_name()
         self.judge.sql(f"create table {name} using hudi location '{self.base_path}'")
@@ -125,7 +129,7 @@ def test_our_entries_are_those_of_hudi(table: IndexedTable, hudi, tmp_path: Path
         changes = kept[who] = []
         for rows, operation in (
             (some_rows(range(0, 12, 2), 2, PLAIN), "upsert"),
-            (some_rows(range(0, 4), 3, PLAIN), "delete"),
+            (some_rows(range(4), 3, PLAIN), "delete"),
             (some_rows(range(4, 14), 4, PLAIN), "upsert"),
         ):
             before = stored_instants(each.base_path)
@@ -182,3 +186,44 @@ def test_hudi_and_the_engine_roll_back_each_others_delta_commits(table: IndexedT
     table.hudi_upserts(rows)
     model = merged(model, rows)
     table.check_all(model, "updates of Hudi after the rollback")
+
+
+@pytest.mark.parametrize("oracle", cases([V8, V9], [V9]))
+def test_hudi_finds_rows_by_our_entries_of_a_secondary_index(hudi, tmp_path: Path, oracle: Oracle) -> None:
+    columns = ("text", "ts")
+    table = IndexedTable(tmp_path / "t", oracle, hudi(oracle.release), TYPES, INDEX)
+    first = some_rows(range(16), 1, TYPES)
+    table.hudi_upserts(first)
+    create_indexes(table.judge, table.base_path, oracle, columns)
+    model = merged({}, first)
+
+    def check(who: str) -> None:
+        assert_record_index_equals_rows(table.base_path, who)
+        assert_indexes_equal_rows(table.base_path, columns)
+        assert_filters(table.judge, table.base_path, model, columns)
+
+    check("Hudi")
+    rows = some_rows(range(4, 20, 2), 2, TYPES)
+    rows[0]["text"] = None
+    table.write(rows)
+    model = merged(model, rows)
+    check("our updates")
+    gone = sorted(model)[:4]
+    table.write([{**model[key], "ts": 3} for key in gone], "delete")
+    model = without(model, gone)
+    check("our deletes")
+    rows = some_rows(range(2, 22, 3), 4, TYPES)
+    table.hudi_upserts(rows)
+    model = merged(model, rows)
+    check("updates of Hudi")
+    rows = some_rows(range(1, 22, 4), 5, TYPES)
+    table.write(rows)
+    model = merged(model, rows)
+    check("our updates on top of those of Hudi")
+    schedule(LocalStorage(str(table.base_path)), SystemClock())
+    execute(LocalStorage(str(table.base_path)), SystemClock())
+    check("our compaction")
+    rows = some_rows(range(3, 24, 5), 6, TYPES)
+    table.hudi_upserts(rows)
+    model = merged(model, rows)
+    check("updates of Hudi after our compaction")

@@ -44,18 +44,22 @@ def new_indexed_table(
     names = [RECORD_INDEX]
     if version > 6 and not is_partitioned:
         names.append(SECONDARY)
-        definition = IndexDefinition(
-            name=SECONDARY,
-            index_type="secondary_index",
-            function="identity",
-            source_fields=("v",),
-            options={},
-            version="V2" if version == 9 else "V1",
-        )
-        stored = {**read_index_definitions(table.storage), SECONDARY: definition}
+        stored = {**read_index_definitions(table.storage), SECONDARY: secondary_definition(version)}
         table.storage.write(PATH, encode_index_definitions(stored))
     build_indexes(table, names, is_partitioned=is_partitioned)
     return table
+
+
+def secondary_definition(version: int) -> IndexDefinition:
+    """The definition that Hudi writes for an index on the column ``v``."""
+    return IndexDefinition(
+        name=SECONDARY,
+        index_type="secondary_index",
+        function="identity",
+        source_fields=("v",),
+        options={},
+        version="V2" if version == 9 else "V1",
+    )
 
 
 def build_indexes(table: LogTable, names: Sequence[str], *, is_partitioned: bool = False) -> None:
