@@ -29,18 +29,19 @@ INDEX = {
     "hoodie.metadata.record.index.min.filegroup.count": "2",
     "hoodie.metadata.global.record.level.index.enable": "true",
     "hoodie.metadata.global.record.level.index.min.filegroup.count": "2",
-    "hoodie.metadata.compact.max.delta.commits": "6",
 }
+COMPACTS_AFTER = "hoodie.metadata.compact.max.delta.commits"
+"""Number of delta commits after which the metadata table is compacted."""
 OUR_LOOKUP = {"hoodie.index.type": "RECORD_INDEX"}
-HUDI = {name.removeprefix("hoodie.").replace(".", "__"): value for name, value in INDEX.items()}
-HUDI |= {"index__type": "RECORD_INDEX", "embed__timeline__server": "true"}
+HUDI = {"index__type": "RECORD_INDEX", "embed__timeline__server": "true"}
 
 
 class IndexedTable(SharedTable):
     """Hudi finds rows in the record index; the engine finds them in the files unless a test says otherwise."""
 
     def hudi_upserts(self, rows: list[Row], operation: str = "upsert") -> None:
-        self.hudi_writes(rows, operation, **HUDI)
+        more = {name.removeprefix("hoodie.").replace(".", "__"): value for name, value in self.options.items()}
+        self.hudi_writes(rows, operation, **more, **HUDI)
 
     def check_all(self, model: Model, who: str) -> None:
         assert_record_index_equals_rows(self.base_path, who)
@@ -63,7 +64,8 @@ class IndexedTable(SharedTable):
 @pytest.fixture(params=ORACLES)
 def table(request: pytest.FixtureRequest, hudi, tmp_path: Path) -> IndexedTable:
     oracle: Oracle = request.param
-    return IndexedTable(tmp_path / "t", oracle, hudi(oracle.release), PLAIN, INDEX)
+    options = {**INDEX, COMPACTS_AFTER: "6"}
+    return IndexedTable(tmp_path / "t", oracle, hudi(oracle.release), PLAIN, options)
 
 
 @pytest.mark.parametrize("creator", ["hudi", "engine"])
@@ -141,24 +143,25 @@ def test_our_entries_are_those_of_hudi(table: IndexedTable, hudi, tmp_path: Path
     assert kept["engine"] == kept["hudi"]
 
 
-def test_a_late_delete_of_hudi_loses_its_entry_but_ours_keeps_it(table: IndexedTable) -> None:
-    """Hudi removes the entry of a row that stays. This test shows when Hudi changes, so that the docs stay right."""
-    if table.oracle.table_version == 6:
-        pytest.skip("In version 6, a delete always deletes the row of a base file.")
+def test_deletes_with_ordering_values(table: IndexedTable) -> None:
+    """A delete that loses keeps the entry of the row, whoever writes the delete."""
     table.schema = PLAIN.append(DELETED)
     rows = [{**row, DELETED.name: False} for row in some_rows(range(6), 5, PLAIN)]
     table.hudi_upserts(rows)
-    ours, theirs = ({**rows[number], "ts": 3, DELETED.name: True} for number in (0, 1))
-    table.write([ours])
-    assert_record_index_equals_rows(table.base_path, "our late delete")
-    table.hudi_upserts([theirs])
+    is_old = table.oracle.table_version == 6
+    late, wins = ({"ts": ts, DELETED.name: True} for ts in (3, 7))
+    table.write([{**rows[0], **late}, {**rows[1], **wins}])
+    table.hudi_upserts([{**rows[2], **late}, {**rows[3], **wins}])
     found = {key for key, *_ in stored_entries(table.base_path)}
-    assert rows[0][KEY] in found
-    assert rows[1][KEY] not in found
-    assert len(table.judge.read(table.base_path)) == len(rows)
+    # In version 6, a delete always deletes the row of a base file.
+    kept = (4, 5) if is_old else (0, 2, 4, 5)
+    assert found == {rows[number][KEY] for number in kept}
+    assert len(table.judge.read(table.base_path)) == len(kept)
 
 
 def test_hudi_and_the_engine_roll_back_each_others_delta_commits(table: IndexedTable) -> None:
+    # A write cannot be undone after the metadata table was compacted.
+    table.options = {**INDEX, COMPACTS_AFTER: "50"}
     first = some_rows(range(12), 1, PLAIN)
     table.hudi_upserts(first)
     model = merged({}, first)
@@ -171,7 +174,7 @@ def test_hudi_and_the_engine_roll_back_each_others_delta_commits(table: IndexedT
         table.judge.sql(f"create table {name} using hudi location '{table.base_path}'")
         table.judge.sql(
             f"call rollback_to_instant(table => '{name}', instant_time => '{newest}')",
-            settings={**table.oracle.pins, **INDEX, "hoodie.embed.timeline.server": "true"},
+            settings={**table.oracle.pins, **table.options, "hoodie.embed.timeline.server": "true"},
         )
     assert stored_instants(table.base_path) == entries
     table.check_all(model, "Hudi rolled back our writes")

@@ -1,9 +1,8 @@
 """Stage how a new log file of a slice changes the record index and the secondary indexes of the metadata table.
 
 As in Hudi, an update changes no entry of the record index, a delete removes the entry, and a row whose key an earlier
-log file has deleted gets an entry again. Hudi removes the entry of each delete, even if the delete loses against the
-stored row because of its ordering value; then writes of Hudi that use the index insert the key a second time. This
-module compares the rows before and after the log file instead.
+log file has deleted gets an entry again. A delete with an ordering value may lose against the stored row, whose entry
+must stay. Therefore the module compares the rows before and after the log file if it cannot be sure of the result.
 """
 
 import pyarrow as pa
