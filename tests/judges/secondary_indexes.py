@@ -25,6 +25,7 @@ from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import read_table_config
 from judges.hudi_judge import HudiJudge
+from judges.hudi_rs import read_records
 from judges.oracle import Oracle
 from judges.rows import ALL_TYPES, KEY, PARTITION, Model, Row
 
@@ -117,7 +118,12 @@ def assert_filters(judge: HudiJudge, base_path: Path, model: Model, columns: Seq
 
 def _rows(base_path: Path, storage: LocalStorage) -> list[Row]:
     rows: list[Row] = []
-    for found in load_snapshot(storage, metadata_enable=False).all_slices:
+    slices = load_snapshot(storage, metadata_enable=False).all_slices
+    if any(found.log_files for found in slices):
+        rows = read_records(base_path).to_pylist()
+        assert rows
+        return rows
+    for found in slices:
         if found.base_file_path is not None:
             rows += pq.read_table(base_path / found.base_file_path, partitioning=None).to_pylist()
     assert rows

@@ -12,7 +12,7 @@ from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.base_file_writer import BloomSettings
 from hudi_table_services.execution.compaction.merge_slice import CompactionJob
 from hudi_table_services.execution.log_merging.column_defaults import column_defaults
-from hudi_table_services.execution.log_merging.merged_slice import SliceMerging
+from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
 from hudi_table_services.hudi_format.partition_metadata import encode_partition_metadata
@@ -49,7 +49,7 @@ def job_of(storage: Storage, settings: Mapping[str, str] | None = None, **change
         storage=storage,
         instant_time=INSTANT,
         attempt=OWNER,
-        merging=SliceMerging(
+        merging=LogMerging(
             rule=rule,
             visibility=Visibility.of(timeline, has_own_log_instants=own),
             defaults=column_defaults(rule, snapshot.schema_json or "", schema),

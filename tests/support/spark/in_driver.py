@@ -65,5 +65,12 @@ class DriverFrame:
         """Run work that failed in the driver for another reason than the rows: Spark repeats such work."""
         return DriverFrame(self.sparkSession, pa.Table.from_batches(list(work(self._rows.to_batches()))))
 
+    def repartition(self, count: int, column: str) -> "DriverFrame":
+        """All rows are in one partition, so the work gets the rows of all partitions."""
+        return self
+
+    def sortWithinPartitions(self, *columns: str) -> "DriverFrame":  # noqa: N802 - name in Spark
+        return DriverFrame(self.sparkSession, self._rows.sort_by([(name, "ascending") for name in columns]))
+
     def collect(self) -> list[tuple[Any, ...]]:
         return [tuple(row.values()) for row in self._rows.to_pylist()]

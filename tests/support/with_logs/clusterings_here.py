@@ -18,7 +18,8 @@ from hudi_table_services.execution.clustering.rewrite import (
     rewrite_group,
 )
 from hudi_table_services.execution.clustering.run import check_outcome
-from hudi_table_services.execution.log_merging.merged_slice import SliceMerging, open_merged_slice
+from hudi_table_services.execution.log_merging.merged_slice import open_merged_slice
+from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.jobs.clustering.cancel import cancel_clustering
 from hudi_table_services.jobs.clustering.execute import ClusteringExecution
@@ -116,7 +117,7 @@ def merged_rows(storage: Storage, settings: Mapping[str, str] | None = None) -> 
     """
     snapshot = load_snapshot(storage)
     data_schema = arrow_schema(from_avro_json(snapshot.schema_json or ""), with_meta_fields=False)
-    merging = SliceMerging(
+    merging = LogMerging(
         rule=merge_rule(snapshot.config, settings),
         visibility=visibility_of(snapshot),
         memory_bytes=64 << 20,

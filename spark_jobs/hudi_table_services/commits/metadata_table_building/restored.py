@@ -12,7 +12,6 @@ from hudi_table_services.commits.metadata_table_building.rebuild import build_me
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFileReader
 from hudi_table_services.hudi_format.metadata_table.file_groups import FILES, RECORD_INDEX
-from hudi_table_services.model.table_version import TableType
 from hudi_table_services.planning.metadata_table.build_plan import BUILD_ORDER
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.table_store import read_table_config
@@ -41,11 +40,6 @@ def build_after_restore(table: TableAccess, wanted: Collection[str], lock: Table
     """
     config = read_table_config(table.storage)
     missing = [name for name in wanted if name not in config.metadata_partitions]
-    if missing and config.table_type is TableType.MERGE_ON_READ:
-        return (
-            f"The restore dropped {', '.join(missing)} of the metadata table and did not build them again, because "
-            "this release builds no metadata table of a merge-on-read table. The next write of Hudi builds them.",
-        )
     buildable = [name for name in missing if name in BUILD_ORDER and name != RECORD_INDEX]
     others = [name for name in missing if name not in buildable]
     warnings = []

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 from hudi_table_services.execution.base_file_reader import columns_of, open_base_file, rows_of
 from hudi_table_services.execution.log_merging.merged_slice import (
     MergedSlice,
-    SliceMerging,
     open_merged_slice,
 )
+from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.storage.stores.storage import Storage
 
@@ -89,7 +89,7 @@ class OpenInput:
 
 @contextmanager
 def open_input(
-    storage: Storage, file: InputFile, merging: SliceMerging | None, data_schema: pa.Schema
+    storage: Storage, file: InputFile, merging: LogMerging | None, data_schema: pa.Schema
 ) -> Iterator[OpenInput]:
     """Open an input.
 

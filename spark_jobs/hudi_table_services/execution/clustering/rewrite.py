@@ -24,7 +24,7 @@ from hudi_table_services.execution.clustering.inputs import InputFile, open_inpu
 from hudi_table_services.execution.clustering.key_checksum import KeyChecksum
 from hudi_table_services.execution.clustering.row_order import RowOrder, divide_evenly
 from hudi_table_services.execution.file_groups import ensure_partition_metadata, write_token
-from hudi_table_services.execution.log_merging.merged_slice import SliceMerging
+from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.metadata_table.staged_keys import KeyStager, KeyStaging, StagedKeys
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.execution.running_commit import require_running
@@ -70,7 +70,7 @@ class RewriteJob:
     footer: Mapping[str, str] = field(default_factory=dict)
     statistics_columns: tuple[str, ...] = ()
     key_staging: KeyStaging | None = None
-    merging: SliceMerging | None = None
+    merging: LogMerging | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +171,7 @@ class Input:
 
 def merged_columns(job: RewriteJob, *names: str) -> pa.Schema:
     """Return the schema with which a merge of log files yields only some of the columns."""
-    return job.data_schema if job.merging is None else job.merging.columns(job.data_schema, *names)
+    return job.data_schema if job.merging is None else job.merging.reading(job.data_schema, names).schema
 
 
 def rewrite_group(job: RewriteJob, task: GroupTask) -> GroupOutcome | TooLarge:

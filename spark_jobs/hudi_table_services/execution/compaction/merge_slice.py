@@ -30,9 +30,9 @@ from hudi_table_services.execution.file_groups import ensure_partition_metadata,
 from hudi_table_services.execution.log_merging.base_changes import ChangeCounts
 from hudi_table_services.execution.log_merging.merged_slice import (
     MergedSlice,
-    SliceMerging,
     open_merged_slice,
 )
+from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.execution.running_commit import require_running
 from hudi_table_services.hudi_format.markers import MarkerKind
@@ -63,7 +63,7 @@ class CompactionJob:
     storage: Storage
     instant_time: str
     attempt: str
-    merging: SliceMerging
+    merging: LogMerging
     data_schema: pa.Schema
     avro_schema_json: str
     parquet: ParquetFormat

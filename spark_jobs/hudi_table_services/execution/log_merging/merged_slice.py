@@ -4,50 +4,28 @@ Compactions, clusterings and reads merge file slices with this module.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_table_services.execution.base_file_reader import columns_of, open_base_file, rows_of
-from hudi_table_services.execution.log_merging.log_entries import KEY, ordering_names, row_columns
+from hudi_table_services.execution.log_merging.log_entries import KEY, ordering_names
 from hudi_table_services.execution.log_merging.merged_rows import ColumnFill, merged_rows
 from hudi_table_services.execution.log_merging.slice_blocks import SliceBlocks, key_schema
 from hudi_table_services.execution.log_merging.slice_changes import MergeMemory, SliceChanges, find_changes
+from hudi_table_services.execution.log_merging.slice_reading import LogMerging, SliceReading
 from hudi_table_services.execution.log_merging.winning_rows import WinningRows
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.merging.merge_rule import MergeRule
-from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.log_files.slice_log import SliceLog, read_slice_log
 from hudi_table_services.storage.stores.storage import Storage
 
 _KEYS_SHARE, _ROWS_SHARE = 8, 2
 """The log entries get an eighth of the memory, because merging them takes about five times their size; see
 `MergeMemory`. The rows of the log files get a half. The rest is for base rows and for the row group being written."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SliceMerging:
-    """How the file slices of a table are merged.
-
-    Attributes:
-        visibility: the instants whose log blocks are merged.
-        defaults: see `ColumnFill`.
-        memory_bytes: Arrow bytes that the merge of one slice keeps in memory. Beyond this limit, the merge uses
-            temporary files.
-    """
-
-    rule: MergeRule
-    visibility: Visibility
-    defaults: Mapping[str, pa.Scalar] = field(default_factory=dict)
-    memory_bytes: int
-
-    def columns(self, data_schema: pa.Schema, *names: str) -> pa.Schema:
-        """Return the schema with only some of the columns, and with the columns on which the merge depends."""
-        needed = {*names, *row_columns(self.rule)}
-        return pa.schema([column for column in data_schema if column.name in needed])
 
 
 @dataclass(slots=True)
@@ -65,7 +43,7 @@ class MergedSlice:
     blocks: SliceBlocks
     base: pq.ParquetFile | None
     changes: SliceChanges
-    merging: SliceMerging
+    merging: LogMerging
     scan_ms: int
     spills: bool
 
@@ -94,14 +72,14 @@ class MergedSlice:
 def open_merged_slice(
     storage: Storage,
     file_slice: FileSlice,
-    merging: SliceMerging,
+    merging: LogMerging,
     data_schema: pa.Schema,
     log: SliceLog | None = None,
 ) -> Iterator[MergedSlice]:
     """Open the files of a slice, and find the changes that its log files make.
 
     Args:
-        data_schema: Arrow schema of the rows without meta columns. `SliceMerging.columns` selects some of the columns.
+        data_schema: Arrow schema of the rows without meta columns. `SliceReading.data_columns` has some of the columns.
         log: the blocks of the slice, if the caller has read them already.
 
     Raises:
@@ -130,6 +108,23 @@ def open_merged_slice(
             scan_ms=int((time.monotonic() - started) * 1000),
             spills=changes.spills,
         )
+
+
+def rows_of_slice(storage: Storage, file_slice: FileSlice, reading: SliceReading) -> Iterator[pa.Table]:
+    """Yield the merged rows of a slice in batches, with the columns `SliceReading.columns`.
+
+    Raises:
+        HudiTableServiceError, OSError: see `open_merged_slice` and `MergedSlice.rows`.
+    """
+    target = reading.columns
+    if file_slice.log_files:
+        with open_merged_slice(storage, file_slice, reading.merging, reading.data_columns) as merged:
+            for rows in merged.rows():
+                yield rows.select(target.names)
+        return
+    with _open_base(storage, file_slice) as base:
+        if base is not None:
+            yield from columns_of(base, target)
 
 
 def _open_base(storage: Storage, file_slice: FileSlice) -> AbstractContextManager[pq.ParquetFile | None]:

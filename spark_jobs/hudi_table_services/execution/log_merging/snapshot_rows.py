@@ -13,15 +13,14 @@ from hudi_table_services.execution.base_file_reader import (
     with_kept_meta,
 )
 from hudi_table_services.execution.log_merging.column_defaults import column_defaults
-from hudi_table_services.execution.log_merging.merged_slice import SliceMerging, open_merged_slice
+from hudi_table_services.execution.log_merging.merged_slice import open_merged_slice
+from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.merging.merge_rule import MergeRule
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.storage.file_slices import visibility_of
 from hudi_table_services.storage.stores.storage import Storage
-
-_MERGE_BYTES = 256 << 20
 
 
 def read_rows(
@@ -44,11 +43,10 @@ def read_rows(
     target = _target(data_schema, columns)
     merging = None
     if rule is not None:
-        merging = SliceMerging(
+        merging = LogMerging(
             rule=rule,
             visibility=visibility_of(snapshot),
             defaults=column_defaults(rule, snapshot.schema_json, schema),
-            memory_bytes=_MERGE_BYTES,
         )
     tables = [
         rows
@@ -75,12 +73,12 @@ def _target(data_schema: pa.Schema, columns: Iterable[str] | None) -> pa.Schema:
 def _rows_of(
     storage: Storage,
     file_slice: FileSlice,
-    merging: SliceMerging | None,
+    merging: LogMerging | None,
     data_schema: pa.Schema,
     target: pa.Schema,
 ) -> Iterator[pa.Table]:
     if merging is not None and file_slice.log_files:
-        needed = merging.columns(data_schema, *target.names)
+        needed = merging.reading(data_schema, target.names).schema
         with open_merged_slice(storage, file_slice, merging, needed) as merged:
             for rows in merged.rows():
                 yield rows.select(target.names)

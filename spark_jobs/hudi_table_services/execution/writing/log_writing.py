@@ -1,6 +1,7 @@
 """Write the changes of one file slice of a merge-on-read table into a new log file, in one Spark task.
 
-The task reads only the incoming rows of the slice, never the base file or other log files.
+The task reads only the incoming rows of the slice. It reads the base file and the other log files only if an index of
+the metadata table needs the stored rows (`log_index_changes`).
 """
 
 import time
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from hudi_table_services.contract.text import counted
-from hudi_table_services.errors import InvalidDataError, UnsupportedTableError
+from hudi_table_services.errors import InvalidDataError
 from hudi_table_services.execution.base_file_writer import (
     COMMIT_TIME,
     FILE_NAME,
@@ -31,9 +32,12 @@ from hudi_table_services.execution.log_files.avro_encoder import encode_avro_blo
 from hudi_table_services.execution.log_files.delete_content import UNORDERED, DeleteOrdering, delete_contents
 from hudi_table_services.execution.log_files.log_file_writer import LogFileSpec, write_log_file
 from hudi_table_services.execution.log_files.parquet_data_block import encode_parquet_block
+from hudi_table_services.execution.log_merging.row_versions import NewLog
+from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.metadata_table.log_statistics import statistics_of_rows
 from hudi_table_services.execution.numpy_types import Flags
 from hudi_table_services.execution.staging import CHANGE_COLUMN, KEY_COLUMN, StagedReader
+from hudi_table_services.execution.writing.log_index_changes import stage_log_changes
 from hudi_table_services.execution.writing.merging import Change, without_flags
 from hudi_table_services.hudi_format.log_blocks import BlockType
 from hudi_table_services.hudi_format.ordering_values import OrderingValue
@@ -47,7 +51,8 @@ class LogSettings:
     """How a write encodes log files.
 
     Attributes:
-        ordering_fields: columns that readers compare. They must not be null, because Hudi 0.15 fails on such rows.
+        merging: how readers merge the log files. The ordering columns of its rule must not be null, because Hudi 0.15
+            fails on such rows.
         delete_ordering: ordering values of rows that are marked as deletes.
         data_block: `BlockType.AVRO_DATA` or `BlockType.PARQUET_DATA`.
         max_block_bytes: size of a data block, in bytes of the rows in memory, from which on the next rows begin a new
@@ -55,7 +60,7 @@ class LogSettings:
         has_record_stats: whether the write stat has the empty field ``recordsStats``, as in table version 6.
     """
 
-    ordering_fields: tuple[str, ...] = ()
+    merging: LogMerging
     delete_ordering: DeleteOrdering = UNORDERED
     data_block: BlockType = BlockType.AVRO_DATA
     max_block_bytes: int = 256 << 20
@@ -77,17 +82,14 @@ def write_slice_log(job: WriteJob, logs: LogSettings, task: WriteTask, target: L
     """Write the changes of a slice into its new log file.
 
     Raises:
-        UnsupportedTableError: another writer has built an index that this release does not update from log files.
         InvalidDataError: the ordering value of a row is null, or that of a delete cannot be stored.
         InstantVanishedError: see `write_log_file`.
     """
-    if job.key_staging is not None or job.secondary:
-        raise UnsupportedTableError(
-            "The metadata table has an index that this release does not update from log files.",
-            hint="Drop the index with rebuild_metadata_table.py --drop, then run the request again.",
-        )
     started = time.monotonic()
-    rows, deleted_keys, ordering = _changes(job, logs, task)
+    incoming = _incoming(job, task)
+    rows, deleted_keys, ordering = _changes(job, logs, task, incoming)
+    deletes = delete_contents(deleted_keys, task.partition_path, ordering)
+    staged = stage_log_changes(job, task, logs.merging, incoming, NewLog(rows, deletes))
     spec = LogFileSpec(
         log_file=LogFile(
             file_id=task.file_id,
@@ -100,7 +102,6 @@ def write_slice_log(job: WriteJob, logs: LogSettings, task: WriteTask, target: L
         schema=job.avro_schema_json,
     )
     blocks = [(logs.data_block, content) for content in _data_contents(job, logs, rows)]
-    deletes = delete_contents(deleted_keys, task.partition_path, ordering)
     size = write_log_file(job.storage, spec, [*blocks, *((BlockType.DELETE, each) for each in deletes)])
     stat = WriteStat(
         file_id=task.file_id,
@@ -119,7 +120,14 @@ def write_slice_log(job: WriteJob, logs: LogSettings, task: WriteTask, target: L
         statistics = statistics_of_rows(
             task.partition_path, spec.log_file.file_name, [rows], job.statistics_columns
         )
-    return WrittenFileGroup(stat=stat, older_incoming_count=0, data_size_bytes=0, statistics=statistics)
+    return WrittenFileGroup(
+        stat=stat,
+        older_incoming_count=0,
+        data_size_bytes=0,
+        statistics=statistics,
+        keys=staged.keys,
+        secondary=staged.secondary,
+    )
 
 
 def _log_fields(log_file: LogFile, logs: LogSettings, target: LogTarget) -> dict[str, object]:
@@ -133,20 +141,25 @@ def _log_fields(log_file: LogFile, logs: LogSettings, target: LogTarget) -> dict
     return {**fields, "recordsStats": {"val": None}} if logs.has_record_stats else fields
 
 
-def _changes(
-    job: WriteJob, logs: LogSettings, task: WriteTask
-) -> tuple[pa.Table, list[str], list[OrderingValue]]:
-    """Rows for data blocks with their meta columns, and the keys of deletes with their ordering values."""
+def _incoming(job: WriteJob, task: WriteTask) -> pa.Table:
+    """The staged changes of the slice."""
     reader = StagedReader(job.storage)
     table = pa.Table.from_batches([reader.read(batch) for batch in task.changes])
     reader.close()
+    return table
+
+
+def _changes(
+    job: WriteJob, logs: LogSettings, task: WriteTask, table: pa.Table
+) -> tuple[pa.Table, list[str], list[OrderingValue]]:
+    """Rows for data blocks with their meta columns, and the keys of deletes with their ordering values."""
     kinds = without_flags(table[CHANGE_COLUMN].to_numpy())
     soft, hard = _where(table, kinds == Change.DELETE), _where(table, kinds == Change.DELETE_ALWAYS)
     keys: list[str] = [*soft[KEY_COLUMN].to_pylist(), *hard[KEY_COLUMN].to_pylist()]
     ordering = [*logs.delete_ordering.values(soft), *UNORDERED.values(hard)]
     updates = _where(table, kinds == Change.UPDATE)
     # The batch of a delete may lack the ordering columns.
-    for name in logs.ordering_fields if updates.num_rows else ():
+    for name in logs.merging.rule.ordering_fields if updates.num_rows else ():
         if updates[name].null_count:
             raise InvalidDataError(
                 f"The ordering column {name!r} is null in {counted(updates[name].null_count, 'update')} of the file "

@@ -32,7 +32,7 @@ from hudi_table_services.execution.clustering.file_layouts import footer_of
 from hudi_table_services.execution.clustering.rewrite import GroupOutcome, GroupTask, RewriteJob
 from hudi_table_services.execution.clustering.run import RewriteGroups, rewrite_groups
 from hudi_table_services.execution.log_merging.column_defaults import column_defaults
-from hudi_table_services.execution.log_merging.merged_slice import SliceMerging
+from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.metadata_table.collected_facts import FactsToCollect
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
 from hudi_table_services.jobs.clustering.clustered_table import open_table, rule_of
@@ -321,10 +321,10 @@ class ClusteringExecution:
             merging=self._merging(work),
         )
 
-    def _merging(self, work: _Work) -> SliceMerging | None:
+    def _merging(self, work: _Work) -> LogMerging | None:
         if self._rule is None:
             return None
-        return SliceMerging(
+        return LogMerging(
             rule=self._rule,
             visibility=visibility_of(work.snapshot),
             defaults=column_defaults(self._rule, work.snapshot.schema_json or "", work.schema),

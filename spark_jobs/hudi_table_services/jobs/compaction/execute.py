@@ -27,7 +27,7 @@ from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.compaction.merge_slice import CompactionJob
 from hudi_table_services.execution.compaction.run import MergedSlices, MergeSlices, merge_slices
 from hudi_table_services.execution.log_merging.column_defaults import column_defaults
-from hudi_table_services.execution.log_merging.merged_slice import SliceMerging
+from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts, FactsToCollect
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
 from hudi_table_services.jobs.compaction.executed import (
@@ -241,7 +241,7 @@ class CompactionExecution:
             storage=self._storage,
             instant_time=attempt.instant_time,
             attempt=attempt.attempt,
-            merging=SliceMerging(
+            merging=LogMerging(
                 rule=self._rule,
                 visibility=Visibility.of(work.snapshot.timeline, has_own_log_instants=has_own_times),
                 defaults=column_defaults(self._rule, work.snapshot.schema_json or "", work.schema),

@@ -1,6 +1,7 @@
 """Write the files of a batch on Spark's executors, after each row has been assigned its place."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.text import counted
@@ -10,6 +11,7 @@ from hudi_table_services.execution.file_groups import (
     WrittenFileGroup,
     new_file_id,
 )
+from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts, FactsToCollect
 from hudi_table_services.execution.metadata_table.row_changes import StagedRowChanges, stage_replaced_rows
 from hudi_table_services.execution.spark_tasks import run_tasks
@@ -19,6 +21,7 @@ from hudi_table_services.execution.writing.task_assignment import assign_tasks
 from hudi_table_services.hudi_format.avro_schema import to_avro_json
 from hudi_table_services.jobs.writing.batch_placement import PlacedBatch
 from hudi_table_services.jobs.writing.log_settings import log_targets
+from hudi_table_services.jobs.writing.table_access import table_rule
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.file_sizing import FileSizingPlan
@@ -27,6 +30,7 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.write_stat import OVERWRITE, WriteOperation
+from hudi_table_services.storage.file_slices import visibility_of
 from hudi_table_services.storage.stores.storage import Storage
 
 if TYPE_CHECKING:
@@ -101,27 +105,28 @@ def collected_facts(
     wanted: FactsToCollect,
     settings: WriteSettings,
     written: Sequence[WrittenFileGroup],
-    replaced: Sequence[FileSlice],
+    replaced: "ReplacedSlices",
 ) -> CollectedFacts:
     """Collect the facts that the metadata table needs about the files of a write.
 
     Args:
-        replaced: newest slices of the file groups that the write replaces. The record index and secondary indexes lose
-            the keys of these slices, except the keys that the write adds again.
+        replaced: the record index and secondary indexes lose the keys of these slices, except the keys that the write
+            adds again.
 
     Raises:
         HudiTableServiceError: see `run_tasks`.
     """
     staged = [StagedRowChanges(each.keys, each.secondary) for each in written]
     staging, secondary = wanted.key_staging, wanted.secondary
-    if (staging is not None or secondary) and replaced:
+    if (staging is not None or secondary) and replaced.slices:
         data_schema = arrow_schema(settings.writer_schema, with_meta_fields=False)
+        merging = replaced.merging
         staged += run_tasks(
             spark,
-            replaced,
-            lambda file_slice: stage_replaced_rows(storage, staging, secondary, data_schema, file_slice),
-            description=f"Read the keys of {counted(len(replaced), 'replaced file group')}",
-            weights=[file_slice.size_bytes + BYTES_OF_A_FILE for file_slice in replaced],
+            replaced.slices,
+            lambda each: stage_replaced_rows(storage, staging, secondary, data_schema, each, merging),
+            description=f"Read the keys of {counted(len(replaced.slices), 'replaced file group')}",
+            weights=[file_slice.size_bytes + BYTES_OF_A_FILE for file_slice in replaced.slices],
             measure=_key_counts,
         )
     return CollectedFacts.of(
@@ -132,20 +137,37 @@ def collected_facts(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ReplacedSlices:
+    """Newest slices of the file groups that a write replaces.
+
+    Attributes:
+        merging: how their log files are merged; None for a copy-on-write table.
+    """
+
+    slices: tuple[FileSlice, ...]
+    merging: LogMerging | None = None
+
+
 def replaced_slices(
     snapshot: TableSnapshot, replaced: Mapping[str, tuple[str, ...]] | None
-) -> tuple[FileSlice, ...]:
+) -> ReplacedSlices:
     """Newest slices of replaced file groups.
 
     Args:
         replaced: partition path → ids of file groups; None if the write replaces no file group.
+
+    Raises:
+        UnsupportedTableError: see `table_rule`.
     """
-    return tuple(
+    rule = table_rule(snapshot.config)
+    slices = tuple(
         found
         for path, ids in (replaced or {}).items()
         for found in snapshot.slices_of(path)
         if found.file_group_id.file_id in ids
     )
+    return ReplacedSlices(slices, None if rule is None else LogMerging(rule, visibility_of(snapshot)))
 
 
 def _key_counts(staged: StagedRowChanges) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.execution.log_files.delete_content import DeleteOrdering
+from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.writing.log_writing import LogSettings
 from hudi_table_services.execution.writing.task_assignment import LogTargets
 from hudi_table_services.hudi_format.avro_schema import from_optional_avro_json
@@ -14,19 +15,27 @@ from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.log_targets import log_target
+from hudi_table_services.storage.file_slices import visibility_of
 
 _BLOCKS = {"avro": BlockType.AVRO_DATA, "parquet": BlockType.PARQUET_DATA}
 
 
-def log_settings(config: TableConfig, options: WriteOptions, settings: WriteSettings) -> LogSettings | None:
+def log_settings(
+    snapshot: TableSnapshot, options: WriteOptions, settings: WriteSettings
+) -> LogSettings | None:
     """Encoding of the log files of a write; None for a copy-on-write table.
+
+    Args:
+        snapshot: the table as it was when the places of the rows were found.
 
     Raises:
         UnsupportedTableError: the batch can delete rows, and the ordering values of deletes cannot be stored.
     """
+    config = snapshot.config
     rule = table_rule(config)
     if rule is None:
         return None
@@ -36,7 +45,7 @@ def log_settings(config: TableConfig, options: WriteOptions, settings: WriteSett
             column_type = settings.writer_schema.field(name).type
             wrappers[name] = wrapper_of(name, column_type, config.table_version)
     return LogSettings(
-        ordering_fields=rule.ordering_fields,
+        merging=LogMerging(rule, visibility_of(snapshot)),
         delete_ordering=DeleteOrdering(wrappers),
         data_block=_BLOCKS[options.log_block],
         max_block_bytes=options.log_block_bytes,
@@ -72,7 +81,7 @@ def check_log_settings(
         InvalidRequestError: the type of an ordering column would change; the message names the column and both types.
         UnsupportedTableError: as in `log_settings`.
     """
-    log_settings(config, options, settings)
+    log_settings(TableSnapshot(config=config, timeline=Timeline()), options, settings)
     rule, table = table_rule(config), from_optional_avro_json(table_schema_json)
     for name in rule.ordering_fields if rule is not None and table is not None else ():
         old, new = table and table.find(name), settings.writer_schema.find(name)

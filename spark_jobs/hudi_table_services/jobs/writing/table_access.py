@@ -11,7 +11,6 @@ from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.merge_rules import merge_rule
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.tables.metadata_table import refuse_indexes_without_logs
 from hudi_table_services.tables.table import TableAccess, check_writable
 
 
@@ -32,7 +31,7 @@ def open_table(
     if exists:
         check_table(request, options, config)
     else:
-        _check_merge_on_read(request, options, config)
+        _check_merge_on_read(options, config)
     return TableAccess(storage=storage, clock=clock, config=config, exists=exists, metadata=options.metadata)
 
 
@@ -52,7 +51,7 @@ def check_table(request: UpsertRequest, options: WriteOptions, config: TableConf
             f"{options.new_table_type.value}.",
             hint=f"Remove {TABLE_TYPE}, because the type of a table does not change.",
         )
-    _check_merge_on_read(request, options, config)
+    _check_merge_on_read(options, config)
 
 
 def table_rule(config: TableConfig) -> MergeRule | None:
@@ -68,7 +67,7 @@ def _updates_metadata(request: UpsertRequest, options: WriteOptions) -> bool:
     return not request.dry_run and options.metadata.enable is not False
 
 
-def _check_merge_on_read(request: UpsertRequest, options: WriteOptions, config: TableConfig) -> None:
+def _check_merge_on_read(options: WriteOptions, config: TableConfig) -> None:
     rule = table_rule(config)
     if rule is None:
         return
@@ -80,8 +79,6 @@ def _check_merge_on_read(request: UpsertRequest, options: WriteOptions, config: 
             "not compare the ordering values of moved rows with those in log files.",
             hint="Set the option …update.partition.path of the index to false, or use an index that is not global.",
         )
-    if _updates_metadata(request, options):
-        refuse_indexes_without_logs(config)
 
 
 def _check_rule(rule: MergeRule) -> None:

@@ -345,7 +345,7 @@ class _UpsertJob:
             with self._watch.phase("write files"):
                 wanted = facts_to_collect(table, extra[SCHEMA_KEY], folder)
                 job = write_job(self._storage, attempt.instant_time, table.config, settings, wanted)
-                logs = log_settings(table.config, self._options, settings)
+                logs = log_settings(placed.snapshot, self._options, settings)
                 written = write_batch(self._spark, job, placed, plan, name, logs)
                 replaced_files = replaced_slices(placed.snapshot, replaced)
                 facts = collected_facts(self._spark, self._storage, wanted, settings, written, replaced_files)

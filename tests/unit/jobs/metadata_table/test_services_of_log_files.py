@@ -1,4 +1,4 @@
-"""Merge-on-read tables with a metadata table: services keep its list of files right, and no job builds one."""
+"""Merge-on-read tables with a metadata table: services keep its list of files right, and a job builds one."""
 
 from datetime import datetime, timedelta, timezone
 
@@ -7,7 +7,6 @@ import pytest
 from hudi_table_services.contract.cleaning import CleanReport, CleanRequest
 from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.contract.recovery import RollbackRequest
-from hudi_table_services.errors import UnsupportedTableError
 from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.jobs.metadata_table.rebuild import rebuild_metadata_table
 from hudi_table_services.jobs.recovery.rollback import rollback
@@ -79,15 +78,11 @@ def test_a_rollback_removes_log_files_from_the_metadata_table(version: TableVers
 
 
 @VERSIONS
-def test_a_metadata_table_can_be_dropped_but_not_built(version: TableVersion) -> None:
+def test_a_metadata_table_can_be_dropped_and_built_again(version: TableVersion) -> None:
     table = a_golden_table(version)
-    for request in (
-        RebuildMetadataTableRequest(base_path="/t"),
-        RebuildMetadataTableRequest(base_path="/t", partitions=("files",)),
-        RebuildMetadataTableRequest(base_path="/t", partitions=("files",), drop=("all",)),
-    ):
-        with pytest.raises(UnsupportedTableError, match="merge-on-read"):
-            rebuild_metadata_table(request, storage=table.storage, clock=later(1))
     drop = RebuildMetadataTableRequest(base_path="/t", drop=("all",))
     rebuild_metadata_table(drop, storage=table.storage, clock=later(1))
     assert table.config.metadata_partitions == ()
+    request = RebuildMetadataTableRequest(base_path="/t", partitions=("files",))
+    rebuild_metadata_table(request, storage=table.storage, clock=later(1))
+    assert listed(table) == stored(table)
