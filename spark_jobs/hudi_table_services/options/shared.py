@@ -20,7 +20,7 @@ from hudi_table_services.options.keys.writing import (
 )
 from hudi_table_services.options.option import AnyOption, Effect, OptionGroup
 from hudi_table_services.options.reader import OptionReader
-from hudi_table_services.options.registry import ALIASES, find_option, is_listed, similar_option
+from hudi_table_services.options.registry import ALIASES, advice_on_key, find_option, is_listed
 from hudi_table_services.options.writing_values import ConcurrencyMode, FailedWritesPolicy
 
 _HIGHEST_LEVELS = {"zstd": 22, "gzip": 9}
@@ -83,8 +83,7 @@ def _check_known(options: Mapping[str, str], group: OptionGroup) -> tuple[str, .
     for key, value in sorted(options.items()):
         option = find_option(key)
         if option is None or not is_listed(key, group):
-            close = similar_option(key)
-            hint = f"Did you mean {close}?" if close else "docs/options.md lists the known keys."
+            hint = advice_on_key(key) or "docs/options.md lists the known keys."
             raise InvalidRequestError(f"Unknown option {key}.", hint=hint)
         if option.effect is Effect.HONOURED and group not in option.services:
             warnings.append(f"{key} has no effect here: it is for {option.services[0].value}.")

@@ -247,11 +247,17 @@ def test_an_impossible_value_is_refused(key: str, value: str, message: str) -> N
         ("hoodie.metadata.enabled", "hoodie.metadata.enable"),
         ("hoodie.cleaner.policy.failed.write", "hoodie.cleaner.policy.failed.writes"),
         ("hoodie.airflow.sizing.party", "hoodie.airflow.sizing.parity"),
-        ("hoodie.Index.type", "hoodie.index.type"),
     ],
 )
 def test_an_error_about_a_misspelt_key_names_the_intended_key(key: str, meant: str) -> None:
     assert refusal({key: "1"}) == f"Unknown option {key}. Did you mean {meant}?"
+
+
+@pytest.mark.parametrize("key", ["hoodie.Index.type", "HOODIE.INDEX.TYPE"])
+def test_an_error_about_a_key_in_the_wrong_case_says_so(key: str) -> None:
+    assert (
+        refusal({key: "1"}) == f"Unknown option {key}. The key is hoodie.index.type; only the case differs."
+    )
 
 
 def test_a_key_that_resembles_no_known_key_is_refused() -> None:
