@@ -2,6 +2,7 @@
 
 import difflib
 
+from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.options.keys.archival import ARCHIVE_OPTIONS
 from hudi_table_services.options.keys.catalog import CATALOG_OPTIONS
 from hudi_table_services.options.keys.cleaning import CLEAN_OPTIONS
@@ -69,6 +70,15 @@ def similar_option(key: str, *, least: float = 0.7) -> str | None:
     """Find the most similar known key; None if no known key is similar."""
     close = difflib.get_close_matches(key, KNOWN_OPTIONS, n=1, cutoff=least)
     return close[0] if close else None
+
+
+def advice_on(key: str) -> str:
+    """Return what to do about an unknown key. The sentence says if only the case of a known key differs."""
+    same = next((known for known in KNOWN_OPTIONS if known.lower() == key.lower()), "")
+    if same and same != key:
+        return did_you_mean(key, (same,))
+    close = similar_option(key)
+    return f"Did you mean {close}?" if close else "docs/options.md lists the known keys."
 
 
 def is_listed(key: str, group: OptionGroup | None = None) -> bool:
