@@ -65,9 +65,7 @@ class CleanOperator(UpkeepOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        check_choice(
-            self.task_id, "policy", policy, ("", *POLICIES), is_templated=True, normal=str.upper
-        )
+        check_choice(self.task_id, "policy", policy, ("", *POLICIES), is_templated=True, normal=str.upper)
         self.policy = policy
         self.commits_retained = commits_retained
         self.hours_retained = hours_retained

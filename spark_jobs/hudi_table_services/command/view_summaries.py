@@ -179,9 +179,7 @@ def commit_summary(view: CommitView) -> Summary:
     ]
     columns = ("partition", ">inserted", ">updated", ">deleted", ">files", ">size", ">replaced")
     extra = [
-        _extra_fact(key, value)
-        for key, value in view.extra_metadata.items()
-        if value != instant.request_id
+        _extra_fact(key, value) for key, value in view.extra_metadata.items() if value != instant.request_id
     ]
     return Summary(
         title=f"{instant.action} {instant.instant_time} of {view.table_name}: {instant.state}"

@@ -110,7 +110,9 @@ class WholeNumber(Kind[int]):
         try:
             value = int(text)
         except ValueError:
-            raise InvalidRequestError(f"{key}={text} is not a whole number.", hint=self._advice(key)) from None
+            raise InvalidRequestError(
+                f"{key}={text} is not a whole number.", hint=self._advice(key)
+            ) from None
         if self.least is not None and value < self.least:
             raise InvalidRequestError(
                 f"{key}={text} is too small: it must be at least {self.least}.", hint=self._advice(key)

@@ -105,7 +105,9 @@ def _check_value(key: str, value: str, option: AnyOption) -> None:
             hint=f"Leave the option out, or set it to {option.default}.",
         )
     if option.is_flag and text not in ("", "true", "false"):
-        raise InvalidRequestError(f"{key}={value} is neither true nor false.", hint=f"Set {key} to true or false.")
+        raise InvalidRequestError(
+            f"{key}={value} is neither true nor false.", hint=f"Set {key} to true or false."
+        )
 
 
 def base_file_options(reader: OptionReader) -> BaseFileOptions:

@@ -41,7 +41,7 @@ def _with_flag_of_key(text: str, key: str, flag: str) -> str:
 
 
 def _with_flag_of_field(text: str, field: str, flag: str) -> str:
-    """Replace the name of a field. A name that is an English word is replaced at the begin of the text only."""
+    """Replace the name of a field. A name that is an English word is replaced at the start of the text only."""
     if "_" in field:
         return re.sub(rf"(?<![\w/.'\"-]){field}(?![\w/'\"]|\.\w)", flag, text)
     return re.sub(rf"^{field}(?= is | and )", flag, text)

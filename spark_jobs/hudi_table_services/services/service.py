@@ -39,8 +39,8 @@ class Script(Generic[RequestT_co]):
             the request, see `flags`.
         check_options: refuses invalid options. It needs no Spark and does not read the table.
         build_request: builds the request from the given flags. None means that each flag is a field of the request.
-        needed_flags: returns, for the given flags, groups of fields besides the base path; one field of each group must be
-            given.
+        needed_flags: returns, for the given flags, groups of fields besides the base path; one field of each group must
+            be given.
         advice_on_flags: advice if several flags are missing.
         check_run: refuses a request that lacks fields. Such a request is valid only as an argument of the engine's
             Python functions, which accept further arguments.

@@ -67,7 +67,10 @@ def test_arguments_become_the_request(operator: Callable[..., UpsertWithSizingOp
         ({"hudi_options": "a=b"}, "load: hudi_options must be a dictionary"),
         ({"operation": "upsrt"}, "load: operation='upsrt' must be 'upsert', .*Did you mean upsert\\?"),
         ({"operation": "UPSERT", "source_path": "{{ ds }}"}, "Only upper and lower case differ"),
-        ({"timestamps_without_zone": "UTC"}, "timestamps_without_zone='UTC' must be 'utc', 'session' or 'refuse'"),
+        (
+            {"timestamps_without_zone": "UTC"},
+            "timestamps_without_zone='UTC' must be 'utc', 'session' or 'refuse'",
+        ),
         ({"on_empty": "x"}, "on_empty='x' must be 'succeed', 'skip' or 'fail'"),
         ({"on_empty": "{{ x }}"}, "on_empty"),
         ({"on_rerun": "write"}, "on_rerun='write' must be 'reuse' or 'write_again'"),

@@ -89,7 +89,9 @@ def test_a_service_after_a_failed_first_load_says_that_there_is_no_table(
     assert failure["kind"] == "TableNotFoundError"
     assert failure["message"].endswith("/table: no write has completed there.")
     assert failure["hint"].startswith("Run a load first: the load creates the table.")
-    assert failure["hint"].endswith("This task has trigger_rule='all_done', so it also runs after a failed load.")
+    assert failure["hint"].endswith(
+        "This task has trigger_rule='all_done', so it also runs after a failed load."
+    )
     assert (failure["table"], failure["table_now"]) == (str(tmp_path / "table"), "")
 
 

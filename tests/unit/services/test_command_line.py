@@ -108,7 +108,10 @@ def test_a_request_document_needs_no_other_flags() -> None:
         (["--base=/t"], "Unrecognized arguments: --base=/t"),
         (["--base-path"], "Argument --base-path: expected one argument"),
         (["--base-path=/t", "--option=hoodie.index.type"], "Write --option hoodie.index.type=VALUE."),
-        (["--base-path=/t", "--option==1"], "--option '' is not of the form key=value. Write --option KEY=VALUE."),
+        (
+            ["--base-path=/t", "--option==1"],
+            "--option '' is not of the form key=value. Write --option KEY=VALUE.",
+        ),
         (
             ["--base-path=/t", "--option=a=1", "--option=a=2"],
             "--option gives the key 'a' twice, with different values. Give the key only once.",

@@ -53,9 +53,7 @@ def test_the_class_and_the_path_of_an_error_stay() -> None:
         ),
     ],
 )
-def test_a_script_names_its_flags(
-    flags: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_script_names_its_flags(flags: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(CLEAN, ["--base-path=/t", *flags]) == 64
     assert message in capsys.readouterr().err
 

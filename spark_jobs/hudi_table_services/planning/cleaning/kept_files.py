@@ -24,7 +24,9 @@ def why_nothing_is_deleted(
     if not kept.count:
         if checked.choice is PartitionChoice.CHANGED:
             # The other partitions may have outdated files, which the last clean has kept.
-            return f"no further file may be deleted since the last clean: {_rule(options, retention, commits)}"
+            return (
+                f"no further file may be deleted since the last clean: {_rule(options, retention, commits)}"
+            )
         return f"no file{where} is outdated ({retention.reason})"
     causes = (
         (kept.by_policy, _rule(options, retention, commits)),

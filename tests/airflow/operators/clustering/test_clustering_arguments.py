@@ -70,7 +70,11 @@ def test_arguments_of_executions_and_cancellations_become_the_request() -> None:
 @pytest.mark.parametrize(
     ("operator", "arguments", "message"),
     [
-        (ScheduleClusteringOperator, {"layout": "snake"}, "layout='snake' must be 'linear', 'zorder' or 'hilbert'"),
+        (
+            ScheduleClusteringOperator,
+            {"layout": "snake"},
+            "layout='snake' must be 'linear', 'zorder' or 'hilbert'",
+        ),
         (ScheduleClusteringOperator, {"every_n_commits": -1}, "below 0"),
         (ScheduleClusteringOperator, {"sort_columns": "a,a"}, "names a column twice"),
         (

@@ -89,7 +89,13 @@ VERSIONS_SINCE_FIFTH = (
             "plans need these files",
         ),
         (KeptFiles(), BY_COMMITS, NONE, ALL, "no file is outdated (R)"),
-        (KeptFiles(), BY_COMMITS, FROM_FIFTH, SELECTED, "no file in the 1 selected partition is outdated (R)"),
+        (
+            KeptFiles(),
+            BY_COMMITS,
+            FROM_FIFTH,
+            SELECTED,
+            "no file in the 1 selected partition is outdated (R)",
+        ),
         (
             KeptFiles(),
             BY_COMMITS,
