@@ -35,7 +35,7 @@ def with_nearby_tables(
         _LOG.debug("The folders near %s cannot be listed.", base_path, exc_info=True)
         return error
     # The path may be right, if its first load failed. So the hint of the error stays.
-    hint = f"Did you mean {similar}? If not: {error.hint}"
+    hint = f"Did you mean {similar}? If not, {error.hint[:1].lower()}{error.hint[1:]}"
     return TableNotFoundError(error.message, hint=hint) if similar else error
 
 
