@@ -2,6 +2,7 @@
 
 import difflib
 
+from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.options.keys.archival import ARCHIVE_OPTIONS
 from hudi_table_services.options.keys.catalog import CATALOG_OPTIONS
 from hudi_table_services.options.keys.cleaning import CLEAN_OPTIONS
@@ -78,13 +79,7 @@ def similar_option(key: str, *, least: float = 0.7) -> str | None:
 def advice_on_key(key: str) -> str:
     """Return a sentence with the known key that an unknown key probably means; an empty string if none is similar."""
     close = similar_option(key)
-    if close is None:
-        return ""
-    return (
-        f"The key is {close}; only the case differs."
-        if close.lower() == key.lower()
-        else f"Did you mean {close}?"
-    )
+    return did_you_mean(key, (close,)) if close else ""
 
 
 def is_listed(key: str, group: OptionGroup | None = None) -> bool:

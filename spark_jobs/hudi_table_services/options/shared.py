@@ -41,8 +41,9 @@ def with_fields(options: Mapping[str, str], fields: Mapping[AnyOption, object]) 
         text = "" if value is None else str(value)
         if text and option.parse(named.setdefault(option.key, text)) != option.parse(text):
             raise InvalidRequestError(
-                f"A field of the request is {text!r}, but its option {option.key} is {named[option.key]!r}.",
-                hint="Give either the field or the option.",
+                f"{option.flag or 'A field of the request'} is {text!r}, but its option {option.key} is "
+                f"{named[option.key]!r}.",
+                hint=f"Give either {option.flag or 'the field'} or the option.",
             )
     return named
 
@@ -105,7 +106,9 @@ def _check_value(key: str, value: str, option: AnyOption) -> None:
             hint=f"Leave the option out, or set it to {option.default}.",
         )
     if option.is_flag and text not in ("", "true", "false"):
-        raise InvalidRequestError(f"{key}={value} is neither true nor false.")
+        raise InvalidRequestError(
+            f"{key}={value} is neither true nor false.", hint=f"Set {key} to true or false."
+        )
 
 
 def base_file_options(reader: OptionReader) -> BaseFileOptions:

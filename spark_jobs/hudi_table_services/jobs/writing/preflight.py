@@ -16,7 +16,7 @@ from hudi_table_services.execution.writing.source_columns import (
     columns_or_reason,
 )
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
-from hudi_table_services.jobs.writing.new_table import new_table_config
+from hudi_table_services.jobs.writing.new_table import new_table_config, refuse_incomplete_request
 from hudi_table_services.jobs.writing.write_opening import check_column_names, open_write
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
@@ -95,6 +95,8 @@ def _check(
         check_writable(config, request.table_name, updates_metadata=updates)
     if request.source is None or not request.check_source:
         return CheckedWrite()
+    if config is None:
+        refuse_incomplete_request(storage, request, options)
     refuse_misspelled(request.source)
     columns, notes = _source_columns(request, request.source, source_is_local)
     if columns is None:

@@ -91,7 +91,11 @@ def test_a_write_to_an_existing_table_passes(table: SmallTable, tmp_path: Path, 
         ({"partition_by": ("town",)}, "no column 'town', which is the partition field."),
         ({"ordering_field": "at"}, "no column 'at', which is the ordering field."),
         ({"table_name": ""}, "no table name"),
-        ({"record_key": ()}, "No record key is given."),
+        ({"record_key": ()}, "no record key. Set --record-key, so that the job can create the table."),
+        (
+            {"record_key": (), "table_name": ""},
+            "no table name and no record key. Set --table-name and --record-key, so that the job",
+        ),
         ({"operation": "delete"}, "nothing can be deleted"),
     ],
 )
