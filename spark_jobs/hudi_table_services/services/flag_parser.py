@@ -87,7 +87,12 @@ class RequestParser(argparse.ArgumentParser):
         if flag in self._flags_elsewhere:
             return self._flags_elsewhere[flag]
         flags = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
-        return did_you_mean(flag, flags)
+        containing = [name for name in flags if flag.strip("-") in name]
+        if (
+            len(containing) > 1
+        ):  # the most similar name may be the wrong choice, such as hours instead of commits
+            return f"Did you mean one of {', '.join(containing)}?"
+        return did_you_mean(flag, containing or flags)
 
     def _hint_for_further_value(self, words: list[str], unknown: str) -> str:
         """If the word follows the value of a repeatable flag, say that the flag must be repeated."""

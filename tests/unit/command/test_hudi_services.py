@@ -166,6 +166,7 @@ def test_print_request_contains_the_table(capsys: pytest.CaptureFixture[str]) ->
         (["clean"], 64, "The request has no base path."),
         (["restore"], 64, "These flags are missing: --base-path (or TABLE), --savepoint."),
         (["clean", "/t", "--policy=keep_latest_commits"], 64, "Only upper and lower case differ."),
+        (["clean", "/t", "--retain=3"], 64, "Did you mean one of --commits-retained, --hours-retained, "),
         (["clean", "/t", "--Preview"], 64, "Did you mean --preview? Only upper and lower case differ."),
         (
             ["show", "partitions", "/t", "--partition", "city=a"],
