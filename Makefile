@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help install check format lock docs demo demo-spark airflow soak bench bench-metadata-table bench-spark-connect archive clean
-.PHONY: compose-up compose-down test-compose test-s3 test test-all test-times test-docs test-unit test-spark test-spark35 test-airflow test-airflow31 test-airflow-stack test-conformance test-conformance42 test-e2e test-readers test-platforms
+.PHONY: compose-up compose-down test-compose test-s3 test test-all test-times test-docs test-unit test-spark test-spark35 test-connect35 test-airflow test-airflow31 test-airflow-stack test-conformance test-conformance42 test-e2e test-readers test-platforms
 
 PYTEST_ARGS ?=
 PYTEST       = -m pytest $(PYTEST_ARGS)
@@ -80,12 +80,17 @@ test-spark: .venv/.ready ## Run the tests of the execution layer and the jobs on
 # `test-conformance` also runs the engine on Spark 3.5, so it tests writes and clusterings with this release.
 SPARK35      = tests/spark/sources --ignore tests/spark/sources/test_blocks_of_start_page.py $(addprefix tests/spark/writing/test_,schema_and_ordering.py late_tasks.py task_progress.py)
 # `make test-all` runs all tests except tests that do not depend on Spark, such as crashes of the driver and refused input.
-SPARK35_ALL  = tests/spark tests/e2e/connect $(addprefix --ignore tests/spark/writing/test_,writes_on_a_full_disk.py bad_input.py fail_at_every_call.py job_crashes.py merge_memory.py table_machine.py two_writers.py) \
+SPARK35_ALL  = tests/spark $(addprefix --ignore tests/spark/writing/test_,writes_on_a_full_disk.py bad_input.py fail_at_every_call.py job_crashes.py merge_memory.py table_machine.py two_writers.py) \
                $(addprefix --ignore tests/spark/clustering/test_,clustering_beside_overwrites.py clustering_beside_writers.py clustering_crashes.py clustering_in_a_loop.py clustering_memory.py dry_runs_beside_plans.py)
 
 # Spark's release and the table version are independent, so tests with one table version are enough.
-test-spark35: .venv-judges/.ready ## Run the tests of test-spark whose outcome may differ on Spark 3.5; with TEST_DEPTH=all also the tests of Spark Connect, which need Maven
-	$(WITH_JAVA) $(if $(filter all,$(TEST_DEPTH)),CONNECT_JAR="$$(scripts/ensure_connect_jar.sh)" && export CONNECT_JAR &&) TABLE_VERSION=9 .venv-judges/bin/python $(PYTEST) $(if $(filter all,$(TEST_DEPTH)),$(SPARK35_ALL),$(SPARK35))
+test-spark35: .venv-judges/.ready ## Run the tests of test-spark whose outcome may differ on Spark 3.5
+	$(WITH_JAVA) TABLE_VERSION=9 .venv-judges/bin/python $(PYTEST) $(if $(filter all,$(TEST_DEPTH)),$(SPARK35_ALL),$(SPARK35))
+
+# On Spark 3.5, a process that has a regular Spark session cannot open a session of Spark Connect, so these tests need a
+# process of their own.
+test-connect35: .venv-judges/.ready ## Run the tests of Spark Connect with client and server of Spark 3.5; needs Maven; only test-all includes this target
+	$(WITH_JAVA) CONNECT_JAR="$$(scripts/ensure_connect_jar.sh)" && export CONNECT_JAR && TABLE_VERSION=9 .venv-judges/bin/python $(PYTEST) tests/e2e/connect
 
 test-airflow: .venv/.ready ## Run the tests of the provider in Airflow, with real Spark
 	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/airflow --ignore tests/airflow/stack

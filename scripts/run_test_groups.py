@@ -53,6 +53,7 @@ GROUPS_OF_ALL = (
     "test-e2e",
     "test-compose",
     "test-readers",
+    "test-connect35",
     "test-airflow31",
     "test-docs",
 )

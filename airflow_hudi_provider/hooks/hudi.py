@@ -10,7 +10,7 @@ from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer, find_
 from airflow_hudi_provider.tables.commit_payload import write_operations
 from airflow_hudi_provider.tables.connection import TableLocation, locate_table
 from airflow_hudi_provider.tables.held_plans import PlannedService, held_plans
-from hudi_table_services.errors import TableNotFoundError, UnsupportedTableError
+from hudi_table_services.errors import UnsupportedTableError
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -84,11 +84,11 @@ class HudiHook(BaseHook):
 
     def table_config(self) -> "TableConfig":
         """Read the properties of the table. Raises TableNotFoundError."""
+        from hudi_table_services.storage.table_store import no_table
+
         config = self.find_table_config()
         if config is None:
-            raise TableNotFoundError(
-                f"There is no Hudi table at {self.location.base_path}.", hint="Check the base path."
-            )
+            raise no_table(self.storage)
         return config
 
     def timeline(self) -> "Timeline":

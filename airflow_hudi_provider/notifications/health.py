@@ -9,6 +9,7 @@ from airflow.providers.common.compat.module_loading import import_string
 from airflow.providers.common.compat.sdk import BaseNotifier
 
 from airflow_hudi_provider.notifications.payload import TableSelection, health_payload, needs_attention
+from airflow_hudi_provider.tasks.arguments import check_choice
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -62,8 +63,7 @@ class HudiHealthNotifier(BaseNotifier):
             raise ValueError("HudiHealthNotifier: set the argument 'send', the argument 'to', or both.")
         if to_arguments and not isinstance(to, str):
             raise ValueError("HudiHealthNotifier: to_arguments requires that 'to' is the name of a class.")
-        if when not in ("always", "attention"):
-            raise ValueError(f"HudiHealthNotifier: when={when!r} must be 'always' or 'attention'.")
+        check_choice("HudiHealthNotifier", "when", when, ("always", "attention"))
         self.send = send
         self.to = to
         self.to_arguments = dict(to_arguments or {})

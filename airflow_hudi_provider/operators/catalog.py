@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 from airflow_hudi_provider.operators.job import OnEmpty
 from airflow_hudi_provider.operators.service_job import HudiServiceOperator, RunOn
 from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tasks.arguments import check_choice
 from airflow_hudi_provider.tasks.run import TaskRun
-from hudi_table_services.contract.catalog.catalog_sync import SyncCatalogRequest
+from hudi_table_services.contract.catalog.catalog_sync import CATALOGS, SyncCatalogRequest
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.options.catalog.catalog_options import resolve_catalog_options
@@ -63,6 +64,7 @@ class HudiCatalogSyncOperator(HudiServiceOperator):
     ) -> None:
         super().__init__(on_nothing=on_nothing, **kwargs)
         self.choose_where_to_run(run_on)
+        check_choice(self.task_id, "catalog", catalog, ("", *CATALOGS), is_templated=True)
         self.catalog = catalog
         self.database = database
         self.catalog_table = catalog_table

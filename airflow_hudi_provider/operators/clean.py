@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 from airflow_hudi_provider.operators.upkeep import UpkeepOperator
 from airflow_hudi_provider.results.cleaning import clean_answer, clean_event
 from airflow_hudi_provider.tables.connection import TableLocation
-from airflow_hudi_provider.tasks.arguments import whole_number_of
+from airflow_hudi_provider.tasks.arguments import check_choice, whole_number_of
 from airflow_hudi_provider.tasks.run import TaskRun
-from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.cleaning import POLICIES, CleanRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.options.cleaning import resolve_clean_options
 
@@ -65,6 +65,7 @@ class CleanOperator(UpkeepOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        check_choice(self.task_id, "policy", policy, ("", *POLICIES), is_templated=True, normal=str.upper)
         self.policy = policy
         self.commits_retained = commits_retained
         self.hours_retained = hours_retained

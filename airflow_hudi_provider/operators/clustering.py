@@ -10,9 +10,11 @@ from airflow_hudi_provider.operators.service_job import RunOn
 from airflow_hudi_provider.results.clustering import result_of_executed, result_of_nothing
 from airflow_hudi_provider.tables.clusterings import executed_by
 from airflow_hudi_provider.tables.connection import TableLocation
-from airflow_hudi_provider.tasks.arguments import instants_of, names_of, whole_number_of
+from airflow_hudi_provider.tasks.arguments import check_choice, instants_of, names_of, whole_number_of
 from airflow_hudi_provider.tasks.run import TaskRun
 from hudi_table_services.contract.clustering import (
+    LAYOUTS,
+    WHEN_HELD,
     CancelClusteringRequest,
     ClusteringRequest,
     ExecuteClusteringRequest,
@@ -78,6 +80,7 @@ class ScheduleClusteringOperator(HudiClusteringOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.sort_columns = sort_columns
+        _check_layout(self.task_id, layout)
         self.layout = layout
         self.partitions = partitions
         self.every_n_commits = every_n_commits
@@ -137,6 +140,7 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.instant = instant
+        check_choice(self.task_id, "when_held", when_held, WHEN_HELD)
         self.when_held = when_held
         self.check_arguments()
 
@@ -236,10 +240,12 @@ class ClusteringOperator(HudiClusteringOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.sort_columns = sort_columns
+        _check_layout(self.task_id, layout)
         self.layout = layout
         self.partitions = partitions
         self.every_n_commits = every_n_commits
         self.preview = preview
+        check_choice(self.task_id, "when_held", when_held, WHEN_HELD)
         self.when_held = when_held
         self.check_arguments()
 
@@ -338,6 +344,10 @@ class CancelClusteringOperator(HudiClusteringOperator):
     def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
         is_empty = self._names_plans and not _named(request)
         return result_of_nothing(request, _NONE_NAMED) if is_empty else None
+
+
+def _check_layout(task_id: str, layout: object) -> None:
+    check_choice(task_id, "layout", layout, ("", *LAYOUTS), is_templated=True, normal=str.lower)
 
 
 def _plan_fields(task: ScheduleClusteringOperator | ClusteringOperator) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from airflow_hudi_provider.results.log import log_result, warnings_of_engine
 from airflow_hudi_provider.results.task_outcome import JobEnd, decide_outcome, event_of, xcom_of
 from airflow_hudi_provider.spark.submission import SparkEnd, Submission
 from airflow_hudi_provider.tables.connection import TableLocation
-from airflow_hudi_provider.tasks.arguments import check_job_arguments
+from airflow_hudi_provider.tasks.arguments import check_choice, check_job_arguments
 from airflow_hudi_provider.tasks.declared_table import declare_table, fill_events, hide_declared_asset
 from airflow_hudi_provider.tasks.early_start import start_in_worker
 from airflow_hudi_provider.tasks.identity import OnRerun, identity_of, place_of
@@ -141,8 +141,7 @@ class HudiJobOperator(SparkSubmitOperator):
             )
         if base_path is None and hudi_conn_id is None:
             raise ValueError(f"{self.task_id}: give base_path or hudi_conn_id.")
-        if on_rerun not in ("reuse", "write_again"):
-            raise ValueError(f"{self.task_id}: on_rerun={on_rerun!r} must be 'reuse' or 'write_again'.")
+        check_choice(self.task_id, "on_rerun", on_rerun, ("reuse", "write_again"))
 
     @abstractmethod
     def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> JobRequest:

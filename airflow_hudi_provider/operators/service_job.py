@@ -8,7 +8,7 @@ from airflow_hudi_provider.operators.job import HudiJobOperator, OnEmpty
 from airflow_hudi_provider.results.task_outcome import task_error
 from airflow_hudi_provider.spark.submission import Submission
 from airflow_hudi_provider.tables.connection import TableLocation
-from airflow_hudi_provider.tasks.arguments import options_of
+from airflow_hudi_provider.tasks.arguments import check_choice, options_of
 from airflow_hudi_provider.tasks.run import TaskRun
 from airflow_hudi_provider.tasks.templates import names_filled_in_later
 from hudi_table_services.contract.request import JobRequest
@@ -34,17 +34,13 @@ class HudiServiceOperator(HudiJobOperator):
 
     def __init__(self, *, table_name: str = "", on_nothing: OnEmpty = "skip", **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        if on_nothing not in ("skip", "succeed", "fail"):
-            raise ValueError(
-                f"{self.task_id}: on_nothing={on_nothing!r} must be 'skip', 'succeed' or 'fail'."
-            )
+        check_choice(self.task_id, "on_nothing", on_nothing, ("skip", "succeed", "fail"))
         self.table_name = table_name
         self.on_nothing = on_nothing
 
     def choose_where_to_run(self, run_on: RunOn) -> None:
         """Set `run_on` from the argument. Raises ValueError."""
-        if run_on not in ("worker", "spark"):
-            raise ValueError(f"{self.task_id}: run_on={run_on!r} must be 'worker' or 'spark'.")
+        check_choice(self.task_id, "run_on", run_on, ("worker", "spark"))
         self.run_on = run_on
 
     def check_arguments(self) -> None:

@@ -8,16 +8,17 @@ from airflow_hudi_provider.operators.job import HudiJobOperator, OnEmpty
 from airflow_hudi_provider.operators.write import HudiWriteOperator
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tables.pending_services import PLANS, PLANS_OF_CLUSTERINGS
-from airflow_hudi_provider.tasks.arguments import names_of, options_of, text_of
+from airflow_hudi_provider.tasks.arguments import check_choice, names_of, options_of, text_of
 from airflow_hudi_provider.tasks.plan_policy import STRATEGY_KEY, FilesAtStake, strategy_of
 from airflow_hudi_provider.tasks.run import TaskRun
 from airflow_hudi_provider.tasks.templates import names_filled_in_later
-from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
+from hudi_table_services.contract.writing import OPERATIONS, SourceSpec, TimestampsWithoutZone, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.keys.writing import MAX_FILE_SIZE, SMALL_FILE_LIMIT
 from hudi_table_services.options.writing import resolve_options
 
+_ZONES = ("", *(each.value for each in TimestampsWithoutZone))
 _ADDS_FILES = (WriteOperation.INSERT, WriteOperation.BULK_INSERT)
 _REPLACES_FILES = (
     WriteOperation.INSERT_OVERWRITE,
@@ -128,8 +129,11 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        if on_empty not in ("succeed", "skip", "fail"):
-            raise ValueError(f"{self.task_id}: on_empty={on_empty!r} must be 'succeed', 'skip' or 'fail'.")
+        check_choice(self.task_id, "on_empty", on_empty, ("succeed", "skip", "fail"))
+        check_choice(self.task_id, "operation", operation, OPERATIONS, is_templated=True)
+        check_choice(
+            self.task_id, "timestamps_without_zone", timestamps_without_zone, _ZONES, is_templated=True
+        )
         self.table_name = table_name
         self.operation = operation
         self.source_path = source_path

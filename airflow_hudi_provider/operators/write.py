@@ -8,6 +8,7 @@ from airflow.providers.common.compat.sdk import TaskDeferred
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.operators.job import HudiJobOperator
 from airflow_hudi_provider.spark.submission import Submission
+from airflow_hudi_provider.tasks.arguments import check_choice
 from airflow_hudi_provider.tasks.declared_table import declare_table
 from airflow_hudi_provider.tasks.plan_policy import (
     CHOICES,
@@ -19,7 +20,6 @@ from airflow_hudi_provider.tasks.plan_policy import (
 from airflow_hudi_provider.tasks.plan_wait import PlanWaitEnd
 from airflow_hudi_provider.tasks.request_state import state_of_request
 from airflow_hudi_provider.tasks.run import TaskRun
-from airflow_hudi_provider.tasks.templates import is_filled_in_later
 from airflow_hudi_provider.tasks.turn import Turn
 from hudi_table_services.contract.completed_request import result_of_completed
 from hudi_table_services.contract.request import JobRequest
@@ -57,9 +57,8 @@ class HudiWriteOperator(HudiJobOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        if on_pending_plan not in (None, *CHOICES) and not is_filled_in_later(on_pending_plan):
-            known = ", ".join(map(repr, CHOICES))
-            raise ValueError(f"{self.task_id}: on_pending_plan={on_pending_plan!r} must be one of {known}.")
+        if on_pending_plan is not None:
+            check_choice(self.task_id, "on_pending_plan", on_pending_plan, CHOICES, is_templated=True)
         self.on_pending_plan = on_pending_plan
         if pending_plan_timeout < 0:
             raise ValueError(
@@ -191,6 +190,8 @@ class HudiWriteOperator(HudiJobOperator):
             event.add_partitions(keys)
 
     def table_after_failure(self, run: TaskRun) -> str:
+        if run.table.find_table_config() is None:
+            return "Nothing was written: there is no table yet."
         nothing = "Nothing was written: readers see the table as it was before."
         return state_of_request(run.table, run.request_id, how="Failed", otherwise=nothing)
 

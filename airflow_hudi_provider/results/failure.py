@@ -12,7 +12,7 @@ from airflow_hudi_provider.links import address_of_airflow
 from airflow_hudi_provider.results.argument_names import with_arguments
 from airflow_hudi_provider.results.task_outcome import task_error
 from hudi_table_services.contract.error_text import Failure
-from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.errors import HudiTableServiceError, TableNotFoundError
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -24,6 +24,9 @@ FAILURE_KEY = "hudi_failure"
 
 _LOG = logging.getLogger(__name__)
 _PAGE = "/hudi/static/errors.html"
+_RULES_AFTER_SUCCESS = ("all_success", "none_failed", "none_failed_min_one_success")
+"""Trigger rules with which a task does not run if a task before it failed."""
+
 TaskError = HudiTaskError | HudiTaskRefusedError
 _OUR_ERRORS = (HudiTaskError, HudiTaskRefusedError)
 
@@ -62,19 +65,30 @@ def _shown(task: "HudiJobOperator", error: TaskError, context: "Context") -> Tas
 def _failure_of(task: "HudiJobOperator", error: TaskError, context: "Context") -> Failure:
     is_final = isinstance(error, HudiTaskRefusedError)
     table, table_now = _table_of(task)
+    kind = error.kind or type(error).__name__
+    is_without_table = kind == TableNotFoundError.__name__
+    hint = with_arguments(error.hint, type(task))
     return Failure(
-        kind=error.kind,
+        kind=kind,
         message=with_arguments(error.reason or str(error), type(task)),
-        hint=with_arguments(error.hint, type(task)),
+        hint=f"{hint} {_about_trigger_rule(task)}".strip() if is_without_table else hint,
         table=table,
-        table_now=table_now,
+        table_now="" if is_without_table else table_now,
         retry=(
             "Airflow does not try again, because another try would fail in the same way."
             if is_final
             else "Airflow tries again if the task has retries left."
         ),
-        page=_page_of(error.kind, context),
+        page=_page_of(kind, context),
     )
+
+
+def _about_trigger_rule(task: "HudiJobOperator") -> str:
+    """Return a sentence if the trigger rule lets the task run after a failed load; else an empty string."""
+    rule = str(getattr(task.trigger_rule, "value", task.trigger_rule))
+    if rule in _RULES_AFTER_SUCCESS or not task.upstream_task_ids:
+        return ""
+    return f"This task has trigger_rule={rule!r}, so it also runs after a failed load."
 
 
 def _table_of(task: "HudiJobOperator") -> tuple[str, str]:
@@ -93,9 +107,9 @@ def _table_of(task: "HudiJobOperator") -> tuple[str, str]:
 
 
 def _page_of(kind: str, context: "Context") -> str:
-    """Return the address of the page about a kind of error; empty if Airflow's address is not known."""
+    """Return the address of the section about a kind of error; empty if Airflow's address is not known."""
     root = address_of_airflow(context)
-    return f"{root}{_PAGE}#{kind.lower()}" if root and kind else ""
+    return f"{root}{_PAGE}#{kind.lower()}" if root else ""
 
 
 def _log_without_traceback() -> None:

@@ -61,11 +61,20 @@ def decide_outcome(end: JobEnd, log: Any) -> JobResult:
     if result is not None and result.error is not None:
         raise task_error(result.error)
     if end.failure is not None:
-        raise HudiTaskError(f"{end.failure} {end.problem} {end.left_behind}") from end.failure
+        raise _process_error(end.failure, end) from end.failure
     raise HudiTaskError(
         f"The job's process ended with success, but {end.left_behind[0].lower()}{end.left_behind[1:]} {end.problem} "
         "The job may have been stopped before it began; see Spark's lines above."
     )
+
+
+def _process_error(failure: Exception, end: JobEnd) -> HudiTaskError:
+    """Return the task's exception for a process that failed without a result."""
+    reason, hint = (failure.reason, failure.hint) if isinstance(failure, HudiTaskError) else ("", "")
+    reason = f"{reason or failure} {end.problem} {end.left_behind}"
+    error = HudiTaskError(f"{reason} {hint}".strip())
+    error.reason, error.hint = reason, hint
+    return error
 
 
 def task_error(error: HudiTableServiceError | JobError) -> HudiTaskError | HudiTaskRefusedError:

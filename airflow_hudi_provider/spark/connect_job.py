@@ -14,6 +14,7 @@ from airflow_hudi_provider.results.log import SparkLogSorter
 from airflow_hudi_provider.spark import airflow_internals
 from airflow_hudi_provider.spark.engine_files import script_path
 from airflow_hudi_provider.spark.processes import end_processes
+from airflow_hudi_provider.spark.signals import signal_error
 
 if TYPE_CHECKING:
     from airflow_hudi_provider.operators.job import HudiJobOperator
@@ -136,7 +137,9 @@ class ConnectJob:
         finally:
             if process.stdout is not None:
                 process.stdout.close()
-        return HudiTaskError(f"{name} ended with exit code {exit_code}.") if exit_code else None
+        if not exit_code:
+            return None
+        return signal_error(name, exit_code) or HudiTaskError(f"{name} ended with exit code {exit_code}.")
 
     def _log_lines(self, lines: Iterable[str]) -> None:
         sorter = SparkLogSorter(self._task.log, shown=self._task.shown_warnings)

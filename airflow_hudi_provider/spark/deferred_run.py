@@ -12,6 +12,7 @@ from airflow.providers.common.compat.sdk import conf
 
 from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.results.log import job_line, log_output
+from airflow_hudi_provider.spark.signals import signal_error
 from airflow_hudi_provider.spark.supervised_run import (
     RunState,
     SupervisedRun,
@@ -155,7 +156,8 @@ class DeferredRun:
         if seen.exit_code == 0:
             return None
         why = " after a request to end it" if seen.was_asked else ""
-        return HudiTaskError(f"The job's process ended with exit code {seen.exit_code}{why}.")
+        error = None if seen.was_asked else signal_error("The job's process", seen.exit_code)
+        return error or HudiTaskError(f"The job's process ended with exit code {seen.exit_code}{why}.")
 
     def discard(self) -> None:
         """Log the output of a finished run, and remove the run.

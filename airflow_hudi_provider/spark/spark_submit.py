@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import Connection
 
-from airflow_hudi_provider.exceptions import HudiTaskRefusedError
+from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.links import push_spark_ui
 from airflow_hudi_provider.results.log import SparkLogSorter
 from airflow_hudi_provider.spark import airflow_internals
@@ -24,6 +24,7 @@ from airflow_hudi_provider.spark.environment import (
     spark_master,
 )
 from airflow_hudi_provider.spark.processes import end_processes
+from airflow_hudi_provider.spark.signals import container_error, signal_error
 from airflow_hudi_provider.tables.connection import find_connection
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ class SparkSubmit:
         try:
             self._task.run_spark_submit(self._run.context)
         except Exception as error:
-            return error
+            return self._signal_error(error) or error
         finally:
             if self._log_sorter is not None:
                 self._log_sorter.close()
@@ -154,6 +155,12 @@ class SparkSubmit:
             if pipe is not None:
                 pipe.close()
         return None
+
+    def _signal_error(self, error: Exception) -> HudiTaskError | None:
+        """Return an error with advice if a signal ended spark-submit, or the driver on Kubernetes."""
+        process = airflow_internals.submit_process(self._task)
+        ended = signal_error("spark-submit", process.returncode if process is not None else None)
+        return ended or container_error(str(error))
 
     def sort_log(self, hook: "SparkSubmitHook") -> None:
         """Show the job's own lines in the task's log, and fold the lines of Spark into a log group."""

@@ -3,6 +3,8 @@
 Error messages name the missing argument or connection.
 """
 
+import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -10,6 +12,12 @@ from airflow.providers.common.compat.sdk import AirflowNotFoundException, BaseHo
 
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.tables.storage_connection import storage_options
+
+_EXAMPLES = {
+    "spark_conn_id": ("spark", "local[2]", "local[2] runs Spark on the worker"),
+    "hudi_conn_id": ("hudi", "/data/lake", "the host is the folder of the tables"),
+}
+"""Maps the argument that names a connection to type and host of an example, and to the meaning of the host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,15 +69,29 @@ def find_connection(conn_id: str, argument: str, types: tuple[str, ...] = ()) ->
     try:
         connection = BaseHook.get_connection(conn_id)
     except AirflowNotFoundException:
-        raise HudiTaskRefusedError(
-            f"There is no connection {conn_id!r} ({argument}). Create it under Admin → Connections, or with the "
-            f"environment variable AIRFLOW_CONN_{conn_id.upper()}."
-        ) from None
+        raise _no_connection(conn_id, argument) from None
     if types and connection.conn_type not in types:
         raise HudiTaskRefusedError(
             f"Connection {conn_id!r} ({argument}) is of type {connection.conn_type!r}, not {' or '.join(types)}."
         )
     return connection
+
+
+def _no_connection(conn_id: str, argument: str) -> HudiTaskRefusedError:
+    """Return the error about a missing connection. Its hint contains lines that create a connection as an example."""
+    variable = f"AIRFLOW_CONN_{conn_id.upper()}"
+    reason = f"There is no connection {conn_id!r} ({argument})."
+    advice, lines = f"Create it under Admin → Connections, or with the environment variable {variable}.", []
+    if argument in _EXAMPLES:
+        conn_type, host, meaning = _EXAMPLES[argument]
+        advice = f"Create it under Admin → Connections, or with one of these lines ({meaning}):"
+        lines = [
+            f"airflow connections add {shlex.quote(conn_id)} --conn-type {conn_type} --conn-host {shlex.quote(host)}",
+            f"export {variable}={shlex.quote(json.dumps({'conn_type': conn_type, 'host': host}))}",
+        ]
+    error = HudiTaskRefusedError(f"{reason} {advice} {' or '.join(lines)}".strip())
+    error.reason, error.hint = reason, "\n".join((advice, *lines))
+    return error
 
 
 def _base_path(argument: str | None, hudi: Connection | None) -> str:

@@ -2,12 +2,13 @@
 
 import ast
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.templates import is_filled_in_later
 from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
 from hudi_table_services.options.registry import find_option
 
@@ -58,6 +59,33 @@ def whole_number_of(name: str, value: int | str) -> int:
     if number < 0:
         raise InvalidRequestError(f"{name}={value!r} is below 0.")
     return number
+
+
+def check_choice(
+    task_id: str,
+    name: str,
+    value: object,
+    known: Sequence[str],
+    *,
+    is_templated: bool = False,
+    normal: Callable[[str], str] = str,
+) -> None:
+    """Check an argument that accepts only certain words.
+
+    Args:
+        known: the words; an empty string permits an empty value.
+        is_templated: whether Airflow renders the argument. If so, templates and outputs of other tasks are not checked.
+        normal: converts the value before the comparison, such as `str.lower` if case does not matter.
+
+    Raises:
+        ValueError: the value is not one of the words. The message names the most similar word.
+    """
+    text = str(value)
+    if (is_templated and is_filled_in_later(value)) or normal(text) in known:
+        return
+    words = [word for word in known if word]
+    listed = f"{', '.join(map(repr, words[:-1]))} or {words[-1]!r}"
+    raise ValueError(f"{task_id}: {name}={value!r} must be {listed}. {did_you_mean(text, words)}".strip())
 
 
 def instants_of(given: object) -> tuple[str, ...]:

@@ -138,6 +138,7 @@ def run_script(
 ) -> int:
     """Run one job whose flags `parse` returns; see `main`."""
     presentation.start_logging()
+    command = CommandLine()
     try:
         command = parse()
         request = _request(command, script)
@@ -147,7 +148,7 @@ def run_script(
             return 0
         document = _result_document(request)
     except HudiTableServiceError as error:
-        return _failed(presentation, error)
+        return _failed(presentation, command.naming_flags(error))
     except Exception:
         return _failed_unexpectedly(presentation)
     return _report(document, *_attempt(request, script, command, presentation), presentation)
@@ -174,7 +175,8 @@ def _attempt(
         return JobResult.failed(request, advised), _failed(presentation, advised)
     except HudiTableServiceError as error:
         _LOG.debug("The job failed.", exc_info=True)
-        return JobResult.failed(request, error), _failed(presentation, error)
+        named = command.naming_flags(error)
+        return JobResult.failed(request, named), _failed(presentation, named)
     except ModuleNotFoundError as error:
         missing = missing_package(error)
         return JobResult.failed(request, missing), _failed(presentation, missing)

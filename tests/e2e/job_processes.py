@@ -165,6 +165,14 @@ def worker_daemons(jvm: int) -> list[int]:
     return [pid for pid in _children(jvm) if b"pyspark.daemon" in _of_process(pid, "cmdline")]
 
 
+def jvm_of(pid: int) -> int:
+    """Id of the JVM that a job with plain Python has started."""
+    (jvm,) = (
+        child for child in _children(pid) if b"java" in _of_process(child, "cmdline").partition(b"\0")[0]
+    )
+    return jvm
+
+
 def busy_workers(jvm: int) -> list[int]:
     """Ids of the Python workers of this JVM that are running code at the moment."""
     workers = [worker for daemon in worker_daemons(jvm) for worker in _children(daemon)]

@@ -2,12 +2,23 @@
 
 import csv
 import json
+import os
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
-from e2e.job_processes import SCRIPT, Ended, environment, run, spark_settings
+from e2e.job_processes import (
+    SCRIPT,
+    Ended,
+    JobProcess,
+    busy_workers,
+    environment,
+    jvm_of,
+    run,
+    spark_settings,
+)
 from e2e.orders import orders, stored, table_flags, write_parquet
 from hudi_table_services.contract.result import Outcome
 from hudi_table_services.services.registry import read_result
@@ -161,3 +172,33 @@ def test_a_failed_start_of_spark_is_reported_by_message_exit_code_and_document(
     assert error.kind == "ExecutionFailedError"
     assert error.message.startswith("Spark did not start: ")
     assert "JAVA_HOME" in error.hint
+
+
+def test_a_job_whose_jvm_is_killed_says_that_spark_ended_and_its_next_run_completes(
+    folder: Path, variables: dict[str, str]
+) -> None:
+    base_path = folder / "tables" / "killed"
+    rows = orders(range(400_000))
+    source = write_parquet(rows, folder / "landing" / "large.parquet")
+    document = folder / "results" / "killed.json"
+    flags = table_flags(base_path, source_path=str(source), request_id="killed", result_path=str(document))
+    command = [sys.executable, SCRIPT, *flags]
+    job = JobProcess(command, variables, folder / "killed")
+
+    def busy_jvm() -> int | None:
+        if "Stage the incoming rows" not in job.log:
+            return None
+        jvm = jvm_of(job.process.pid)
+        return jvm if busy_workers(jvm) else None
+
+    os.kill(job.wait_for("worker that runs a task", busy_jvm), signal.SIGTERM)
+    ended = job.wait()
+    assert ended.exit_code == 70, ended.log
+    error = read_result(document.read_text(encoding="utf-8")).error
+    assert error is not None
+    assert (error.kind, error.retryable) == ("ExecutionFailedError", True)
+    assert error.message.startswith("Spark ended in the step: Stage the incoming rows")
+    assert "run the request again" in error.hint
+    again = run(command, variables, folder / "again")
+    assert again.exit_code == 0, again.log
+    assert stored(base_path) == rows

@@ -6,6 +6,9 @@ from typing import TextIO
 
 from rich.console import Console
 
+_UNLIMITED = 100_000
+"""Width of lines that are never wrapped, in characters."""
+
 
 def is_terminal(stream: TextIO) -> bool:
     """Whether the stream is a terminal. The result is False for files, pipes and closed streams."""
@@ -15,9 +18,14 @@ def is_terminal(stream: TextIO) -> bool:
         return False
 
 
-def console_of(stream: TextIO) -> Console:
-    """Return a console that writes to the stream, in the width of the terminal, without colours if NO_COLOR is set."""
-    return Console(file=stream, highlight=False, markup=False, emoji=False)
+def console_of(stream: TextIO, *, is_wide: bool = False) -> Console:
+    """Return a console that writes to the stream, in the width of the terminal, without colours if NO_COLOR is set.
+
+    Args:
+        is_wide: whether lines may be longer than the terminal is wide. Lines for a file or a pipe are never limited.
+    """
+    width = _UNLIMITED if is_wide or not is_terminal(stream) else None
+    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
 
 
 def print_text(text: str) -> None:

@@ -40,10 +40,25 @@ def view_parser(view: ViewCommand) -> argparse.ArgumentParser:
         description=view.description,
         argument_default=argparse.SUPPRESS,
         allow_abbrev=False,
+        flags_elsewhere=_flags_of_other_views(view),
     )
     _add_table(parser)
     add_view_flags(parser, view)
     return parser
+
+
+def _flags_of_other_views(view: ViewCommand) -> dict[str, str]:
+    """Map each flag that only other views have to a sentence that names the view."""
+    found: dict[str, str] = {}
+    for other in VIEWS:
+        parser = argparse.ArgumentParser(add_help=False)
+        other.add_flags(parser)
+        for action in parser._actions:
+            for flag in action.option_strings:
+                found[flag] = f"`{PROGRAM} {SHOW} {other.name}` has the flag {flag}: {action.help}."
+    own = argparse.ArgumentParser(add_help=False)
+    view.add_flags(own)
+    return {flag: advice for flag, advice in found.items() if flag not in own._option_string_actions}
 
 
 def _add_table(parser: argparse.ArgumentParser) -> None:
@@ -51,11 +66,12 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("output").add_argument
     add("--json", action="store_true", dest="as_json", help="print JSON, which a pipe gets by default")
     add("--verbose", action="store_true", help="print the log instead of a progress bar")
+    add("--wide", action="store_true", help="print each row of a table on one line, however long the line is")
 
 
 def output_flags(flags: argparse.Namespace) -> dict[str, Any]:
     """Remove the output flags, and return them as arguments of `CommandPresentation`."""
-    return {name: vars(flags).pop(name, False) for name in ("as_json", "verbose")}
+    return {name: vars(flags).pop(name, False) for name in ("as_json", "verbose", "wide")}
 
 
 def with_table(flags: argparse.Namespace) -> argparse.Namespace:

@@ -19,6 +19,7 @@ from hudi_table_services.command.rendering import print_summary, printable
 from hudi_table_services.command.script_names import with_commands
 from hudi_table_services.command.spark_log import SPARK_SETTINGS, is_startup_line, log_errors_only
 from hudi_table_services.command.stderr_lines import stderr_lines
+from hudi_table_services.command.summary import Summary
 from hudi_table_services.contract.error_text import TEXT_WIDTH, Failure
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
@@ -41,13 +42,21 @@ class CommandPresentation(Presentation):
         table: base path of the table; empty if it is not known.
         as_json: whether to print JSON on a terminal too.
         verbose: whether to print log lines on a terminal too.
+        wide: whether lines of the result may be longer than the terminal is wide.
     """
 
     def __init__(
-        self, command: str, *, table: str = "", as_json: bool = False, verbose: bool = False
+        self,
+        command: str,
+        *,
+        table: str = "",
+        as_json: bool = False,
+        verbose: bool = False,
+        wide: bool = False,
     ) -> None:
         self._command = command
         self._table = table
+        self._is_wide = wide
         self._prints_json = as_json or not is_terminal(sys.stdout)
         self._started = time.monotonic()
         self._has_terminal = is_terminal(sys.stderr)
@@ -96,7 +105,11 @@ class CommandPresentation(Presentation):
             return
         shown = self._log.shown_warnings if self._log else ()
         elapsed_s = time.monotonic() - self._started
-        print_summary(console_of(sys.stdout), job_summary(result, self._command, elapsed_s, shown))
+        self.print_summary(job_summary(result, self._command, elapsed_s, shown))
+
+    def print_summary(self, summary: Summary) -> None:
+        """Print a summary to standard output."""
+        print_summary(console_of(sys.stdout, is_wide=self._is_wide), summary)
 
     def show_failure(self, result: JobResult) -> None:
         """Print the whole result as JSON. On a terminal, print its summary if the failed job made a report."""

@@ -1,7 +1,6 @@
 """Run a command line: find the sub-command, read its flags and run the sub-command."""
 
 import argparse
-import difflib
 import json
 import sys
 from collections.abc import Iterable, Sequence
@@ -12,7 +11,7 @@ import argcomplete
 from argcomplete.shell_integration import shellcode
 
 from hudi_table_services.cli import missing_package, run_script
-from hudi_table_services.command.output import console_of, discard_output, print_text
+from hudi_table_services.command.output import discard_output, print_text
 from hudi_table_services.command.parsers import (
     COMPLETION,
     JOBS,
@@ -25,10 +24,10 @@ from hudi_table_services.command.parsers import (
     with_table,
 )
 from hudi_table_services.command.presentation import CommandPresentation
-from hudi_table_services.command.rendering import print_summary
 from hudi_table_services.command.view_commands import VIEWS, ViewCommand
 from hudi_table_services.command.view_summaries import SUMMARIES
 from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError, TableNotFoundError
 from hudi_table_services.services.service import Script
 from hudi_table_services.storage.nearby_tables import with_nearby_tables
@@ -97,8 +96,7 @@ def _find_view(name: str) -> ViewCommand:
 
 def _unknown(kind: str, name: str, known: Iterable[str]) -> InvalidRequestError:
     names = tuple(known)
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f"Did you mean {close[0]}?" if close else f"Valid names: {', '.join(names)}."
+    hint = did_you_mean(name, names, otherwise=f"Valid names: {', '.join(names)}.")
     return InvalidRequestError(f"There is no {kind} {name!r}.", hint=hint)
 
 
@@ -128,5 +126,5 @@ def _show(view: ViewCommand, arguments: Sequence[str]) -> int:
     if presentation.prints_json:
         print_text(json.dumps({"view": view.name, **asdict(shown)}, indent=2))
     else:
-        print_summary(console_of(sys.stdout), SUMMARIES[type(shown)](shown))
+        presentation.print_summary(SUMMARIES[type(shown)](shown))
     return 0

@@ -24,12 +24,16 @@ class Grid:
         rows: all rows, in the order in which they are shown.
         noun: noun for one row, such as ``group``.
         title: heading of the table; empty means no heading.
+        optional: columns that a narrow terminal leaves out, because other columns contain the same values.
+        whole: columns whose cells stay on one line, such as instants, which users copy. Numbers also stay on one line.
     """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     noun: str
     title: str = ""
+    optional: Sequence[str] = ()
+    whole: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

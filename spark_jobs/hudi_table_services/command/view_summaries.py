@@ -9,6 +9,8 @@ from hudi_table_services.command.summaries.health import pending_grid
 from hudi_table_services.command.summary import Grid, Summary
 from hudi_table_services.contract.text import counted, human_bytes
 from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.options.writing import recorded_limits
+from hudi_table_services.tables.clustering_history import GAVE_WAY_KEY, PARENT_KEY, PREDECESSOR_KEY
 from hudi_table_services.tables.views.documents import (
     CommitView,
     FileRow,
@@ -22,6 +24,13 @@ from hudi_table_services.tables.views.documents import (
 
 SHOWN_ROWS = 20
 """Largest number of rows of a view, if the user gives no other number."""
+
+_EXTRA_TITLES = {
+    GAVE_WAY_KEY: "Released plans",
+    PARENT_KEY: "Scheduled with",
+    PREDECESSOR_KEY: "Replaces plan",
+}
+"""Maps keys of this project in the extra metadata of an instant to titles."""
 
 
 def table_summary(view: TableView) -> Summary:
@@ -90,7 +99,7 @@ def timeline_summary(view: TimelineView) -> Summary:
     columns = ("instant", "time", "action", "operation", "state", ">rows", ">files", ">size")
     return Summary(
         title=f"Timeline of {view.table_name}: {counted(view.instant_count, 'active instant', ',')}",
-        grids=(Grid(columns=columns, rows=rows, noun="instant"),),
+        grids=(Grid(columns=columns, rows=rows, noun="instant", optional=("time",), whole=("instant",)),),
         notes=[*notes, "Older instants are archived."] if view.has_archive else notes,
         shown_rows=None,
     )
@@ -120,9 +129,12 @@ def files_summary(view: FilesView) -> Summary:
         for each in view.files
     ]
     size = human_bytes(sum(each.size_bytes for each in view.files))
+    columns = ("partition", "file", ">size", ">rows", "written by")
     return Summary(
         title=f"Files of {view.table_name}: {counted(len(view.files), 'file', ',')}, {size}",
-        grids=(Grid(columns=("partition", "file", ">size", ">rows", "written by"), rows=rows, noun="file"),),
+        grids=(
+            Grid(columns=columns, rows=rows, noun="file", optional=("written by",), whole=("written by",)),
+        ),
         shown_rows=SHOWN_ROWS,
     )
 
@@ -151,7 +163,7 @@ def partitions_summary(view: PartitionsView) -> Summary:
     columns = ("partition", ">files", ">small", ">size", ">rows", "last write")
     return Summary(
         title=f"Partitions of {view.table_name}: {counted(len(rows), 'partition', ',')}",
-        grids=(Grid(columns=columns, rows=rows, noun="partition"),),
+        grids=(Grid(columns=columns, rows=rows, noun="partition", whole=("last write",)),),
         shown_rows=SHOWN_ROWS,
     )
 
@@ -185,7 +197,9 @@ def commit_summary(view: CommitView) -> Summary:
         for each in sorted(view.partitions, key=lambda each: -each.bytes_written)
     ]
     columns = ("partition", ">inserted", ">updated", ">deleted", ">files", ">size", ">replaced")
-    extra = [(key, value) for key, value in view.extra_metadata.items() if value != instant.request_id]
+    extra = [
+        _extra_fact(key, value) for key, value in view.extra_metadata.items() if value != instant.request_id
+    ]
     return Summary(
         title=f"{instant.action} {instant.instant_time} of {view.table_name}: {instant.state}"
         + (", archived" if view.is_archived else ""),
@@ -200,6 +214,15 @@ def commit_summary(view: CommitView) -> Summary:
         ),
         grids=(Grid(columns=columns, rows=rows, noun="partition"),),
     )
+
+
+def _extra_fact(key: str, value: str) -> tuple[str, str]:
+    """Return a pair of the extra metadata, in words if this project stored it."""
+    limits = recorded_limits({key: value}, "")
+    if limits is not None:
+        target, small = human_bytes(limits.max_file_size_bytes), human_bytes(limits.small_file_limit_bytes)
+        return "File sizes", f"target {target}, small below {small}"
+    return _EXTRA_TITLES.get(key, key), value
 
 
 def _pending_facts(view: CommitView) -> tuple[tuple[str, str], ...]:

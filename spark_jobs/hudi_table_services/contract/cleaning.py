@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hudi_table_services.contract.report import Figures, Report, Section
 from hudi_table_services.contract.request import JobRequest
-from hudi_table_services.contract.text import NOT_PARTITIONED, counted, human_bytes
+from hudi_table_services.contract.text import NOT_PARTITIONED, counted, did_you_mean, human_bytes
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.cleaning import CleanPolicy
 
@@ -55,7 +55,7 @@ class CleanRequest(JobRequest):
         if self.policy and self.policy not in POLICIES:
             raise InvalidRequestError(
                 f"policy is {self.policy!r}, which is not a known value.",
-                hint=f"Valid values: {', '.join(POLICIES)}.",
+                hint=f"{did_you_mean(self.policy, POLICIES)} Valid values: {', '.join(POLICIES)}.".strip(),
             )
         for name in _LEAST_ONE:
             value = getattr(self, name)
@@ -159,6 +159,8 @@ class CleanReport(Report):
     def summary(self, result: "JobResult") -> str:
         files = f"{counted(self.file_count, 'file')}, {human_bytes(self.size_bytes)}"
         if result.is_preview:
+            if not self.file_count and result.reason:
+                return f"{result.reason[:1].upper()}{result.reason[1:]}"
             return f"Preview, nothing deleted: {files} would be deleted"
         if not result.is_completed:
             return f"Nothing to do: {result.reason}"
@@ -166,7 +168,8 @@ class CleanReport(Report):
             deleted = counted(self.file_count, "file")
             return f"clean {result.instant_time}: done by an earlier attempt, {deleted} deleted"
         failed = f"; {self.failed_count} could not be deleted" if self.failed_count else ""
-        return f"clean {result.instant_time or ', '.join(self.finished)}: {files} deleted{failed}"
+        why_not = f": {result.reason}" if not self.file_count and result.reason else ""
+        return f"clean {result.instant_time or ', '.join(self.finished)}: {files} deleted{failed}{why_not}"
 
     def sections(self, result: "JobResult") -> list[Section]:
         verb = "would be deleted" if result.is_preview else "deleted"

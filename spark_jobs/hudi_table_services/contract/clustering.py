@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hudi_table_services.contract.report import Figures, Report, Section
 from hudi_table_services.contract.request import JobRequest, check_instants, refuse_text_for_columns
+from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -150,7 +151,8 @@ def _check_plan_fields(request: ScheduleClusteringRequest) -> None:
 def _check_word(name: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise InvalidRequestError(
-            f"{name} is {value!r}, which is not a known value.", hint=f"Valid values: {', '.join(allowed)}."
+            f"{name} is {value!r}, which is not a known value.",
+            hint=f"{did_you_mean(value, allowed)} Valid values: {', '.join(allowed)}.".strip(),
         )
 
 

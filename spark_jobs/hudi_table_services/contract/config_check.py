@@ -1,6 +1,5 @@
 """Request and report of the job that checks settings."""
 
-import difflib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hudi_table_services.contract.report import Report, Section
 from hudi_table_services.contract.request import JobRequest
-from hudi_table_services.contract.text import RULE_TITLES, counted
+from hudi_table_services.contract.text import RULE_TITLES, counted, did_you_mean
 from hudi_table_services.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -210,8 +209,7 @@ def _release(text: str) -> tuple[int, ...]:
 
 
 def _similar(name: str) -> str:
-    close = difflib.get_close_matches(name, FACTS, n=1)
-    return f"Did you mean {close[0]}?" if close else f"Valid facts: {', '.join(FACTS)}."
+    return did_you_mean(name, FACTS, otherwise=f"Valid facts: {', '.join(FACTS)}.")
 
 
 def _text(name: str, text: str) -> str:
@@ -286,8 +284,7 @@ class CheckConfigRequest(JobRequest):
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)
         if self.fail_on not in FAIL_ON:
-            close = difflib.get_close_matches(self.fail_on, FAIL_ON, n=1)
-            hint = f"Did you mean {close[0]}?" if close else f"Use one of {', '.join(FAIL_ON)}."
+            hint = did_you_mean(self.fail_on, FAIL_ON, otherwise=f"Use one of {', '.join(FAIL_ON)}.")
             raise InvalidRequestError(f"fail_on={self.fail_on} is not a known value.", hint=hint)
         for name, value in self.facts.items():
             if not isinstance(value, str):

@@ -1,6 +1,5 @@
 """Request and report of the health job."""
 
-import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hudi_table_services.contract.metadata_table import MetadataTableHealth
 from hudi_table_services.contract.report import Report, Section
 from hudi_table_services.contract.request import JobRequest
-from hudi_table_services.contract.text import MEASURE_TITLES
+from hudi_table_services.contract.text import MEASURE_TITLES, did_you_mean
 from hudi_table_services.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -101,8 +100,7 @@ def _numbers(name: str, limits: Mapping[str, str]) -> dict[str, float]:
 
 def _number(name: str, measure: str, text: str) -> float:
     if measure not in MEASURES:
-        close = difflib.get_close_matches(measure, MEASURES, n=1)
-        hint = f"Did you mean {close[0]}?" if close else f"Valid measures: {', '.join(MEASURES)}."
+        hint = did_you_mean(measure, MEASURES, otherwise=f"Valid measures: {', '.join(MEASURES)}.")
         raise InvalidRequestError(f"{name}: there is no measure {measure!r}.", hint=hint)
     try:
         number = float(text)

@@ -1,11 +1,11 @@
 """Strict reader of JSON documents: wrong and unknown fields are errors, and the message names the field."""
 
-import difflib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, get_args
 
+from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.errors import InvalidRequestError
 
 CONTRACT_VERSION = 2
@@ -132,10 +132,11 @@ class JsonDocument:
         if not self._fields:
             return
         unknown = sorted(self._fields)
-        close = difflib.get_close_matches(unknown[0], self._known, n=1)
         raise InvalidRequestError(
             f"The {self._what} has unknown fields: {', '.join(unknown)}.",
-            hint=f"Did you mean {close[0]}?" if close else f"Valid fields: {', '.join(sorted(self._known))}.",
+            hint=did_you_mean(
+                unknown[0], self._known, otherwise=f"Valid fields: {', '.join(sorted(self._known))}."
+            ),
         )
 
     def _wrong(self, name: str, value: object, expected: str) -> InvalidRequestError:

@@ -155,7 +155,7 @@ class JobResult:
     Attributes:
         service: name of the service.
         reused: whether an earlier attempt of the same request completed the work. If so, this attempt wrote nothing.
-        reason: why the job wrote nothing, in words.
+        reason: why the job wrote nothing, or why a clean deleted no file, in words.
         instant_time, completion_time: requested time of the commit and, from table version 8 on, its completion time.
         files_before, files_after: live base files of the affected partitions.
         report: part of the result that is specific to the service. None means that the job was a write, or that the

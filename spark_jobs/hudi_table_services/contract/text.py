@@ -1,4 +1,7 @@
-"""Numbers as text, and titles of findings, for logs, terminals and pages."""
+"""Numbers as text, titles of findings, and advice about misspelled words, for logs, terminals and pages."""
+
+import difflib
+from collections.abc import Iterable
 
 BAR_CELLS = 24
 NOT_PARTITIONED = "(not partitioned)"
@@ -37,6 +40,21 @@ def human_time(seconds: float) -> str:
     if seconds < 48 * 3600:
         return f"{seconds / 3600:.1f} h"
     return f"{seconds / 86400:.1f} days"
+
+
+def did_you_mean(given: str, known: Iterable[str], *, otherwise: str = "") -> str:
+    """Return a sentence with the most similar known word. The sentence says if only the case differs.
+
+    Args:
+        otherwise: result if no known word is similar.
+    """
+    names = tuple(known)
+    same = next((name for name in names if name.lower() == given.lower()), "")
+    if same and same != given:
+        return f"Did you mean {same}? Only upper and lower case differ."
+    by_lower_case = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(given.lower(), by_lower_case, n=1)
+    return f"Did you mean {by_lower_case[close[0]]}?" if close else otherwise
 
 
 MEASURE_TITLES = {

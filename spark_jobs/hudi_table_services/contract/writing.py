@@ -6,6 +6,7 @@ from enum import Enum
 from typing import ClassVar
 
 from hudi_table_services.contract.request import JobRequest, refuse_text_for_columns
+from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.errors import InvalidRequestError
 
 WRITING = "writing"
@@ -102,7 +103,8 @@ class UpsertRequest(JobRequest):
         JobRequest.__post_init__(self)
         if self.operation not in OPERATIONS:
             raise InvalidRequestError(
-                f"Unknown operation {self.operation!r}.", hint=f"Valid operations: {', '.join(OPERATIONS)}."
+                f"Unknown operation {self.operation!r}.",
+                hint=f"{did_you_mean(self.operation, OPERATIONS)} Valid operations: {', '.join(OPERATIONS)}.".strip(),
             )
         if self.operation == "delete_partition" and self.source is not None:
             raise InvalidRequestError(
@@ -113,7 +115,7 @@ class UpsertRequest(JobRequest):
         if self.timestamps_without_zone not in ("", *zones):
             raise InvalidRequestError(
                 f"Unknown value {self.timestamps_without_zone!r} of timestamps_without_zone.",
-                hint=f"Valid values: {', '.join(zones)}.",
+                hint=f"{did_you_mean(self.timestamps_without_zone, zones)} Valid values: {', '.join(zones)}.".strip(),
             )
         refuse_text_for_columns(record_key=self.record_key, partition_by=self.partition_by)
 

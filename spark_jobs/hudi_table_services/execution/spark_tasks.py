@@ -11,7 +11,7 @@ ExecutionFailedError with the path of the file.
 import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -164,12 +164,14 @@ def collect_results(spark: "SparkSession", frame: "DataFrame", description: str)
         InvalidDataError: Spark cannot process a value, such as a string that is cast to a number.
         ExecutionFailedError: the Spark job failed, or a result is the error of a missing file.
     """
-    _describe(spark, description)
-    try:
-        with _translated_errors(description):
+    with _translated_errors(description):
+        _describe(spark, description)
+        try:
             rows = frame.collect()
-    finally:
-        _describe(spark, None)
+        finally:
+            # If the JVM has ended, this call fails too, but the error of the Spark job says more.
+            with suppress(Exception):
+                _describe(spark, None)
     results = [pickle.loads(row[0]) for row in rows]  # noqa: S301 - written by this job's own workers
     for result in results:
         if isinstance(result, ObjectNotFoundError):
@@ -187,6 +189,12 @@ def _translated_errors(description: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        if _has_lost_spark(error):
+            raise ExecutionFailedError(
+                f"Spark ended in the step: {description}. The JVM of its driver is shutting down or has ended.",
+                hint="Another program ended the JVM, or memory was short: see the log of Spark and of the machine. "
+                "Then run the request again.",
+            ) from error
         cause = _cause_line(error)
         if _DATA_EXCEPTION.search(cause):
             raise InvalidDataError(
@@ -218,13 +226,26 @@ def _describe(spark: "SparkSession", description: str | None) -> None:
         context.setJobDescription(description)
 
 
+def _has_lost_spark(error: Exception) -> bool:
+    """Whether the JVM of Spark's driver has ended or is shutting down. Without Java, py4j is not installed."""
+    names = {each.__name__ for each in type(error).__mro__}
+    return (
+        isinstance(error, ConnectionError)
+        or "Py4JNetworkError" in names
+        or "SparkContext was shut down" in str(error)
+    )
+
+
 def _cause_line(error: Exception) -> str:
     """Return the line of the message with the cause: an error class of Spark, or else the last Python or Java error."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     named = next((found[0] for line in lines if (found := _ERROR_CLASS.search(line))), None)
     if named is not None:
         return named
-    causes = [line for line in lines if "Error:" in line and not line.startswith("at ")]
+    lines = [
+        line for line in lines if not line.startswith(("at ", "... "))
+    ]  # without the lines of Java's stack
+    causes = [line for line in lines if "Error:" in line or "Exception:" in line]
     return (causes or lines or [type(error).__name__])[-1]
 
 

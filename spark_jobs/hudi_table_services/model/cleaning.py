@@ -128,6 +128,49 @@ class Retention:
     reason: str = ""
 
 
+class PartitionChoice(Enum):
+    """Partitions that a clean checks for outdated files."""
+
+    ALL = "all"
+    CHANGED = "changed since the last clean"
+    NONE = "none, because the policy keeps every file"
+    SELECTED = "selected by the options"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedPartitions:
+    """The partitions that a clean has checked for outdated files."""
+
+    choice: PartitionChoice
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptFiles:
+    """Numbers of outdated files that a clean keeps, by reason.
+
+    Attributes:
+        by_policy: files that the retention policy keeps.
+        for_queries: files that became outdated so recently that running queries may read them.
+        pinned: other files that savepoints or pending plans need.
+    """
+
+    by_policy: int = 0
+    for_queries: int = 0
+    pinned: int = 0
+
+    @property
+    def count(self) -> int:
+        return self.by_policy + self.for_queries + self.pinned
+
+    def __add__(self, other: "KeptFiles") -> "KeptFiles":
+        return KeptFiles(
+            by_policy=self.by_policy + other.by_policy,
+            for_queries=self.for_queries + other.for_queries,
+            pinned=self.pinned + other.pinned,
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesToDelete:
     """The files that a clean deletes from one partition.
@@ -135,11 +178,15 @@ class FilesToDelete:
     Attributes:
         sizes: maps the name of each file to its size in bytes.
         is_emptied: whether no file of the table stays in the partition.
-        waits: whether the clean keeps some files, although the policy permits their deletion, because readers,
-            savepoints or pending plans still need them.
+        kept: numbers of the outdated files that the clean keeps.
     """
 
     partition_path: str
     sizes: Mapping[str, int] = field(default_factory=dict)
     is_emptied: bool = False
-    waits: bool = False
+    kept: KeptFiles = field(default_factory=KeptFiles)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the clean keeps files, although the policy permits their deletion."""
+        return self.kept.count > self.kept.by_policy

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, NoReturn, TypeVar
 
+from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.errors import InvalidRequestError
 
 ValueT = TypeVar("ValueT")
@@ -109,10 +110,18 @@ class WholeNumber(Kind[int]):
         try:
             value = int(text)
         except ValueError:
-            raise InvalidRequestError(f"{key}={text} is not a whole number.") from None
+            raise InvalidRequestError(
+                f"{key}={text} is not a whole number.", hint=self._advice(key)
+            ) from None
         if self.least is not None and value < self.least:
-            raise InvalidRequestError(f"{key}={text} is too small: it must be at least {self.least}.")
+            raise InvalidRequestError(
+                f"{key}={text} is too small: it must be at least {self.least}.", hint=self._advice(key)
+            )
         return value
+
+    def _advice(self, key: str) -> str:
+        bound = "" if self.least is None else f" of at least {self.least}"
+        return f"Set {key} to a whole number{bound}, or leave it out."
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +141,17 @@ class Number(Kind[float]):
         try:
             value = float(text)
         except ValueError:
-            raise InvalidRequestError(f"{key}={text} is not a number.") from None
+            raise InvalidRequestError(f"{key}={text} is not a number.", hint=self._advice(key)) from None
         is_large_enough = value > self.above if self.least is None else value >= self.least
         if not (is_large_enough and value < self.below):
-            raise InvalidRequestError(f"{key}={text} is out of bounds: it must be {self._bounds}.")
+            raise InvalidRequestError(
+                f"{key}={text} is out of bounds: it must be {self._bounds}.", hint=self._advice(key)
+            )
         return value
+
+    def _advice(self, key: str) -> str:
+        is_bounded = self.least is not None or self.above > -math.inf
+        return f"Set {key} to a number{f' {self._bounds}' if is_bounded else ''}, or leave it out."
 
     @property
     def _bounds(self) -> str:
@@ -152,7 +167,10 @@ class Pattern(Kind[str]):
         try:
             re.compile(text)
         except (re.error, OverflowError, RecursionError) as error:
-            raise InvalidRequestError(f"{key}={text} is not a regular expression: {error}.") from error
+            raise InvalidRequestError(
+                f"{key}={text} is not a regular expression: {error}.",
+                hint=f"Correct the expression of {key}; the syntax is that of Python's module re.",
+            ) from error
         return text
 
 
@@ -168,4 +186,5 @@ class OrNone(Kind[ValueT | None], Generic[ValueT]):
 
 def refuse(key: str, text: str, allowed: tuple[str, ...]) -> NoReturn:
     """Raise InvalidRequestError with the list of allowed values."""
-    raise InvalidRequestError(f"{key}={text} is not supported.", hint=f"Valid values: {', '.join(allowed)}.")
+    hint = f"{did_you_mean(text, allowed)} Valid values: {', '.join(allowed)}.".strip()
+    raise InvalidRequestError(f"{key}={text} is not supported.", hint=hint)

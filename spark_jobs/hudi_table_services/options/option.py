@@ -1,5 +1,6 @@
 """The declaration of one key: its name, meaning, kind of value, default, and effect in this release."""
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -7,6 +8,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from hudi_table_services.options.kinds import Flag, Kind, Text, WholeNumber
 
 ValueT = TypeVar("ValueT")
+
+_FLAG = re.compile(r"`(--[a-z-]+)`")
 
 
 class Effect(str, Enum):
@@ -74,6 +77,12 @@ class Option(Generic[ValueT]):
     def default_value(self) -> ValueT:
         """Return the default as a value."""
         return self.parse("")
+
+    @property
+    def flag(self) -> str:
+        """Return the command-line flag that sets the key, which the meaning names; empty if there is none."""
+        found = _FLAG.search(self.meaning)
+        return found[1] if found and self.effect is Effect.HONOURED else ""
 
     @property
     def is_flag(self) -> bool:

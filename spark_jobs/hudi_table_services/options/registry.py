@@ -2,6 +2,7 @@
 
 import difflib
 
+from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.options.keys.archival import ARCHIVE_OPTIONS
 from hudi_table_services.options.keys.catalog import CATALOG_OPTIONS
 from hudi_table_services.options.keys.cleaning import CLEAN_OPTIONS
@@ -36,6 +37,8 @@ KNOWN_OPTIONS: dict[str, AnyOption] = {
 }
 """Maps each key or alias to its declaration. Prefixes (keys that end with ``*``) are not included."""
 
+_BY_LOWER_CASE = {name.lower(): name for name in KNOWN_OPTIONS}
+
 ALIASES: dict[str, str] = {alias: option.key for option in _ALL for alias in option.aliases}
 """Maps each alias to its key."""
 
@@ -69,9 +72,17 @@ def find_option(key: str) -> AnyOption | None:
 
 
 def similar_option(key: str, *, least: float = 0.7) -> str | None:
-    """Find the most similar known key; None if no known key is similar."""
+    """Find the known key that differs only in case, or else the most similar one; None if no known key is similar."""
+    if (same := _BY_LOWER_CASE.get(key.lower())) is not None:
+        return same
     close = difflib.get_close_matches(key, KNOWN_OPTIONS, n=1, cutoff=least)
     return close[0] if close else None
+
+
+def advice_on_key(key: str) -> str:
+    """Return a sentence with the known key that an unknown key probably means; an empty string if none is similar."""
+    close = similar_option(key)
+    return did_you_mean(key, (close,)) if close else ""
 
 
 def is_listed(key: str, group: OptionGroup | None = None) -> bool:

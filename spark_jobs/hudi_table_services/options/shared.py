@@ -20,7 +20,7 @@ from hudi_table_services.options.keys.writing import (
 )
 from hudi_table_services.options.option import AnyOption, Effect, OptionGroup
 from hudi_table_services.options.reader import OptionReader
-from hudi_table_services.options.registry import ALIASES, find_option, is_listed, similar_option
+from hudi_table_services.options.registry import ALIASES, advice_on_key, find_option, is_listed
 from hudi_table_services.options.writing_values import ConcurrencyMode, FailedWritesPolicy
 
 _HIGHEST_LEVELS = {"zstd": 22, "gzip": 9}
@@ -41,8 +41,9 @@ def with_fields(options: Mapping[str, str], fields: Mapping[AnyOption, object]) 
         text = "" if value is None else str(value)
         if text and option.parse(named.setdefault(option.key, text)) != option.parse(text):
             raise InvalidRequestError(
-                f"A field of the request is {text!r}, but its option {option.key} is {named[option.key]!r}.",
-                hint="Give either the field or the option.",
+                f"{option.flag or 'A field of the request'} is {text!r}, but its option {option.key} is "
+                f"{named[option.key]!r}.",
+                hint=f"Give either {option.flag or 'the field'} or the option.",
             )
     return named
 
@@ -83,8 +84,7 @@ def _check_known(options: Mapping[str, str], group: OptionGroup) -> tuple[str, .
     for key, value in sorted(options.items()):
         option = find_option(key)
         if option is None or not is_listed(key, group):
-            close = similar_option(key)
-            hint = f"Did you mean {close}?" if close else "docs/options.md lists the known keys."
+            hint = advice_on_key(key) or "docs/options.md lists the known keys."
             raise InvalidRequestError(f"Unknown option {key}.", hint=hint)
         if option.effect is Effect.HONOURED and group not in option.services:
             warnings.append(f"{key} has no effect here: it is for {option.services[0].value}.")
@@ -106,7 +106,9 @@ def _check_value(key: str, value: str, option: AnyOption) -> None:
             hint=f"Leave the option out, or set it to {option.default}.",
         )
     if option.is_flag and text not in ("", "true", "false"):
-        raise InvalidRequestError(f"{key}={value} is neither true nor false.")
+        raise InvalidRequestError(
+            f"{key}={value} is neither true nor false.", hint=f"Set {key} to true or false."
+        )
 
 
 def base_file_options(reader: OptionReader) -> BaseFileOptions:

@@ -212,6 +212,7 @@ CANCEL_CLUSTERING = MetadataScript(
     description="Remove pending clusterings from the timeline, and delete the files that they wrote. Needs no Spark.",
     examples=_CANCEL_EXAMPLES,
     add_flags=_add_cancel_flags,
+    needed_flags=lambda flags: (("instants", "older_than_minutes"),),
     build_request=_cancel_request,
     check_options=resolve_clustering_options,
     job=_cancel,

@@ -4,11 +4,11 @@ For a misspelled flag or value, the hint of the error names the most similar kno
 """
 
 import argparse
-import difflib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
+from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.errors import InvalidRequestError
 
 
@@ -34,10 +34,15 @@ class _StoreOnce(argparse._StoreAction):
 
 
 class RequestParser(argparse.ArgumentParser):
-    """A parser that raises InvalidRequestError where argparse would end the process."""
+    """A parser that raises InvalidRequestError where argparse would end the process.
 
-    def __init__(self, **settings: Any) -> None:
+    Args:
+        flags_elsewhere: maps flags of other commands to advice about them.
+    """
+
+    def __init__(self, *, flags_elsewhere: Mapping[str, str] | None = None, **settings: Any) -> None:
         super().__init__(**settings)
+        self._flags_elsewhere = flags_elsewhere or {}
         self.register("action", None, _StoreOnce)
         self.register("action", "store", _StoreOnce)
 
@@ -61,7 +66,7 @@ class RequestParser(argparse.ArgumentParser):
         if unknown:
             shown = " ".join(unknown)
             raise InvalidRequestError(
-                f"Unrecognized arguments: {shown}.", hint=self._hint(words, unknown[0]) or "See --help."
+                f"Unrecognized arguments: {shown}.", hint=self._hint(words, _first(unknown)) or "See --help."
             )
         return parsed
 
@@ -72,14 +77,22 @@ class RequestParser(argparse.ArgumentParser):
         name = argparse.ArgumentError(action, "").argument_name
         raise InvalidRequestError(
             f"Argument {name}: invalid choice: {value!r}.",
-            hint=_did_you_mean(str(value), known) or f"Use one of {', '.join(known)}.",
+            hint=did_you_mean(str(value), known, otherwise=f"Use one of {', '.join(known)}."),
         )
 
     def _hint(self, words: list[str], unknown: str) -> str:
         if not unknown.startswith("-"):
             return self._hint_for_further_value(words, unknown)
-        flags = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
-        return _did_you_mean(unknown.partition("=")[0].replace("_", "-"), flags)
+        flag = unknown.partition("=")[0].replace("_", "-")
+        if flag in self._flags_elsewhere:
+            return self._flags_elsewhere[flag]
+        flags = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
+        containing = [name for name in flags if flag.strip("-") in name]
+        if (
+            len(containing) > 1
+        ):  # the most similar name may be the wrong choice, such as hours instead of commits
+            return f"Did you mean one of {', '.join(containing)}?"
+        return did_you_mean(flag, containing or flags)
 
     def _hint_for_further_value(self, words: list[str], unknown: str) -> str:
         """If the word follows the value of a repeatable flag, say that the flag must be repeated."""
@@ -90,6 +103,6 @@ class RequestParser(argparse.ArgumentParser):
         return ""
 
 
-def _did_you_mean(value: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(value, known, n=1)
-    return f"Did you mean {close[0]}?" if close else ""
+def _first(unknown: Sequence[str]) -> str:
+    """Return the first unknown flag; without a flag, the first unknown word."""
+    return next((word for word in unknown if word.startswith("--")), unknown[0])

@@ -1,12 +1,13 @@
 """Flags that all job scripts share, and the conversion of flags to a request."""
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from hudi_table_services.contract.request import JobRequest
-from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
+from hudi_table_services.services.flag_names import naming_flags
 from hudi_table_services.services.flag_parser import RequestParser
 
 EXIT_CODES = """
@@ -29,6 +30,7 @@ class CommandLine:
         prints_request: whether the script only prints the request document.
         remote: address of a Spark Connect server; empty if the environment decides.
         conf: Spark properties for the session of the job.
+        flags: maps the field of each given flag to the flag.
     """
 
     request: JobRequest | None = None
@@ -36,6 +38,12 @@ class CommandLine:
     prints_request: bool = False
     remote: str = ""
     conf: Mapping[str, str] = field(default_factory=dict)
+    flags: Mapping[str, str] = field(default_factory=dict)
+
+    def naming_flags(self, error: HudiTableServiceError) -> HudiTableServiceError:
+        """Return the error with the names of the given flags; see `naming_flags`."""
+        options = self.request.options if self.request is not None else {}
+        return naming_flags(error, self.flags, options)
 
 
 def command_line_of(
@@ -56,16 +64,58 @@ def command_line_of(
     session: dict[str, Any] = {name: flags.pop(name) for name in ("remote", "conf") if name in flags}
     prints_request = bool(flags.pop("print_request", False))
     request_uri = flags.pop("request", None)
+    given = {name: flag for name, flag in _spelling(parser).items() if name in flags}
     if request_uri is None:
-        request = build(_with_tuples(flags))
-        return CommandLine(request=request, prints_request=prints_request, **session)
+        try:
+            request = build(_with_tuples(flags))
+        except HudiTableServiceError as error:
+            raise naming_flags(error, given, flags.get("options", {})) from error
+        return CommandLine(request=request, prints_request=prints_request, flags=given, **session)
     if flags:
-        spelling = {each.dest: each.option_strings[-1] for each in parser._actions if each.option_strings}
-        names = ", ".join(spelling[name] for name in flags)
+        names = ", ".join(given[name] for name in flags)
         raise InvalidRequestError(
             f"--request and {names} cannot be combined.", hint="Put all values into the document."
         )
     return CommandLine(request_uri=request_uri, prints_request=prints_request, **session)
+
+
+def refuse_missing_flags(
+    parser: argparse.ArgumentParser,
+    given: Collection[str],
+    needed: Sequence[Sequence[str]],
+    *,
+    advice: str = "",
+) -> None:
+    """Refuse a request without flags if at least two flags are missing, and name all of them.
+
+    If one flag is missing, the error of the request gives more specific advice.
+
+    Args:
+        given: fields of the given flags.
+        needed: fields of the needed flags; one field of each group must be given.
+        advice: further advice about missing flags.
+
+    Raises:
+        InvalidRequestError: several flags are missing.
+    """
+    spelling = _spelling(parser)
+    if any(action.dest == "table" for action in parser._actions):
+        spelling["base_path"] += " (or TABLE)"
+    missing = [
+        " or ".join(spelling[name] for name in group)
+        for group in needed
+        if not any(name in given for name in group)
+    ]
+    if len(missing) > 1:
+        raise InvalidRequestError(
+            f"These flags are missing: {', '.join(missing)}.",
+            hint=f"Give all of them; --help describes them. {advice}".strip(),
+        )
+
+
+def _spelling(parser: argparse.ArgumentParser) -> dict[str, str]:
+    """Map the field of each flag to the flag."""
+    return {each.dest: each.option_strings[-1] for each in parser._actions if each.option_strings}
 
 
 def _with_tuples(flags: dict[str, Any]) -> dict[str, Any]:
@@ -91,10 +141,14 @@ class PairsAction(argparse.Action):
         flag = self.option_strings[-1]
         key, separator, value = str(values).partition("=")
         if not separator or not key:
-            raise InvalidRequestError(f"{flag} {key!r} is not of the form key=value.")
+            raise InvalidRequestError(
+                f"{flag} {key!r} is not of the form key=value.", hint=f"Write {flag} {key or 'KEY'}=VALUE."
+            )
         pairs: dict[str, str] = dict(getattr(namespace, self.dest, {}))
         if pairs.setdefault(key, value) != value:
-            raise InvalidRequestError(f"{flag} gives the key {key!r} twice, with different values.")
+            raise InvalidRequestError(
+                f"{flag} gives the key {key!r} twice, with different values.", hint="Give the key only once."
+            )
         setattr(namespace, self.dest, pairs)
 
 

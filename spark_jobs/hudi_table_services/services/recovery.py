@@ -61,6 +61,7 @@ ROLLBACK = MetadataScript(
     description="Undo failed writes of a Hudi table, or its newest completed instants. Needs no Spark.",
     examples=_ROLLBACK_EXAMPLES,
     add_flags=_add_rollback_flags,
+    needed_flags=lambda flags: (("instants", "all_failed"),),
     check_options=resolve_service_options,
     job=_rollback,
 )
@@ -71,6 +72,7 @@ RESTORE = MetadataScript(
     description="Restore a Hudi table to a savepoint. No writer may run during the restore. Needs no Spark.",
     examples=_RESTORE_EXAMPLES,
     add_flags=_add_restore_flags,
+    needed_flags=lambda flags: (("savepoint",),),
     check_options=resolve_service_options,
     job=_restore,
 )

@@ -73,6 +73,7 @@ DELETE_SAVEPOINT = MetadataScript(
     "Needs no Spark.",
     examples=_DELETE_EXAMPLES,
     add_flags=_add_delete_flags,
+    needed_flags=lambda flags: (("instants",),),
     check_options=resolve_service_options,
     job=_delete_savepoint,
 )

@@ -1,7 +1,7 @@
 """The records that describe a table service and its scripts."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -14,6 +14,7 @@ from hudi_table_services.services.flags import (
     add_run_flags,
     command_line_of,
     new_parser,
+    refuse_missing_flags,
 )
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ class Script(Generic[RequestT_co]):
             the request, see `flags`.
         check_options: refuses invalid options. It needs no Spark and does not read the table.
         build_request: builds the request from the given flags. None means that each flag is a field of the request.
+        needed_flags: returns, for the given flags, groups of fields besides the base path; one field of each group must
+            be given.
+        advice_on_flags: advice if several flags are missing.
         check_run: refuses a request that lacks fields. Such a request is valid only as an argument of the engine's
             Python functions, which accept further arguments.
         before_spark: does the part of the job that needs no Spark; see `start_without_spark`.
@@ -57,6 +61,8 @@ class Script(Generic[RequestT_co]):
     add_flags: Callable[[argparse.ArgumentParser], None]
     check_options: Callable[[RequestT_co], object]
     build_request: Callable[[dict[str, Any]], RequestT_co] | None = None
+    needed_flags: Callable[[Mapping[str, Any]], Sequence[Sequence[str]]] = lambda flags: ()
+    advice_on_flags: str = ""
     check_run: Callable[[RequestT_co], None] | None = None
     before_spark: "Callable[[RequestT_co, bool], JobResult | None] | None" = None
     metric: str = ""
@@ -104,7 +110,12 @@ class Script(Generic[RequestT_co]):
 
     def command_line(self, parser: argparse.ArgumentParser, flags: argparse.Namespace) -> CommandLine:
         """Convert parsed flags to a request; see `command_line_of`."""
-        return command_line_of(parser, self._request_of, vars(flags))
+        given = vars(flags)
+        if "request" not in given:
+            table = [("base_path",)] if self.request_type.needs_base_path else []
+            needed = [*table, *self.needed_flags(given)]
+            refuse_missing_flags(parser, given, needed, advice=self.advice_on_flags)
+        return command_line_of(parser, self._request_of, given)
 
     def _request_of(self, flags: dict[str, Any]) -> RequestT_co:
         if self.build_request is not None:

@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hudi_table_services.contract.result import JobResult
@@ -115,6 +116,11 @@ def _request(flags: dict[str, Any]) -> UpsertRequest:
     return UpsertRequest(**{"base_path": "", **flags}, source=SourceSpec(**source) if source else None)
 
 
+def _needed_flags(flags: Mapping[str, Any]) -> Sequence[Sequence[str]]:
+    operation = flags.get("operation") or flags.get("options", {}).get(OPERATION.key, "")
+    return () if operation.lower() == "delete_partition" else (("source_path", "source_options"),)
+
+
 def _check_options(request: UpsertRequest) -> None:
     if not request.can_be_repeated and not request.dry_run:
         _LOG.info("No request id was given: a second run writes the rows again. See --request-id.")
@@ -153,6 +159,8 @@ UPSERT = SparkScript(
     exit_codes=_EXIT_CODES,
     add_flags=_add_flags,
     build_request=_request,
+    needed_flags=_needed_flags,
+    advice_on_flags="A write that creates the table also needs --table-name and --record-key.",
     check_options=_check_options,
     check_run=_require_rows,
     before_spark=_check_write,

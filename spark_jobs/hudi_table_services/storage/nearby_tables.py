@@ -27,14 +27,20 @@ def with_nearby_tables(
         A new error, or the given error if there is no such table or if the storage does not list the folders.
     """
     try:
-        hint = _hint(base_path.rstrip("/"), storage_options)
+        path = base_path.rstrip("/")
+        if hint := _hint(path, storage_options):
+            return TableNotFoundError(error.message, hint=hint)
+        similar = _similar_table(path, storage_options)
     except HudiTableServiceError:
         _LOG.debug("The folders near %s cannot be listed.", base_path, exc_info=True)
         return error
-    return TableNotFoundError(error.message, hint=hint) if hint else error
+    # The path may be right, if its first load failed. So the hint of the error stays.
+    hint = f"Did you mean {similar}? If not, {error.hint[:1].lower()}{error.hint[1:]}"
+    return TableNotFoundError(error.message, hint=hint) if similar else error
 
 
 def _hint(path: str, options: Mapping[str, str] | None) -> str:
+    """Return advice about a path above or inside of tables; empty if there is no such table."""
     above = path
     for _ in range(_LEVELS_ABOVE):
         above = _parent(above)
@@ -44,12 +50,17 @@ def _hint(path: str, options: Mapping[str, str] | None) -> str:
         shown = ", ".join(inside[:_SHOWN_TABLES])
         more = f" and {len(inside) - _SHOWN_TABLES} more" if len(inside) > _SHOWN_TABLES else ""
         return f"{path} contains these tables: {shown}{more}. Give the base path of one table."
+    return ""
+
+
+def _similar_table(path: str, options: Mapping[str, str] | None) -> str:
+    """Return the table beside a path whose name is most similar; empty if there is none."""
     folder = _parent(path)
     if not folder:
         return ""
     siblings = _tables_in(folder, options)
     close = difflib.get_close_matches(path.rpartition("/")[2], siblings, n=1)
-    return f"Did you mean {folder}/{close[0]}?" if close else ""
+    return f"{folder}/{close[0]}" if close else ""
 
 
 def _parent(path: str) -> str:

@@ -56,16 +56,22 @@ def inspect_base_path(storage: Storage) -> BasePathState:
     """
     if storage.exists(PROPERTIES) or storage.exists(BACKUP):
         return BasePathState.TABLE
-    listing = storage.list_folder()
-    foreign = [*(f for f in listing.folders if f != ".hoodie"), *(f.path for f in listing.files)]
-    foreign += [f.path for f in storage.list_files(".hoodie") if not f.path.startswith(_AUXILIARY)]
+    foreign = _file_of_no_table(storage)
     if foreign:
         raise InvalidRequestError(
-            f"{storage.uri} is not empty and not a Hudi table: the folder contains {foreign[0]!r} but no {PROPERTIES}.",
+            f"{storage.uri} is not empty and not a Hudi table: the folder contains {foreign!r} but no {PROPERTIES}.",
             hint="Give an empty or new folder, or the base path of a Hudi table. If there was a Hudi table here, "
             "restore .hoodie from a copy.",
         )
     return BasePathState.EMPTY
+
+
+def _file_of_no_table(storage: Storage) -> str:
+    """Return a folder or file in a base path without a table; empty if a write can create a table there."""
+    listing = storage.list_folder()
+    foreign = [*(f for f in listing.folders if f != ".hoodie"), *(f.path for f in listing.files)]
+    foreign += [f.path for f in storage.list_files(".hoodie") if not f.path.startswith(_AUXILIARY)]
+    return foreign[0] if foreign else ""
 
 
 def find_table_config(storage: Storage) -> TableConfig | None:
@@ -92,7 +98,7 @@ def read_table_config(storage: Storage) -> TableConfig:
         if config is not None:
             return config
         if not problems and attempt:
-            raise _no_table(storage)
+            raise no_table(storage)
         if attempt and attempt < _READ_ATTEMPTS - 1:
             time.sleep(_READ_PAUSE_SECONDS)
     raise CorruptTableError(
@@ -105,12 +111,19 @@ def read_table_config(storage: Storage) -> TableConfig:
 def require_table(storage: Storage) -> None:
     """Raise TableNotFoundError if the base path contains no table. The properties are not read."""
     if not storage.exists(PROPERTIES) and not storage.exists(BACKUP):
-        raise _no_table(storage)
+        raise no_table(storage)
 
 
-def _no_table(storage: Storage) -> TableNotFoundError:
+def no_table(storage: Storage) -> TableNotFoundError:
+    """Return the error about a base path without a table. The text depends on whether the folder contains files."""
+    foreign = _file_of_no_table(storage)
+    if not foreign:
+        return TableNotFoundError(
+            f"There is no Hudi table at {storage.uri}: no write has completed there.",
+            hint="Run a load first: the load creates the table. If the table exists, correct the base path.",
+        )
     return TableNotFoundError(
-        f"There is no Hudi table at {storage.uri}: {PROPERTIES} does not exist.",
+        f"There is no Hudi table at {storage.uri}: the folder contains {foreign!r}, but {PROPERTIES} does not exist.",
         hint="Check the base path: it is the folder that contains .hoodie. If .hoodie of this table was deleted, "
         "restore .hoodie from a copy before you run another job.",
     )

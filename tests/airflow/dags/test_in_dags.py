@@ -59,6 +59,8 @@ def test_the_error_names_a_missing_connection(
     logged = "".join(capfd.readouterr())
     for argument in states(run):
         assert f"There is no connection 'no_{argument}' ({argument})" in logged
+    assert "airflow connections add no_spark_conn_id --conn-type spark --conn-host 'local[2]'" in logged
+    assert """AIRFLOW_CONN_NO_SPARK_CONN_ID='{"conn_type": "spark", "host": "local[2]"}'""" in logged
     assert not (tmp_path / "table").exists()
 
 

@@ -82,7 +82,7 @@ def test_the_base_path_combines_argument_and_connection(connections: Callable[..
         pytest.param(
             "/t",
             "nowhere",
-            "There is no connection 'nowhere' .*AIRFLOW_CONN_NOWHERE",
+            "There is no connection .nowhere. .*--conn-type hudi.* AIRFLOW_CONN_NOWHERE=",
             marks=needs_connection_lookup,
         ),
         ("/t", "mistyped", "is of type 'http', not hudi"),

@@ -78,7 +78,7 @@ def test_a_metastore_that_does_not_answer_may_answer_the_next_try(table: SmallTa
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"catalog": "unity"}, "catalog is 'unity'"),
+        ({"catalog": "unity"}, "catalog='unity' must be 'hms' or 'glue'"),
         ({"metastore_uris": "metastore"}, "not of the form thrift://host:port"),
         ({"hudi_options": {"hoodie.datasource.hive_sync.mode": "jdbc"}}, "jdbc"),
         ({"hudi_options": {"hoodie.datasource.hive_sync.tabel": "t"}}, "Unknown option"),

@@ -96,7 +96,8 @@ def test_a_preview_lists_the_files_and_deletes_none(table: SmallTable, run: Run)
     ("arguments", "message"),
     [
         ({"commits_retained": -1}, "commits_retained"),
-        ({"policy": "KEEP_ALL"}, "policy is 'KEEP_ALL'"),
+        ({"policy": "KEEP_LATEST_COMMIT"}, "Did you mean KEEP_LATEST_COMMITS"),
+        ({"policy": "KEEP_ALL", "commits_retained": "{{ params.n }}"}, "policy='KEEP_ALL' must be"),
         ({"hudi_options": {"hoodie.clean.commit.retained": 3}}, "Did you mean hoodie.clean.commits.retained"),
         (
             {"commits_retained": 3, "hudi_options": {"hoodie.cleaner.commits.retained": 4}},

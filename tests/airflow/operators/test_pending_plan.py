@@ -292,7 +292,9 @@ def test_a_load_that_is_already_written_does_not_wait(table: SmallTable, operato
 
 
 def test_an_unknown_choice_is_refused(operator: Operator) -> None:
-    with pytest.raises(ValueError, match="load: on_pending_plan='hope' must be one of 'refuse'"):
+    with pytest.raises(
+        ValueError, match="load: on_pending_plan='hope' must be 'refuse', 'wait' or 'give_way'"
+    ):
         operator(on_pending_plan="hope")
     made = operator(NO_SPARK, on_pending_plan="{{ params.plan }}")
     made.on_pending_plan = "hope"

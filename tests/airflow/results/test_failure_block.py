@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG
 
+from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.clustering import CancelClusteringOperator
 from airflow_hudi_provider.operators.recovery import RepairOperator, RestoreOperator, RollbackOperator
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
@@ -44,7 +45,7 @@ def test_a_wrong_source_is_refused_without_spark(failed_run: Callable[..., Any],
     assert "FAILED: InvalidRequestError" in log
     assert "What happened The source" in log
     assert failure["message"] == f"The source {str(source)!r} does not exist."
-    assert "Table now     Nothing was written: readers see the table as it was before." in log
+    assert "Table now     Nothing was written: there is no table yet." in log
     assert "/hudi/static/errors.html#invalidrequesterror" in log
     assert "Task failed with exception: InvalidRequestError" in log
     assert "Traceback" not in log
@@ -67,6 +68,31 @@ def test_errors_before_the_table_is_known_have_a_block(failed_run: Callable[...,
     assert "There is no connection 'no_such_connection' (hudi_conn_id)" in log
     assert "Traceback" not in log
     assert failure["table_now"] == "Nothing was done."
+    assert "FAILED: HudiTaskRefusedError" in log
+    assert "/hudi/static/errors.html#huditaskrefusederror" in log
+
+
+@pytest.mark.parametrize("rule", ["all_done", "all_success"])
+def test_a_service_after_a_failed_first_load_says_that_there_is_no_table(
+    run_dag: Callable[..., Any], operator: Operator, tmp_path: Path, rule: str
+) -> None:
+    with DAG("no_table", schedule=None) as dag:
+        load = operator(source_path=str(tmp_path / "none.parquet"), check_source=True, table_name="t")
+        clean = CleanOperator(task_id="clean", base_path=str(tmp_path / "table"), trigger_rule=rule)
+        load >> clean
+    tasks = {each.task_id: each for each in run_dag(dag).get_task_instances()}
+    failure = tasks["clean"].xcom_pull(task_ids="clean", key=FAILURE_KEY)
+    if rule == "all_success":
+        assert (tasks["clean"].state, failure) == ("upstream_failed", None)
+        return
+    assert tasks["clean"].state == "failed"
+    assert failure["kind"] == "TableNotFoundError"
+    assert failure["message"].endswith("/table: no write has completed there.")
+    assert failure["hint"].startswith("Run a load first: the load creates the table.")
+    assert failure["hint"].endswith(
+        "This task has trigger_rule='all_done', so it also runs after a failed load."
+    )
+    assert (failure["table"], failure["table_now"]) == (str(tmp_path / "table"), "")
 
 
 def test_other_exceptions_keep_their_traceback(

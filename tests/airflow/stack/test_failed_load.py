@@ -26,7 +26,7 @@ def test_the_log_of_a_failed_load_ends_with_the_block_and_has_no_traceback(
     block = lines[lines.index("FAILED: InvalidRequestError") :]
     assert block[1].startswith(f"What happened The source '{folder}/no_such.parquet' does not exist.")
     assert f"Table         {folder}/refused" in block
-    assert "Table now     Nothing was written: readers see the table as it was before." in block
+    assert "Table now     Nothing was written: there is no table yet." in block
     assert f"More          {stack.url}/hudi/static/errors.html#invalidrequesterror" in block
     assert f"Page of the table: {stack.url}/plugin/hudi-tables?table=" in log
     assert "Traceback" not in log

@@ -87,8 +87,12 @@ def slow_job(base_path: Path, variables: Mapping[str, str], folder: Path, rows: 
     return JobProcess([sys.executable, SCRIPT, *flags], variables, folder / "large")
 
 
-def workers_run(server: ConnectServer) -> bool | None:
-    return True if busy_workers(server.pid) else None
+def runs_tasks(job: JobProcess, server: ConnectServer) -> bool | None:
+    """Whether the job has begun to read its source, and a worker of the server is busy.
+
+    A worker alone is not enough: tasks of an earlier job may still run on the server.
+    """
+    return True if "Stage the incoming rows" in job.log and busy_workers(server.pid) else None
 
 
 @pytest.mark.parametrize(
@@ -102,7 +106,7 @@ def test_the_next_run_ends_the_spark_tasks_of_a_killed_job_and_completes(
     tmp_path: Path,
 ) -> None:
     job = slow_job(base_path, variables, tmp_path)
-    job.wait_for("worker that runs a task", lambda: workers_run(server))
+    job.wait_for("worker that runs a task", lambda: runs_tasks(job, server))
     os.kill(job.process.pid, number)
     killed = job.wait()
     assert killed.exit_code != 0
@@ -134,7 +138,7 @@ def test_a_job_fails_if_its_server_dies_and_its_next_run_completes(base_path: Pa
         assert tasks_in_parallel(own) == 3
         variables = environment({}, SPARK_REMOTE=own.address)
         job = slow_job(base_path, variables, tmp_path)
-        job.wait_for("worker that runs a task", lambda: workers_run(own))
+        job.wait_for("worker that runs a task", lambda: runs_tasks(job, own))
         own.kill()
         own.start()
         failed = job.wait()

@@ -62,6 +62,17 @@ def test_timestamps_in_nanoseconds_are_floored_to_microseconds(
     assert spark.conf.get("spark.sql.legacy.parquet.nanosAsLong") == "false"
 
 
+def test_timestamps_of_96_bits_are_read_as_times(spark: SparkSession, tmp_path: Path) -> None:
+    at = pa.array(MOMENTS).cast(pa.timestamp("ns"))
+    path = str(tmp_path / "rows.parquet")
+    pq.write_table(pa.table({"id": [1, 2, 3], "at": at}), path, use_deprecated_int96_timestamps=True)
+    found = read_source_columns(SourceSpec(path=path), first_source_files(path, {})[0])
+    assert found is not None
+    assert found.types == schema_from_spark_json(spark.read.parquet(path).schema.jsonValue())
+    write(spark, tmp_path, SourceSpec(path=path))
+    assert [at and at.microsecond for _, at in stored(tmp_path, "id", "at")] == [123456, 999999, None]
+
+
 @pytest.mark.parametrize("other", [pa.timestamp("us"), pa.timestamp("ns", "UTC"), pa.int64()], ids=str)
 def test_files_with_different_units_are_refused(
     spark: SparkSession, tmp_path: Path, other: pa.DataType
@@ -98,7 +109,7 @@ def test_columns_that_are_read_without_spark_are_those_of_spark(spark: SparkSess
     columns = {
         "flag": pa.array([True]),
         **{f"i{size}": pa.array([1], getattr(pa, f"int{size}")()) for size in (8, 16, 32, 64)},
-        **{f"u{size}": pa.array([1], getattr(pa, f"uint{size}")()) for size in (8, 16, 32)},
+        **{f"u{size}": pa.array([1], getattr(pa, f"uint{size}")()) for size in (8, 16, 32, 64)},
         "single": pa.array([1.5], pa.float32()),
         "double": pa.array([1.5]),
         "text": pa.array(["a"], pa.large_string()),
@@ -254,8 +265,23 @@ def test_json_lines_may_lack_fields_and_contain_nested_values(spark: SparkSessio
     found = columns_or_reason(source, file, is_only_file=True)
     assert isinstance(found, SourceColumns)
     assert set(found.names) == set(spark.read.json(str(path)).columns)
-    write(spark, tmp_path, source)
+    (warning,) = write(spark, tmp_path, source).warnings
+    assert "as strings: at." in warning
+    assert warning.endswith("SELECT CAST(at AS TIMESTAMP) AS at, id, inner, name FROM source")
     assert stored(tmp_path, "id", "at", "name", "inner") == [
         (1, "2026-03-29T01:30:00Z", None, {"tags": ["a"], "x": 1.5}),
         (2, None, "b", None),
     ]
+
+
+def test_the_query_in_the_warning_about_json_dates_makes_dates(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text('{"id": 1, "day": "2026-01-02", "at": "2026-01-02T03:04:05Z", "name": "2026"}\n')
+    source = SourceSpec(path=str(path), format="json")
+    (warning,) = write(spark, tmp_path, source).warnings
+    converted = tmp_path / "converted"
+    given = SourceSpec(path=str(path), format="json", sql=warning.partition("(--source-sql): ")[2])
+    assert write(spark, converted, given).warnings == ()
+    (row,) = stored(converted, "day", "at", "name")
+    utc = datetime.timezone.utc
+    assert row == (datetime.date(2026, 1, 2), datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=utc), "2026")

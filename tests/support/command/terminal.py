@@ -11,11 +11,11 @@ CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def run_on_a_terminal(
-    command: Sequence[object], environment: Mapping[str, str], longest_s: float = 60.0
+    command: Sequence[object], environment: Mapping[str, str], longest_s: float = 60.0, columns: int = 100
 ) -> tuple[int, str]:
-    """Run a program on a terminal of 100 columns. Return its exit code and everything that the terminal received."""
+    """Run a program on a terminal. Return its exit code and everything that the terminal received."""
     master, slave = pty.openpty()
-    variables = {**environment, "TERM": "xterm-256color", "COLUMNS": "100"}
+    variables = {**environment, "TERM": "xterm-256color", "COLUMNS": str(columns)}
     running = subprocess.Popen(
         list(map(str, command)), stdin=slave, stdout=slave, stderr=slave, env=variables
     )

@@ -68,12 +68,14 @@ def ticking(days: float = 0) -> FixedClock:
 
 @cache
 def rows(city: str, number: int) -> bytes:
-    """A Parquet file with two rows."""
+    """A Parquet file with two rows and all meta columns, so that hudi-rs can read it."""
     keys = [f"{city}-{number}-{each}" for each in range(2)]
     columns = {
         "_hoodie_commit_time": ["0", "0"],
+        "_hoodie_commit_seqno": ["0_0_0", "0_0_1"],
         "_hoodie_record_key": keys,
         "_hoodie_partition_path": [city, city],
+        "_hoodie_file_name": ["", ""],
         "k": keys,
         "n": pa.array([number, number + 1], pa.int64()),
         "city": [city, city],

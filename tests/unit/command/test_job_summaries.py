@@ -9,8 +9,9 @@ import pytest
 from rich.console import Console
 
 from hudi_table_services.command.job_summary import details_of, job_summary
+from hudi_table_services.command.output import console_of
 from hudi_table_services.command.rendering import print_summary
-from hudi_table_services.command.summary import Summary
+from hudi_table_services.command.summary import Grid, Summary
 from hudi_table_services.contract.archival import ArchiveReport
 from hudi_table_services.contract.cleaning import CleanedPartition, CleanReport
 from hudi_table_services.contract.clustering import (
@@ -105,6 +106,19 @@ def test_a_preview_of_a_clean_lists_the_largest_partitions_first() -> None:
     )
     assert [word for word in first_words(text) if word in "abc"] == ["b", "c", "a"]
     assert "12 files would be deleted, 5.0 MiB" in text
+
+
+def test_a_preview_of_a_clean_that_would_delete_nothing_gives_the_reason() -> None:
+    reason = "preview: a clean would delete nothing: the 3 outdated files are kept"
+    text = shown(job_summary(result_of(CleanReport(policy="P"), Outcome.PLANNED, reason=reason), "clean"))
+    assert reason in text
+
+
+def test_the_summary_of_a_health_report_shows_outdated_files_and_the_retention() -> None:
+    measures = {"outdated_files": 3.0, "outdated_bytes": 2.5 * MIB}
+    report = HealthReport(measures=measures, retention="2 commits; cleaning keeps 10")
+    text = " ".join(shown(job_summary(result_of(report), "health")).split())
+    assert "Outdated files 3, 2.5 MiB Retention 2 commits; cleaning keeps 10" in text
 
 
 def written(path: str, before_bytes: int, after_bytes: int) -> PartitionReport:
@@ -264,6 +278,29 @@ def test_strings_of_the_table_are_printed_literally_and_names_of_scripts_as_comm
     text: str, printed: str
 ) -> None:
     assert printed in shown(Summary(title="t", facts=(("name", text),)))
+
+
+def test_a_very_narrow_terminal_gets_lines_that_are_wider_than_the_terminal() -> None:
+    grid = Grid(
+        columns=("instant", "text", ">size"), rows=[("2" * 17, "a b c", "1")], noun="r", whole=("instant",)
+    )
+    text = shown(Summary(title="t", grids=(grid,)), width=20)
+    assert [line for line in text.splitlines() if "2" * 17 in line and " 1" in line]
+
+
+def test_a_narrow_terminal_leaves_out_optional_columns_and_names_them() -> None:
+    grid = Grid(columns=("a", "b"), rows=[("x" * 30, "y" * 30)], noun="r", optional=("b",))
+    assert "Not shown: b. --wide shows all columns." in shown(Summary(title="t", grids=(grid,)), width=60)
+    text = shown(Summary(title="t", grids=(grid,)), width=64)
+    assert "y" * 30 in text
+    assert "Not shown" not in text
+
+
+def test_lines_for_a_file_are_not_limited() -> None:
+    grid = Grid(columns=("a",), rows=[("x" * 300,)], noun="r")
+    stream = io.StringIO()
+    print_summary(console_of(stream), Summary(title="t", grids=(grid,)))
+    assert "x" * 300 in stream.getvalue()
 
 
 def test_a_narrow_terminal_wraps_cells_and_loses_nothing() -> None:

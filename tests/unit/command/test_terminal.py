@@ -26,11 +26,12 @@ REPOSITORY = Path(__file__).parents[3]
 CODE = "import sys; from hudi_table_services.command.main import main; sys.exit(main())"
 
 
-def on_a_terminal(*words: str, **variables: str) -> tuple[int, str]:
+def on_a_terminal(*words: str, columns: int = 100, **variables: str) -> tuple[int, str]:
     """Run the command; return its exit code and what the terminal received."""
     environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")}
     environment["PYTHONPATH"] = str(REPOSITORY / "spark_jobs")
-    return run_on_a_terminal([sys.executable, "-c", CODE, *words], {**environment, **variables})
+    command = [sys.executable, "-c", CODE, *words]
+    return run_on_a_terminal(command, {**environment, **variables}, columns=columns)
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +78,22 @@ def test_a_job_shows_a_bar_a_summary_and_no_log_lines(table: SmallTable) -> None
     assert '"contract_version"' not in text
 
 
+@pytest.mark.parametrize("view", ["timeline", "files"])
+def test_a_narrow_terminal_keeps_instants_on_one_line(table: SmallTable, view: str) -> None:
+    exit_code, received = on_a_terminal("show", view, path_of(table), columns=60)
+    assert exit_code == 0
+    text = without_control(received)
+    if view == "timeline":
+        assert all(each.requested_time in text for each in table.timeline_store.load())
+    assert "--wide shows all columns." in " ".join(text.split())
+    exit_code, received = on_a_terminal("show", view, path_of(table), "--wide", columns=60)
+    text = without_control(received)
+    assert "Not shown" not in text
+    rows = [line for line in text.splitlines() if "city=" in line or " commit " in line]
+    assert all(re.search(r"\d{17}", row) for row in rows)
+    assert len(rows) == 4
+
+
 def test_verbose_shows_log_lines_instead_of_a_bar(table: SmallTable) -> None:
     exit_code, received = on_a_terminal("health", path_of(table), "--verbose")
     assert exit_code == 0
@@ -91,7 +108,7 @@ def test_an_error_is_a_block_without_a_traceback(tmp_path: Path) -> None:
     assert "✗ clean failed: TableNotFoundError" in text
     words = " ".join(text.split())
     assert "What happened There is no Hudi table at" in words
-    assert "What to do Check the base path: it is the folder" in words
+    assert "no write has completed there. What to do Run a load first" in words
     assert f"Table {tmp_path / 'none'}" in words
     assert "Traceback" not in text
     assert all(len(line) <= 100 for line in text.splitlines() if "⠋" not in line)

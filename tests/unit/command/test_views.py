@@ -14,8 +14,9 @@ from hudi_table_services.errors import InvalidRequestError, TableNotFoundError
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.model.write_stat import REQUEST_ID_KEY
+from hudi_table_services.model.write_stat import FILE_SIZES_KEY, REQUEST_ID_KEY
 from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.tables.clustering_history import GAVE_WAY_KEY
 from hudi_table_services.tables.views.commit_details import read_commit
 from hudi_table_services.tables.views.current_schema import read_schema
 from hudi_table_services.tables.views.documents import TableView
@@ -224,6 +225,16 @@ def test_a_commit_has_rows_and_files_of_each_partition(version: TableVersion) ->
     text = shown(view)
     assert text.count("dag/run/load") == 1
     assert "note" in text
+
+
+def test_a_commit_shows_the_file_sizes_of_its_writer_in_words() -> None:
+    table = new_table(TableVersion.V9)
+    limits = {"hoodie.parquet.max.file.size": 120 << 20, "hoodie.parquet.small.file.limit": 100 << 20}
+    made = table.commit(A, schema=SCHEMA, extra={FILE_SIZES_KEY: json.dumps(limits), GAVE_WAY_KEY: "2026"})
+    text = " ".join(shown(read_commit(table.storage, made.requested_time)).split())
+    assert "File sizes target 120.0 MiB, small below 100.0 MiB" in text
+    assert "Released plans 2026" in text
+    assert "airflow." not in text
 
 
 @VERSIONS

@@ -31,7 +31,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     ("path", "key", "header", "message"),
     [
         ("rows", "id", "true", "does not exist"),
-        ("rows.csv", "key", "true", "The source has no column 'key'"),
+        ("rows.csv", "key", "true", "rows.csv' has no column 'key'"),
         ("rows.csv", "id", "false", "header=true"),
     ],
     ids=["wrong path", "wrong key", "no header"],

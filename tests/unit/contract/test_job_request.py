@@ -85,7 +85,10 @@ def test_secrets_are_not_in_the_repr() -> None:
         ('{"contract_version": true}', "contract_version True"),
         ('{"contract_version": 1}', "no base path"),
         (document(request_id=""), "request id is empty"),
-        (document(operation="upsrt"), "Unknown operation 'upsrt'. Valid operations: upsert, insert"),
+        (
+            document(operation="upsrt"),
+            "Unknown operation 'upsrt'. Did you mean upsert? Valid operations: upsert",
+        ),
         (document(operation="UPSERT"), "Unknown operation 'UPSERT'"),
         (document(tabel_name="t"), "unknown fields: tabel_name. Did you mean table_name?"),
         (document(zzz=1), "unknown fields: zzz. Valid fields: base_path, "),

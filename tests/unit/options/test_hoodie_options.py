@@ -249,11 +249,36 @@ def test_an_impossible_value_is_refused(key: str, value: str, message: str) -> N
         ("hoodie.metadata.enabled", "hoodie.metadata.enable"),
         ("hoodie.cleaner.policy.failed.write", "hoodie.cleaner.policy.failed.writes"),
         ("hoodie.airflow.sizing.party", "hoodie.airflow.sizing.parity"),
-        ("hoodie.Index.type", "hoodie.index.type"),
     ],
 )
 def test_an_error_about_a_misspelt_key_names_the_intended_key(key: str, meant: str) -> None:
     assert refusal({key: "1"}) == f"Unknown option {key}. Did you mean {meant}?"
+
+
+@pytest.mark.parametrize("key", ["hoodie.Index.type", "HOODIE.INDEX.TYPE"])
+def test_an_error_about_a_key_says_if_only_the_case_differs(key: str) -> None:
+    advice = "Did you mean hoodie.index.type? Only upper and lower case differ."
+    assert refusal({key: "BLOOM"}) == f"Unknown option {key}. {advice}"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "advice"),
+    [
+        ("hoodie.parquet.max.file.size", "many", "to a whole number of at least 1, or leave it out."),
+        ("hoodie.parquet.max.file.size", "0", "to a whole number of at least 1, or leave it out."),
+        ("hoodie.index.bloom.fpp", "many", "to a number above 0 and below 1, or leave it out."),
+        ("hoodie.index.bloom.fpp", "2", "to a number above 0 and below 1, or leave it out."),
+        ("hoodie.combine.before.insert", "1", "to true or false."),
+    ],
+)
+def test_an_error_about_a_value_says_what_to_do(key: str, value: str, advice: str) -> None:
+    assert refusal({key: value}).endswith(f"Set {key} {advice}")
+
+
+def test_an_error_about_a_field_and_its_option_names_the_flag() -> None:
+    assert refusal({"hoodie.table.name": "a"}, table_name="b") == (
+        "--table-name is 'b', but its option hoodie.table.name is 'a'. Give either --table-name or the option."
+    )
 
 
 def test_a_key_that_resembles_no_known_key_is_refused() -> None:

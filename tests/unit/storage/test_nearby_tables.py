@@ -25,7 +25,7 @@ def lake(tmp_path: Path) -> Path:
         ("flights/day=1", "This path is inside the table {lake}/flights."),
         ("flights/country=de/day=1/", "This path is inside the table {lake}/flights."),
         ("", "{lake} contains these tables: flights, trips."),
-        ("flight", "Did you mean {lake}/flights?"),
+        ("flight", "Did you mean {lake}/flights? If not, check the base path."),
         ("orders", "Check the base path."),
         ("none/flights", "Check the base path."),
     ],

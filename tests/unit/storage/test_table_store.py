@@ -71,8 +71,11 @@ def test_a_second_creation_of_a_table_is_a_conflict(storage: Storage) -> None:
 
 def test_an_empty_base_path_has_no_table(storage: Storage) -> None:
     assert find_table_config(storage) is None
-    with pytest.raises(TableNotFoundError, match="no Hudi table"):
+    with pytest.raises(
+        TableNotFoundError, match="no Hudi table at .*: no write has completed there. Run a load first"
+    ) as refused:
         read_table_config(storage)
+    assert ".hoodie" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -81,6 +84,8 @@ def test_an_empty_base_path_has_no_table(storage: Storage) -> None:
 def test_a_base_path_with_leftovers_of_a_dead_first_write_has_no_table(storage: Storage, path: str) -> None:
     storage.create(path, b"")
     assert find_table_config(storage) is None
+    with pytest.raises(TableNotFoundError, match="no write has completed there"):
+        read_table_config(storage)
 
 
 @pytest.mark.parametrize("path", ["data.csv", "logs/a.txt", ".hoodie/20260101000000000.commit"])
@@ -88,6 +93,8 @@ def test_a_base_path_with_other_files_is_refused(storage: Storage, path: str) ->
     storage.create(path, b"x")
     with pytest.raises(InvalidRequestError, match="not a Hudi table"):
         find_table_config(storage)
+    with pytest.raises(TableNotFoundError, match=f"contains '{path.split('/')[0]}.*restore .hoodie from"):
+        read_table_config(storage)
 
 
 @pytest.mark.parametrize(

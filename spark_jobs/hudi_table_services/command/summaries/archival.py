@@ -20,4 +20,5 @@ def details(report: ArchiveReport, result: JobResult) -> Details:
         ("Stopped at", report.held_back_by),
     )
     rows = [tuple(each.partition(".")[::2]) for each in report.instants]
-    return Details(facts=facts, grids=(Grid(columns=("instant", "action"), rows=rows, noun="instant"),))
+    grid = Grid(columns=("instant", "action"), rows=rows, noun="instant", whole=("instant",))
+    return Details(facts=facts, grids=(grid,))

@@ -11,8 +11,11 @@ def details(report: CleanReport, result: JobResult) -> Details:
     """Return the details of a clean or its preview."""
     verb = "would be deleted" if result.is_preview else "deleted"
     freed = f"{counted(report.file_count, 'file', ',')} {verb}, {human_bytes(report.size_bytes)}"
+    # The summary of every job shows the reason why there was nothing to do.
+    deletes_nothing = not report.file_count and not result.is_nothing_to_do and not result.reused
     facts = (
         ("Files", freed),
+        ("Reason", result.reason if deletes_nothing else ""),
         ("Not deleted", counted(report.failed_count, "file", ",") if report.failed_count else ""),
         ("Retention", report.retention),
         ("Blocked by", f"pending instant {report.blocker}" if report.blocker else ""),

@@ -38,6 +38,8 @@ def _facts(report: HealthReport, result: JobResult) -> Sequence[tuple[str, str]]
         ("Damaged", report.damage),
         ("Live files", f"{live}, in {counted(report.partition_count, 'partition', ',')}"),
         ("Small files", _number(measures, "small_files")),
+        ("Outdated files", _outdated(measures)),
+        ("Retention", report.retention),
         ("Last commit", report.last_commit),
         ("Clustering", _since(report.last_clustering, measures.get("commits_since_clustering"))),
         ("Clean", _since(report.last_clean, measures.get("commits_since_clean"))),
@@ -48,6 +50,11 @@ def _facts(report: HealthReport, result: JobResult) -> Sequence[tuple[str, str]]
 
 def _number(measures: Mapping[str, float], name: str) -> str:
     return f"{measures[name]:,g}" if name in measures else ""
+
+
+def _outdated(measures: Mapping[str, float]) -> str:
+    count, size = _number(measures, "outdated_files"), measures.get("outdated_bytes")
+    return count if size is None else f"{count}, {human_bytes(size)}"
 
 
 def _since(last: str, commits: float | None) -> str:
@@ -68,4 +75,4 @@ def pending_grid(pending: Sequence[PendingInstant]) -> Grid:
         for each in pending
     ]
     columns = ("instant", "operation", "state", ">age", "next step")
-    return Grid(columns=columns, rows=rows, noun="instant", title="Pending")
+    return Grid(columns=columns, rows=rows, noun="instant", title="Pending", whole=("instant",))

@@ -27,4 +27,5 @@ def details(report: RecoveryReport, result: JobResult) -> Details:
     ]
     title = "Would be undone" if result.is_preview else "Undone"
     columns = ("instant", "operation", "state", ">files", ">size", ">rows")
-    return Details(facts=facts, grids=(Grid(columns=columns, rows=rows, noun="instant", title=title),))
+    grid = Grid(columns=columns, rows=rows, noun="instant", title=title, whole=("instant",))
+    return Details(facts=facts, grids=(grid,))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hudi_table_services.contract.report import Report, Section, outcome_line
 from hudi_table_services.contract.request import JobRequest
-from hudi_table_services.contract.text import counted
+from hudi_table_services.contract.text import counted, did_you_mean
 from hudi_table_services.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -18,7 +18,9 @@ CATALOG = "catalog"
 EXAMPLES = 20
 """Largest number of partitions that a report names."""
 
-_KINDS = ("", "hms", "glue")
+CATALOGS = ("hms", "glue")
+"""Kinds of catalogs."""
+
 _TUPLES = (
     "columns_added",
     "columns_changed",
@@ -53,9 +55,10 @@ class SyncCatalogRequest(JobRequest):
 
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)
-        if self.catalog not in _KINDS:
+        if self.catalog not in ("", *CATALOGS):
             raise InvalidRequestError(
-                f"catalog is {self.catalog!r}, which is not a known value.", hint="Valid values: hms, glue."
+                f"catalog is {self.catalog!r}, which is not a known value.",
+                hint=f"{did_you_mean(self.catalog, CATALOGS)} Valid values: {', '.join(CATALOGS)}.".strip(),
             )
 
     @property

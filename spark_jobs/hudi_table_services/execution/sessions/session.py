@@ -69,6 +69,8 @@ def stop_session(spark: "SparkSession") -> None:
             connect.close_session(spark)
         else:
             spark.stop()
+    except ConnectionError as error:
+        _LOG.warning("The JVM of Spark's driver has ended before the session was stopped: %s", error)
     except Exception:
         _LOG.warning("An error occurred while the Spark session was being stopped.", exc_info=True)
 

@@ -75,7 +75,11 @@ def _numbers(file: SourceFile) -> dict[str, pa.DataType]:
 
     Every time zone becomes UTC, because Parquet stores points in time without their zone.
     """
-    with file.storage.open_reader(file.stored.path) as stream, pq.ParquetFile(stream) as opened:
+    with (
+        file.storage.open_reader(file.stored.path) as stream,
+        # Spark reads timestamps of 96 bits as they are. Without this setting, pyarrow describes them as nanoseconds.
+        pq.ParquetFile(stream, coerce_int96_timestamp_unit="us") as opened,
+    ):
         names = column_names(opened)
         fields = [field for field in opened.schema_arrow if field.name in names]
     return {

@@ -13,25 +13,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.schema import (
-    META_COLUMNS,
-    STRING,
-    ArrayType,
-    DataType,
-    DecimalType,
-    Field,
-    MapType,
-    PrimitiveType,
-    StructType,
-)
+from hudi_table_services.execution.writing.parquet_footer import ParquetFooter, read_parquet_footer
+from hudi_table_services.model.schema import STRING, Field, StructType
 from hudi_table_services.storage.source_files import SourceFile
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _READ_BYTES = 1 << 20
 _FILTERS = {"pathglobfilter", "modifiedbefore", "modifiedafter", "recursivefilelookup", "basepath"}
@@ -61,23 +48,6 @@ _SHOWN_CHARACTERS = 60
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _GZIP = (".gz", ".gzip")
 _COMPRESSED = (*_GZIP, ".bz2", ".lz4", ".zst", ".snappy", ".deflate")
-_PRIMITIVES: dict[str, str] = {
-    "bool": "boolean",
-    "int8": "int",
-    "int16": "int",
-    "int32": "int",
-    "int64": "long",
-    "uint8": "int",
-    "uint16": "int",
-    "uint32": "long",
-    "float": "float",
-    "double": "double",
-    "string": "string",
-    "large_string": "string",
-    "binary": "bytes",
-    "large_binary": "bytes",
-    "date32[day]": "date",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +56,23 @@ class SourceColumns:
 
     Attributes:
         names: names of all columns, with the spelling of the source.
-        types: the columns with their types, as Spark reads them; None if only the names are known.
-        reason: why types or names are not known; empty if both are known.
+        types: those columns whose types are known, with their types as Spark reads them; None if only names are known.
+        reason: why the types of some or all columns are not known; empty if all types are known.
         times: columns that contain timestamps, as the footer of a Parquet file or the first row of a text file shows.
+        footer: the footer of the file; None if the file is not a Parquet file.
     """
 
     names: tuple[str, ...]
     types: StructType | None
     reason: str = field(default="", compare=False)
     times: tuple[str, ...] = field(default=(), compare=False)
+    footer: ParquetFooter | None = field(default=None, compare=False)
+
+    @property
+    def untyped(self) -> tuple[str, ...]:
+        """Names of the columns whose types are not known."""
+        typed = self.types.names if self.types is not None else ()
+        return tuple(name for name in self.names if name not in typed)
 
 
 def chooses_files(source: SourceSpec) -> bool:
@@ -137,60 +115,36 @@ def columns_or_reason(
             found = _json_columns(file) if is_only_file and not options else _UNREAD_JSON
     if isinstance(found, str) or not file.partition_columns:
         return found
-    reason = "Spark infers the types of the columns in the names of folders"
-    return replace(found, names=(*found.names, *file.partition_columns), types=None, reason=reason)
+    return _with_partition_columns(found, file.partition_columns)
 
 
 def _parquet_columns(file: SourceFile) -> SourceColumns:
-    # Airflow workers without the extra `engine` have no pyarrow.
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with file.storage.open_reader(file.stored.path) as stream, pq.ParquetFile(stream) as opened:
-            schema = opened.schema_arrow
-    except pa.ArrowInvalid as error:
-        raise InvalidRequestError(
-            f"The source file {file.uri} is not a Parquet file: {str(error).rstrip('.')}.",
-            hint="Set --source-format to the format of the file, such as csv or json.",
-        ) from error
-    kept = [field for field in schema if field.name not in META_COLUMNS]
-    fields = [(field.name, _spark_type(field.type)) for field in kept]
-    # Spark treats every column of a file as nullable.
-    typed = tuple(Field(name, found, nullable=True) for name, found in fields if found is not None)
-    types = StructType(typed) if len(typed) == len(fields) else None
-    unknown = ", ".join(name for name, kind in fields if kind is None)
-    reason = f"the types of these columns are not known without Spark: {unknown}" if unknown else ""
-    times = tuple(field.name for field in kept if pa.types.is_timestamp(field.type))
-    return SourceColumns(tuple(field.name for field in kept), types, reason, times)
+    footer = read_parquet_footer(file)
+    columns = SourceColumns(footer.names, footer.types, times=footer.times, footer=footer)
+    unknown = ", ".join(columns.untyped)
+    return replace(
+        columns, reason=f"only Spark knows the types of these columns: {unknown}" if unknown else ""
+    )
 
 
-def _spark_type(found: "pa.DataType") -> DataType | None:
-    """Return the type of a Parquet column in Spark, as `schema_from_spark_json` names it; None if it is not known."""
-    import pyarrow as pa
-
-    if (name := _PRIMITIVES.get(str(found))) is not None:
-        return PrimitiveType(name)
-    if pa.types.is_dictionary(found):
-        return _spark_type(found.value_type)
-    if pa.types.is_decimal128(found):
-        return DecimalType(found.precision, found.scale)
-    if pa.types.is_timestamp(found) and found.unit in ("ms", "us"):
-        return PrimitiveType("timestamp" if found.tz else "timestamp_ntz")
-    if pa.types.is_list(found) or pa.types.is_large_list(found):
-        element = _spark_type(found.value_type)
-        return None if element is None else ArrayType(element, contains_null=True)
-    if pa.types.is_map(found) and _spark_type(found.key_type) == STRING:
-        value = _spark_type(found.item_type)
-        return None if value is None else MapType(value, value_contains_null=True)
-    if pa.types.is_struct(found):
-        members = tuple((member.name, _spark_type(member.type)) for member in found)
-        if any(member is None for _, member in members):
-            return None
-        return StructType(
-            tuple(Field(name, kind, nullable=True) for name, kind in members if kind is not None)
+def _with_partition_columns(found: SourceColumns, added: Sequence[str]) -> SourceColumns:
+    """Add the columns in the names of folders. Such a column replaces a column of the file, even in another case."""
+    by_lower_case = {name.lower(): name for name in added}
+    names = tuple(by_lower_case.pop(name.lower(), name) for name in found.names)
+    reason, types = found.reason, found.types
+    if types is not None:
+        types = StructType(
+            tuple(each for each in types.fields if each.name in names and each.name not in added)
         )
-    return None
+        inferred = f"Spark infers the types of the columns in the names of folders: {', '.join(added)}"
+        reason = f"{reason}; {inferred}" if reason else inferred
+    return replace(
+        found,
+        names=(*names, *by_lower_case.values()),
+        types=types,
+        reason=reason,
+        footer=found.footer if len(by_lower_case) == len(added) else None,
+    )
 
 
 def _csv_columns(options: Mapping[str, str], file: SourceFile) -> SourceColumns | str:

@@ -1,14 +1,22 @@
-"""Count the values because of which Spark reads a column as strings, although most of its values are no strings."""
+"""Read the first values of columns that Spark reads as strings, to find out whether they are strings.
 
-from collections.abc import Mapping
+`count_unread_texts` counts the values because of which Spark reads a column as strings.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_LOG = logging.getLogger(__name__)
+
 READ_ROWS = 10_000
 """Largest number of rows of a source that `count_unread_texts` reads."""
+
+_FIRST_ROWS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +71,18 @@ def count_unread_texts(frame: "DataFrame", columns: Mapping[str, str]) -> tuple[
         UnreadTexts(name, type_name, row[f"values{n}"], row[f"unread{n}"], row[f"example{n}"])
         for n, (name, type_name) in enumerate(columns.items())
     )
+
+
+def first_texts(frame: "DataFrame", names: Sequence[str]) -> Sequence[tuple[str | None, ...]]:
+    """Return the first rows of columns of strings: at most 1,000 rows, from as few partitions as possible.
+
+    Return no rows if Spark cannot read them. When the job stages the rows, it reports the error.
+    """
+    if not names:
+        return ()
+    try:
+        found = frame.select(*(f"`{name.replace('`', '``')}`" for name in names)).limit(_FIRST_ROWS).collect()
+    except Exception:  # noqa: BLE001 - only advice depends on these rows
+        _LOG.debug("The first rows of the source were not read.", exc_info=True)
+        return ()
+    return [tuple(row) for row in found]

@@ -22,8 +22,11 @@ from hudi_table_services.hudi_format.table_service_plans import encode_clean_pla
 from hudi_table_services.jobs.cleaning.deletion import CompletedClean, carry_out
 from hudi_table_services.jobs.cleaning.reporting import CleanReporter
 from hudi_table_services.model.cleaning import (
+    CheckedPartitions,
     CleanPolicy,
     FilesToDelete,
+    KeptFiles,
+    PartitionChoice,
     PartitionFiles,
     PinnedFiles,
     Retention,
@@ -35,8 +38,9 @@ from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.cleaning_job_options import CleanJobOptions
+from hudi_table_services.planning.cleaning.kept_files import why_nothing_is_deleted
 from hudi_table_services.planning.cleaning.partition import plan_partition
-from hudi_table_services.planning.cleaning.retention import retain_from, why_nothing_is_outdated
+from hudi_table_services.planning.cleaning.retention import retain_from
 from hudi_table_services.planning.cleaning.stored_plan import (
     notes_for_the_next_clean,
     partitions_to_recheck,
@@ -107,11 +111,15 @@ class _CleanProposal:
     savepoints: frozenset[str]
     outdated: tuple[FilesToDelete, ...]
     recheck_by_next_clean: frozenset[str]
-    partitions_listed: int
+    checked: CheckedPartitions
 
     @property
     def is_empty(self) -> bool:
         return not any(each.sizes for each in self.outdated)
+
+    @property
+    def kept(self) -> KeptFiles:
+        return sum((each.kept for each in self.outdated), KeptFiles())
 
 
 class _CleanJob:
@@ -139,17 +147,18 @@ class _CleanJob:
         for attempt in range(_ATTEMPTS):
             view = self._load_view()
             if (too_early := self._too_early(view)) is not None:
-                return self._nothing_to_do(too_early, view)
+                return self._nothing_to_do(f"{too_early} ({view.retention.reason})", view)
             with self._watch.phase("plan"):
                 proposal = self._plan(view)
-            self._report.planned(view.retention, proposal.outdated, proposal.partitions_listed)
+            why_not = self._why_nothing_is_deleted(view, proposal) if proposal.is_empty else ""
+            self._report.planned(view.retention, proposal.outdated, proposal.checked.count)
             if self._request.preview:
-                return self._report.previewed()
+                return self._report.previewed(why_not)
             if proposal.is_empty and not view.moves_watermark:
-                return self._nothing_to_do(why_nothing_is_outdated(view.retention), view)
+                return self._nothing_to_do(why_not, view)
             pending = self._request_clean(view, proposal)
             if pending is not None:
-                return self._report.cleaned(self._carry_out(pending))
+                return self._report.cleaned(self._carry_out(pending), why_not)
             _LOG.info("Commits, savepoints or plans changed during round %d of planning", attempt + 1)
         raise CommitConflictError(
             f"Commits were undone, or savepoints or plans of services changed, {_ATTEMPTS} times in a row.",
@@ -223,9 +232,12 @@ class _CleanJob:
     def _plan(self, view: _TimelineView) -> _CleanProposal:
         options, retention = self._options.clean, view.retention
         pinned, savepoints = self._pinned_files(view.timeline)
-        found: dict[str, PartitionFiles] = {}
         if options.policy is CleanPolicy.KEEP_LATEST_FILE_VERSIONS or retention.earliest is not None:
-            found = self._partitions(view)
+            changed = self._changed_partitions(view)
+            found, choice = self._partitions(view, changed), self._choice(changed)
+        else:
+            # The policy keeps every file, so listing the partitions would only cost time.
+            found, choice = {}, PartitionChoice.NONE
         outdated = tuple(
             plan_partition(each, options, retention, floor_cutoff=view.floor_cutoff, pinned=pinned.names)
             for each in found.values()
@@ -235,7 +247,23 @@ class _CleanJob:
             savepoints=savepoints,
             outdated=outdated,
             recheck_by_next_clean=frozenset(each.partition_path for each in outdated if each.waits),
-            partitions_listed=len(found),
+            checked=CheckedPartitions(choice=choice, count=len(found)),
+        )
+
+    def _choice(self, changed: frozenset[str] | None) -> PartitionChoice:
+        options = self._options.clean
+        if changed is not None:
+            return PartitionChoice.CHANGED
+        is_partial = bool(options.partition_regex or options.partitions_selected)
+        return PartitionChoice.SELECTED if is_partial else PartitionChoice.ALL
+
+    def _why_nothing_is_deleted(self, view: _TimelineView, proposal: _CleanProposal) -> str:
+        return why_nothing_is_deleted(
+            proposal.kept,
+            self._options.clean,
+            view.retention,
+            commits=len(view.timeline.completed_writes),
+            checked=proposal.checked,
         )
 
     def _cutoff(self, hours: float) -> str:
@@ -269,11 +297,11 @@ class _CleanJob:
                 )
         return view.recheck_from_last_clean | written
 
-    def _partitions(self, view: _TimelineView) -> dict[str, PartitionFiles]:
+    def _partitions(self, view: _TimelineView, changed: frozenset[str] | None) -> dict[str, PartitionFiles]:
         layout = self._table.config.table_version.layout
         visibility = Visibility.of(view.timeline, has_own_log_instants=layout.has_completion_time_in_names)
         replaced = replacements(self._table.timeline_store, view.timeline, view.visible_at)
-        listed = list_partitions(self._storage, self._changed_partitions(view))
+        listed = list_partitions(self._storage, changed)
         visibility = with_archived_completions(self._storage, self._table.config, visibility, listed.values())
         has_logs = self._table.config.table_type is TableType.MERGE_ON_READ
         return {

@@ -52,13 +52,15 @@ class CleanReporter:
             partitions_listed=partitions_listed,
         )
         files = sum(len(each.sizes) for each in outdated)
+        kept = sum(each.kept.count for each in outdated)
         size = sum(sum(each.sizes.values()) for each in outdated)
         _LOG.info(
-            "Found %s (%.1f MiB) in %d of %s",
+            "Found %s to delete (%.1f MiB) in %d of %s, and %s to keep",
             counted(files, "outdated file"),
             size / _MIB,
             sum(1 for each in outdated if each.sizes),
             counted(partitions_listed, "partition"),
+            counted(kept, "outdated file"),
         )
         _LOG.info("Retention: %s", retention.reason)
 
@@ -72,8 +74,8 @@ class CleanReporter:
         if retention.blocker:
             _LOG.warning("Retention: %s", retention.reason)
 
-    def previewed(self) -> JobResult:
-        """Result of a preview: the files that would be deleted."""
+    def previewed(self, why_not: str) -> JobResult:
+        """Result of a preview: the files that would be deleted, or the reason why there are none."""
         partitions = tuple(
             CleanedPartition(
                 partition_path=each.partition_path,
@@ -86,16 +88,16 @@ class CleanReporter:
             if each.sizes
         )
         self._report = replace(self._report, partitions=partitions)
-        return replace(self._result(Outcome.PLANNED), reason="preview: nothing was deleted")
+        reason = f"a clean would delete nothing: {why_not}" if why_not else "nothing was deleted"
+        return replace(self._result(Outcome.PLANNED), reason=f"preview: {reason}")
 
     def nothing_to_do(self, reason: str, retention: Retention) -> JobResult:
         """Result of a job that requested no new clean. The job may have finished a pending clean."""
         self._retain(retention)
-        reason_with_retention = f"{reason} ({retention.reason})"
-        _LOG.info("Nothing to clean: %s", reason_with_retention)
+        _LOG.info("Nothing to clean: %s", reason)
         did_something = bool(self._report.finished or self._report.rolled_back)
         outcome = Outcome.COMPLETED if did_something else Outcome.NOTHING_TO_DO
-        return replace(self._result(outcome), reason=reason_with_retention)
+        return replace(self._result(outcome), reason=reason)
 
     def done_before(self, past: PastClean, retention: Retention) -> JobResult:
         """Result of a clean by an earlier attempt of the request. The sizes of the deleted files are unknown."""
@@ -119,8 +121,12 @@ class CleanReporter:
         )
         return _of_instant(result, past.instant)
 
-    def cleaned(self, completed: CompletedClean) -> JobResult:
-        """Result of a clean that this job completed, or that another job completed at the same time."""
+    def cleaned(self, completed: CompletedClean, why_not: str) -> JobResult:
+        """Result of a clean that this job completed, or that another job completed at the same time.
+
+        Args:
+            why_not: reason why the clean deleted no file; empty if the plan contained files.
+        """
         deletions = completed.deletions
         sizes = {each.partition_path: each.sizes for each in self._outdated}
         paths = sorted({*deletions.deleted, *deletions.failed, *deletions.emptied})
@@ -135,7 +141,7 @@ class CleanReporter:
             for path in paths
         )
         self._report = replace(self._report, partitions=partitions)
-        result = self._result(Outcome.COMPLETED)
+        result = replace(self._result(Outcome.COMPLETED), reason=why_not)
         instant = completed.instant
         if instant is None:
             return replace(result, reason="another job completed the same clean")

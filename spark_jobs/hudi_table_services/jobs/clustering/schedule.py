@@ -271,9 +271,12 @@ def _check_sort_columns(snapshot: TableSnapshot, layout: Layout) -> None:
     schema = from_avro_json(snapshot.schema_json)
     for name in layout.columns:
         if name not in schema.names:
+            same = [each for each in schema.names if each.lower() == name.lower()]
             raise InvalidRequestError(
                 f"The table has no column {name!r}, by which the clustering is to sort.",
-                hint=f"Its columns are: {', '.join(schema.names)}.",
+                hint=f"The table has {same[0]!r}; only the case differs."
+                if same
+                else f"Its columns are: {', '.join(schema.names)}.",
             )
         if isinstance(schema.field(name).type, ArrayType | MapType | StructType):
             raise InvalidRequestError(

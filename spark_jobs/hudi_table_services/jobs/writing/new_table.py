@@ -7,10 +7,35 @@ from hudi_table_services.jobs.writing.log_settings import check_log_settings
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.options.keys.key_generation import RECORD_KEY
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.metadata_table.new_tables import require_creatable
 from hudi_table_services.planning.table.table_creation import NewTable, new_table_properties
 from hudi_table_services.storage.stores.storage import Storage
+
+
+def refuse_incomplete_request(storage: Storage, request: UpsertRequest, options: WriteOptions) -> None:
+    """Refuse a write that cannot create a table.
+
+    Raises:
+        InvalidRequestError: the operation only deletes, or the request has no table name or no record key.
+    """
+    if options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION):
+        raise InvalidRequestError(
+            f"There is no table at {storage.uri}, so nothing can be deleted from it.",
+            hint="Correct the base path, or write rows first.",
+        )
+    needed = (
+        ("table name", "--table-name", request.table_name),
+        ("record key", "--record-key", options.hoodie_options.get(RECORD_KEY.key, "").strip()),
+    )
+    missing = [(name, flag) for name, flag, value in needed if not value]
+    if missing:
+        raise InvalidRequestError(
+            f"There is no table at {storage.uri} yet, and the request has "
+            f"{' and '.join(f'no {name}' for name, _ in missing)}.",
+            hint=f"Set {' and '.join(flag for _, flag in missing)}, so that the job can create the table.",
+        )
 
 
 def new_table_config(
@@ -19,17 +44,11 @@ def new_table_config(
     """Properties of the table that a write is about to create.
 
     Raises:
-        InvalidRequestError: the operation only deletes, the request has no table name, or the metadata table cannot be
-            created (`require_creatable`).
+        InvalidRequestError: see `refuse_incomplete_request`; or the metadata table cannot be created
+            (`require_creatable`).
         UnsupportedTableError: the batch does not fit the log files of the table (`check_log_settings`).
     """
-    if options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION):
-        raise InvalidRequestError(f"There is no table at {storage.uri}, so nothing can be deleted from it.")
-    if not request.table_name:
-        raise InvalidRequestError(
-            f"There is no table at {storage.uri} yet, and the request has no table name.",
-            hint="Set --table-name, so that the job can create the table.",
-        )
+    refuse_incomplete_request(storage, request, options)
     table = NewTable(
         table_name=request.table_name,
         table_version=options.new_table_version,

@@ -9,21 +9,23 @@ from urllib.parse import urlsplit
 
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError, StorageError
+from hudi_table_services.execution.writing.parquet_footer import ParquetFooter
 from hudi_table_services.execution.writing.source_columns import (
     SourceColumns,
     chooses_files,
     columns_or_reason,
 )
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
-from hudi_table_services.jobs.writing.new_table import new_table_config
+from hudi_table_services.jobs.writing.new_table import new_table_config, refuse_incomplete_request
 from hudi_table_services.jobs.writing.table_access import check_table
 from hudi_table_services.jobs.writing.write_opening import check_column_names, open_write
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
-from hudi_table_services.model.schema import STRING
+from hudi_table_services.model.schema import STRING, Field, StructType
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.options.writing_values import WriteOptions
+from hudi_table_services.planning.table.null_keys import refuse_null_keys
 from hudi_table_services.planning.table.source_columns import (
     misread_columns,
     refuse_misspelled,
@@ -66,6 +68,7 @@ def check_write(request: UpsertRequest, *, source_is_local: bool = True) -> Chec
 
     Raises:
         InvalidRequestError, UnsupportedTableError: the write cannot succeed unless request, source or table change.
+        InvalidDataError: rows of the source have no record key.
         CorruptTableError, StorageError: the table cannot be read.
     """
     options = resolve_options(request)
@@ -91,6 +94,8 @@ def _check(
         check_table(request, options, config)
     if request.source is None or not request.check_source:
         return CheckedWrite()
+    if config is None:
+        refuse_incomplete_request(storage, request, options)
     refuse_misspelled(request.source)
     columns, notes = _source_columns(request, request.source, source_is_local)
     if columns is None:
@@ -103,12 +108,18 @@ def _check(
         reason = _without_pyarrow(missing)
         note = f"The columns are not compared with the table before Spark starts, because {reason}."
         return CheckedWrite((*notes, note))
+    key_generator = found.key_generator if isinstance(found, WriteSettings) else found
+    if columns.footer is not None:
+        _refuse_null_keys(columns.footer, key_generator.record_key_fields)
     if config is not None:
         return CheckedWrite(notes)
     if isinstance(found, WriteSettings):
         new_table_config(storage, request, options, found)
-        found = found.key_generator
-    return CheckedWrite(notes, warn_of_times(found, columns.times, request.source))
+    return CheckedWrite(notes, warn_of_times(key_generator, columns.times, request.source))
+
+
+def _refuse_null_keys(footer: ParquetFooter, key_fields: tuple[str, ...]) -> None:
+    refuse_null_keys(key_fields, footer.null_counts(key_fields), footer.row_count, footer.uri)
 
 
 def _is_completed(storage: Storage, config: TableConfig, request: UpsertRequest) -> bool:
@@ -137,9 +148,8 @@ def _source_columns(
     if isinstance(found, str):
         return None, (f"The columns are not checked before Spark starts, because {found}.",)
     if found.reason:
-        return found, (
-            f"The types of the columns are not checked before Spark starts, because {found.reason}.",
-        )
+        which = "the columns" if found.types is None else "some columns"
+        return found, (f"The types of {which} are not checked before Spark starts, because {found.reason}.",)
     return found, ()
 
 
@@ -194,8 +204,10 @@ def _settings(
     """
     if columns.types is None:
         return check_column_names(storage, options, config, columns.names, source)
+    typed = {each.name: each for each in columns.types.fields}
+    batch = StructType(tuple(typed.get(name, Field(name, STRING)) for name in columns.names))
     try:
-        return open_write(storage, options, config, columns.types, source)[0]
+        return open_write(storage, options, config, batch, source, columns.untyped)[0]
     except InvalidRequestError as refusal:
         schema_json = load_snapshot(storage, ()).schema_json if config is not None else None
         texts = {field.name for field in columns.types.fields if field.type == STRING}

@@ -1,10 +1,10 @@
-"""Advice about CSV files with columns that Spark reads as strings although most values are numbers."""
+"""Advice about columns that Spark reads as strings: numbers in CSV files, and dates and times in JSON files."""
 
 from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.execution.writing.text_values import count_unread_texts
+from hudi_table_services.execution.writing.text_values import count_unread_texts, first_texts
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.model.schema import STRING, DataType, DecimalType, StructType
 from hudi_table_services.planning.table.source_columns import (
@@ -12,6 +12,7 @@ from hudi_table_services.planning.table.source_columns import (
     misread_columns,
     with_advice_on_types,
 )
+from hudi_table_services.planning.table.time_texts import types_of_times, warn_of_time_texts
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 
@@ -20,11 +21,17 @@ if TYPE_CHECKING:
 
 
 def text_column_warnings(frame: "DataFrame", source: SourceSpec | None, batch: StructType) -> tuple[str, ...]:
-    """Return a sentence for each column that becomes a string in a new table only because of a few values.
+    """Return warnings about columns that become strings in a new table although their values have another type.
 
-    Only CSV files with inferred types are examined, and only their first rows.
+    In CSV files with inferred types, a few values that are no numbers make a column a string. In JSON files, dates and
+    times are strings. The function examines only the first rows.
     """
-    if source is None or source.sql is not None or source.format.lower() != "csv" or not infers_types(source):
+    if source is None or source.sql is not None:
+        return ()
+    if source.format.lower() == "json":
+        names = [field.name for field in batch.fields if field.type == STRING]
+        return warn_of_time_texts(types_of_times(names, first_texts(frame, names)), batch.names)
+    if source.format.lower() != "csv" or not infers_types(source):
         return ()
     texts = {field.name: "double" for field in batch.fields if field.type == STRING}
     return tuple(

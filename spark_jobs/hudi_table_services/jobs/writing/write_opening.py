@@ -1,8 +1,10 @@
 """Derive the settings of a write from the request, the table and the columns of the batch."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from hudi_table_services.contract.writing import SourceSpec
+from hudi_table_services.hudi_format.avro_schema import from_optional_avro_json
 from hudi_table_services.jobs.writing.write_settings import WriteSettings, derive_settings, merge_settings
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
 from hudi_table_services.model.schema import StructType
@@ -13,9 +15,11 @@ from hudi_table_services.planning.table.key_generator import (
     TABLE_VERSION_OPTION,
     depends_on_existing_key,
     key_generator_config,
+    partition_columns_of_times,
 )
 from hudi_table_services.planning.table.source_columns import require_columns
 from hudi_table_services.planning.table.time_partition_type import with_timestamp_type
+from hudi_table_services.planning.table.untyped_columns import with_accepted_types, without_formatted_times
 from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 
@@ -26,6 +30,7 @@ def open_write(
     config: TableConfig | None,
     batch: StructType,
     source: SourceSpec | None = None,
+    untyped: Collection[str] = (),
 ) -> tuple[WriteSettings, str | None]:
     """Return the settings of a write, and the schema of the table as Avro JSON (None for a new table).
 
@@ -33,6 +38,8 @@ def open_write(
         config: properties of the table; None if the write creates the table.
         batch: columns of the rows to write.
         source: source of the rows, for advice in errors.
+        untyped: names of the columns of the batch whose types are not known; their types in `batch` have no effect. The
+            function checks these columns only by name.
 
     Raises:
         InvalidRequestError: options, table and batch contradict each other; the message names the column or key.
@@ -40,8 +47,16 @@ def open_write(
         CorruptTableError, StorageError: the table cannot be read.
     """
     schema_json = load_snapshot(storage, ()).schema_json if config else None
-    key_generator = _key_generator(storage, options, config, batch)
-    return derive_settings(options, config, schema_json, key_generator, batch, source), schema_json
+    if not untyped:
+        key_generator = _key_generator(storage, options, config, batch)
+        return derive_settings(options, config, schema_json, key_generator, batch, source), schema_json
+    times = {name.split(".")[0] for name in partition_columns_of_times(config, options.hoodie_options)}
+    has_untyped_times = not times.isdisjoint(untyped)
+    key_generator = _key_generator(storage, options, config, None if has_untyped_times else batch)
+    checked = without_formatted_times(key_generator) if has_untyped_times else key_generator
+    batch = with_accepted_types(batch, untyped, from_optional_avro_json(schema_json))
+    settings = derive_settings(options, config, schema_json, checked, batch, source)
+    return replace(settings, key_generator=key_generator), schema_json
 
 
 def check_column_names(

@@ -9,13 +9,14 @@ these files.
 In merge-on-read tables, a version is deleted as a whole: the base file with all its log files.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 
 from hudi_table_services.model.cleaning import (
     CleanOptions,
     CleanPolicy,
     FileGroupVersions,
     FilesToDelete,
+    KeptFiles,
     PartitionFiles,
     Retention,
     SliceFiles,
@@ -38,22 +39,46 @@ def plan_partition(
         pinned: names of files that are kept under every policy.
     """
     sizes: dict[str, int] = {}
-    kept = 0
-    waits = False
+    remaining = 0
+    kept = KeptFiles()
     for group in partition.groups:
-        outdated = _outdated(group, options, retention)
-        to_delete = [s for s in outdated if _is_deletable(group, s, floor_cutoff, pinned)]
+        permitted = _not_retained(group, options, retention)
+        to_delete = [s for s in permitted if _is_deletable(group, s, floor_cutoff, pinned)]
         for each in to_delete:
             sizes.update(each.sizes)
-        waits = waits or len(to_delete) < len(outdated)
-        kept += len(group.slices) - len(to_delete)
-    is_emptied = bool(sizes) and kept == 0 and not partition.has_other_files
+        remaining += len(group.slices) - len(to_delete)
+        kept += _kept(group, permitted, to_delete, pinned)
+    is_emptied = bool(sizes) and remaining == 0 and not partition.has_other_files
     return FilesToDelete(
-        partition_path=partition.partition_path, sizes=sizes, is_emptied=is_emptied, waits=waits
+        partition_path=partition.partition_path, sizes=sizes, is_emptied=is_emptied, kept=kept
     )
 
 
-def _outdated(
+def _kept(
+    group: FileGroupVersions,
+    permitted: Sequence[SliceFiles],
+    to_delete: Sequence[SliceFiles],
+    pinned: Collection[str],
+) -> KeptFiles:
+    """Count the outdated files of a file group that the clean keeps.
+
+    Args:
+        permitted: the versions that the policy does not keep.
+    """
+    outdated = group.slices if group.replaced_by is not None else group.slices[1:]
+    pinned_files = _file_count(s for s in permitted if _is_pinned(s, pinned))
+    return KeptFiles(
+        by_policy=_file_count(outdated) - _file_count(permitted),
+        for_queries=_file_count(permitted) - _file_count(to_delete) - pinned_files,
+        pinned=pinned_files,
+    )
+
+
+def _file_count(slices: Iterable[SliceFiles]) -> int:
+    return sum(len(each.sizes) for each in slices)
+
+
+def _not_retained(
     group: FileGroupVersions, options: CleanOptions, retention: Retention
 ) -> tuple[SliceFiles, ...]:
     """Return the versions of a file group that the policy does not keep."""
@@ -80,8 +105,12 @@ def _is_deletable(
     One pinned file keeps the whole slice, because a base file without its log files, or log files without their base
     file, would give readers wrong rows.
     """
-    if any(name in pinned for name in file_slice.sizes):
+    if _is_pinned(file_slice, pinned):
         return False
     newer = [s.visible_at for s in group.slices if s.base_instant_time > file_slice.base_instant_time]
     times = [time for time in (min(newer, default=""), group.replaced_at) if time]
     return min(times, default="") < floor_cutoff
+
+
+def _is_pinned(file_slice: SliceFiles, pinned: Collection[str]) -> bool:
+    return any(name in pinned for name in file_slice.sizes)

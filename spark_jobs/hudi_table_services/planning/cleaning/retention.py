@@ -57,16 +57,6 @@ def retain_from(
     return _bounded(timeline, done, chosen, reason)
 
 
-def why_nothing_is_outdated(retention: Retention) -> str:
-    """Return the reason why a clean with this retention found no file to delete, as part of a sentence."""
-    if retention.earliest is None:
-        return "no file is outdated"
-    return (
-        f"no file is outdated: of each file group, the clean keeps the versions since commit "
-        f"{retention.earliest.requested_time} and the newest version before that commit, which running queries may read"
-    )
-
-
 def _by_policy(
     done: Sequence[Instant], options: CleanOptions, hours_cutoff: str
 ) -> tuple[Instant | None, str]:

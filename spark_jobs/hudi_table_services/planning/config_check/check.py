@@ -1,6 +1,5 @@
 """Find settings that would harm a table. The check reads no files: its inputs are dictionaries."""
 
-import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
@@ -12,6 +11,7 @@ from hudi_table_services.contract.config_check import (
     RuntimeFacts,
     Severity,
 )
+from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.planning.config_check.metadata_table_rules import METADATA_TABLE_RULES
 from hudi_table_services.planning.config_check.names import LAST_RULES, NAME_RULES
@@ -76,8 +76,7 @@ def check_rule_names(request: CheckConfigRequest) -> None:
     known = [rule.rule_id for rule in CONFIG_RULES]
     for name in request.accepted_rules:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"Did you mean {close[0]}?" if close else "docs/config-check.md lists the rules."
+            hint = did_you_mean(name, known, otherwise="docs/config-check.md lists the rules.")
             raise InvalidRequestError(f"There is no rule {name!r}.", hint=hint)
 
 

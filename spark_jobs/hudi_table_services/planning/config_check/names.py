@@ -25,6 +25,7 @@ from hudi_table_services.options.registry import (
     ALIASES,
     KNOWN_OPTIONS,
     MISSPELT_RATIO,
+    advice_on_key,
     find_option,
     is_listed,
     similar_option,
@@ -66,9 +67,7 @@ def _unknown_option(settings: Settings) -> Iterator[Problem]:
             yield Problem(
                 keys=(key,),
                 reason=f"There is no option {key}." if is_sure else f"docs/options.md does not list {key}.",
-                cure=f"Did you mean {near}?"
-                if near
-                else "Look for the name in docs/options.md, or leave it out.",
+                cure=advice_on_key(key) or "Look for the name in docs/options.md, or leave it out.",
                 severity=Severity.ERROR if is_sure and settings.facts.is_native else Severity.WARNING,
             )
 

@@ -115,7 +115,8 @@ def _record_key_fields(table: TableConfig | None, options: Mapping[str, str]) ->
         )
     if not fields:
         raise InvalidRequestError(
-            "No record key is given.", hint="Name at least one column that identifies a row."
+            "No record key is given.",
+            hint=f"Name at least one column that identifies a row: set --record-key ({RECORD_KEY_OPTION}).",
         )
     if len(set(fields)) < len(fields):
         raise InvalidRequestError(f"The record key {','.join(fields)!r} names a column twice.")

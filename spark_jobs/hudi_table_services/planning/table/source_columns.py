@@ -99,7 +99,7 @@ def require_columns(
         source: the source, for the advice; None if the caller passed a DataFrame.
 
     Raises:
-        InvalidRequestError: a column is missing; the message names the column and its role.
+        InvalidRequestError: a column is missing; the message names the source, the column and its role.
     """
     wanted: Mapping[str, Sequence[str]] = {
         "record key": key_generator.record_key_fields,
@@ -110,7 +110,7 @@ def require_columns(
         for name in fields:
             if name.split(".")[0] not in names:
                 raise InvalidRequestError(
-                    f"The source has no column {name!r}, which is the {role} field.",
+                    f"{_described(source)} has no column {name!r}, which is the {role} field.",
                     hint=_advice(name.split(".")[0], names, source),
                 )
 
@@ -151,6 +151,13 @@ def with_advice_on_types(refusal: InvalidRequestError) -> InvalidRequestError:
     )
 
 
+def _described(source: SourceSpec | None) -> str:
+    """Return the subject of a sentence about the columns of a source."""
+    if source is None or not source.path:
+        return "The source"
+    return f"The source query on {source.path!r}" if source.sql is not None else f"The source {source.path!r}"
+
+
 def _advice(missing: str, names: Sequence[str], source: SourceSpec | None) -> str:
     shown = ", ".join(names[:_SHOWN_COLUMNS])
     if len(names) > _SHOWN_COLUMNS:
@@ -159,12 +166,13 @@ def _advice(missing: str, names: Sequence[str], source: SourceSpec | None) -> st
     if source is not None and _has_generated_names(source, names):
         return (
             f"{found} Spark generated these names, because it reads CSV files without a header by default. If the "
-            "first line of each file contains the names, set the source option header=true."
+            "first line of each file contains the names, set the source option header=true. If the files have no "
+            f"header, {_query_with_names(missing)}."
         )
     if source is not None and _has_values_as_names(source, names):
         return (
-            f"{found} These names look like values. If the files have no header, remove the source option header=true; "
-            "a source query (--source-sql) can name the columns, as in _c0 AS id."
+            f"{found} These names look like values. If the files have no header, remove the source option header=true, "
+            f"and {_query_with_names(missing)}."
         )
     if source is not None and tuple(names) == ("_corrupt_record",):
         return (
@@ -172,8 +180,15 @@ def _advice(missing: str, names: Sequence[str], source: SourceSpec | None) -> st
             "option multiLine=true."
         )
     by_lower_case = {name.lower(): name for name in names}
+    if missing.lower() in by_lower_case:
+        return f"The source has {by_lower_case[missing.lower()]!r}; only the case differs."
     close = difflib.get_close_matches(missing.lower(), by_lower_case, n=1)
     return f"Did you mean {by_lower_case[close[0]]!r}? {found}" if close else found
+
+
+def _query_with_names(missing: str) -> str:
+    query = f"SELECT _c0 AS {missing}, … FROM source"  # noqa: S608 - an example, not a query of this program
+    return f"name the columns in a source query (--source-sql), as in {query}"
 
 
 def _has_generated_names(source: SourceSpec, names: Sequence[str]) -> bool:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
-from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
+from hudi_table_services.errors import CorruptTableError, TableNotFoundError, UnsupportedTableError
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.timeline import Timeline
@@ -76,7 +76,7 @@ def open_metadata_table(
     if data_timeline is None:
         data_timeline = TimelineStore(storage, config, clock).load()
     folder = FolderStorage(storage, METADATA_TABLE)
-    with naming_folder():
+    with naming_folder(), _saying_what_is_missing(folder):
         own_config = read_table_config(folder)
         own_clock = _not_behind(clock, data_timeline, config)
         store = TimelineStore(folder, _in_time_zone_of(config, own_config), own_clock)
@@ -113,6 +113,17 @@ def naming_folder() -> Iterator[None]:
         path = f"{METADATA_TABLE}/{error.path}" if error.path else ""
         message = f"In the metadata table: {error.message}"
         raise type(error)(message, hint=REBUILD_HINT, path=path) from error
+
+
+@contextmanager
+def _saying_what_is_missing(folder: Storage) -> Iterator[None]:
+    """Replace the text about a base path without a table, because its advice is wrong for a metadata table."""
+    try:
+        yield
+    except TableNotFoundError as error:
+        raise TableNotFoundError(
+            f"There is no metadata table at {folder.uri}: {METADATA_TABLE}/{PROPERTIES} does not exist."
+        ) from error
 
 
 def _in_time_zone_of(config: TableConfig, own: TableConfig) -> TableConfig:

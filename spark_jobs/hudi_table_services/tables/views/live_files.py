@@ -1,8 +1,8 @@
 """Describe the live files and partitions of a table for the command. The pages in Airflow show the same values."""
 
-import difflib
 from collections.abc import Collection
 
+from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.overview.table_overview import FileTotals, LiveFile, PartitionSummary
 from hudi_table_services.storage.stores.storage import Storage
@@ -24,10 +24,9 @@ def read_files(storage: Storage, partitions: Collection[str] = ()) -> FilesView:
     contents = read_contents(storage)
     known = {each.partition_path for each in contents.partitions}
     if unknown := sorted(set(partitions) - known):
-        close = difflib.get_close_matches(unknown[0], known, n=1)
         raise InvalidRequestError(
             f"The table has no partition {unknown[0]!r} with files.",
-            hint=f"Did you mean {close[0]}?" if close else "`show partitions` lists the partitions.",
+            hint=did_you_mean(unknown[0], known, otherwise="`show partitions` lists the partitions."),
         )
     return FilesView(
         table_name=contents.snapshot.config.table_name,

@@ -70,7 +70,11 @@ def test_arguments_of_executions_and_cancellations_become_the_request() -> None:
 @pytest.mark.parametrize(
     ("operator", "arguments", "message"),
     [
-        (ScheduleClusteringOperator, {"layout": "snake"}, "layout is 'snake'"),
+        (
+            ScheduleClusteringOperator,
+            {"layout": "snake"},
+            "layout='snake' must be 'linear', 'zorder' or 'hilbert'",
+        ),
         (ScheduleClusteringOperator, {"every_n_commits": -1}, "below 0"),
         (ScheduleClusteringOperator, {"sort_columns": "a,a"}, "names a column twice"),
         (
@@ -85,7 +89,8 @@ def test_arguments_of_executions_and_cancellations_become_the_request() -> None:
         ),
         (ScheduleClusteringOperator, {"run_on": "driver"}, "run_on='driver'"),
         (ScheduleClusteringOperator, {"on_nothing": "x"}, "on_nothing='x'"),
-        (ClusteringOperator, {"when_held": "x"}, "when_held is 'x'"),
+        (ClusteringOperator, {"when_held": "x"}, "when_held='x' must be 'fail' or 'wait'"),
+        (ExecuteClusteringOperator, {"instant": "{{ x }}", "when_held": "wiat"}, "Did you mean wait"),
         (ClusteringOperator, {"application": "mine.py"}, "application cannot be set"),
         (ExecuteClusteringOperator, {"instant": "yesterday"}, "'yesterday' is not an instant time"),
         (ExecuteClusteringOperator, {"instant": None}, "does not mean all pending plans"),

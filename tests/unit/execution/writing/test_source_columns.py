@@ -11,6 +11,15 @@ import pytest
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.execution.writing.source_columns import SourceColumns, read_source_columns
+from hudi_table_services.model.schema import (
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+    Field,
+    StructType,
+)
 from hudi_table_services.storage.source_files import first_source_files
 
 
@@ -52,16 +61,35 @@ def test_the_footer_of_a_parquet_file_gives_names_and_types(tmp_path: Path) -> N
     }
 
 
-def test_types_that_this_package_does_not_know_leave_only_the_names(tmp_path: Path) -> None:
-    table = pa.table({"id": [1], "at": pa.array([0], pa.timestamp("ns"))})
-    pq.write_table(table, tmp_path / "a.parquet")
-    assert columns(tmp_path / "a.parquet", "parquet") == SourceColumns(("id", "at"), None)
+def typed(*columns: tuple[str, DataType]) -> StructType:
+    return StructType(tuple(Field(name, data_type) for name, data_type in columns))
+
+
+def test_columns_of_unknown_types_leave_the_other_types(tmp_path: Path) -> None:
+    inner = pa.array([{"at": 0}], pa.struct([("at", pa.timestamp("ns"))]))
+    pq.write_table(pa.table({"id": [1], "inner": inner, "name": ["a"]}), tmp_path / "a.parquet")
+    found = columns(tmp_path / "a.parquet", "parquet")
+    assert found == SourceColumns(("id", "inner", "name"), typed(("id", LONG), ("name", STRING)))
+    assert found.untyped == ("inner",)
+    assert found.reason == "only Spark knows the types of these columns: inner"
+
+
+def test_timestamps_have_the_types_with_which_the_job_reads_them(tmp_path: Path) -> None:
+    table = {"at": pa.array([0], pa.timestamp("ns")), "utc": pa.array([0], pa.timestamp("ns", "UTC"))}
+    for int96, local in ((False, TIMESTAMP_NTZ), (True, TIMESTAMP)):
+        path = tmp_path / f"{int96}.parquet"
+        pq.write_table(pa.table(table), path, use_deprecated_int96_timestamps=int96)
+        found = columns(path, "parquet")
+        assert found == SourceColumns(("at", "utc"), typed(("at", local), ("utc", TIMESTAMP)))
 
 
 def test_partition_folders_add_columns(tmp_path: Path) -> None:
-    (tmp_path / "in" / "day=1").mkdir(parents=True)
-    pq.write_table(pa.table({"id": [1]}), tmp_path / "in" / "day=1" / "a.parquet")
-    assert columns(tmp_path / "in", "parquet") == SourceColumns(("id", "day"), None)
+    (tmp_path / "in" / "day=1" / "Kind=a").mkdir(parents=True)
+    columns_of_file = {"id": [1], "kind": [2]}
+    pq.write_table(pa.table(columns_of_file), tmp_path / "in" / "day=1" / "Kind=a" / "a.parquet")
+    found = columns(tmp_path / "in", "parquet")
+    assert found == SourceColumns(("id", "Kind", "day"), typed(("id", LONG)))
+    assert found.reason == "Spark infers the types of the columns in the names of folders: day, Kind"
 
 
 def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 
 from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.health import HealthReport, HealthRequest
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import CorruptTableError, InvalidRequestError, StorageError
 from hudi_table_services.hudi_format.table_service_plans import (
@@ -16,6 +17,7 @@ from hudi_table_services.hudi_format.table_service_plans import (
     encode_savepoint_metadata,
 )
 from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.jobs.health.table_health import table_health
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import (
@@ -65,6 +67,9 @@ class History:
         found = self.storage.list_files()
         return {f.path for f in found if f.name.endswith(".parquet") and f.path.startswith(partition)}
 
+    def names(self, partition: str) -> list[str]:
+        return [path.rpartition("/")[2] for path in self.data_files(partition)]
+
     def latest(self) -> set[str]:
         return {s.base_file_path or "" for s in load_snapshot(self.storage).all_slices}
 
@@ -104,6 +109,49 @@ def test_a_clean_of_fifteen_commits_keeps_the_files_of_ten_by_default(version: T
     again = history.clean()
     assert again.outcome is Outcome.NOTHING_TO_DO
     assert again.reason == "0 of 1 commit since the last clean (cleaning keeps 10 of 15 commits)"
+
+
+@pytest.mark.parametrize(
+    ("fields", "files", "rule"),
+    [
+        ({}, "outdated files, if there are any,", "cleaning keeps the last 10 commits and the table has 3"),
+        (
+            {"hours_retained": 1},
+            "outdated files, if there are any,",
+            "the table has no commit of the last hour, and retention by hours then keeps all files",
+        ),
+        (
+            {"file_versions_retained": 4},
+            "the 4 outdated files",
+            "cleaning keeps the last 4 versions of each file group",
+        ),
+    ],
+)
+def test_a_clean_that_deletes_nothing_says_why_it_keeps_outdated_files(
+    fields: dict[str, int], files: str, rule: str
+) -> None:
+    history = History()
+    history.commits(3, A, B)
+    reason = f"{files} are kept, because {rule}"
+    preview = history.clean(**fields, preview=True)
+    assert preview.summary() == f"Preview: a clean would delete nothing: {reason}"
+    result = history.clean(**fields)
+    assert result.outcome is Outcome.NOTHING_TO_DO
+    assert result.reason == reason
+    assert result.summary() == f"Nothing to do: {reason}"
+    measures = table_health(HealthRequest(base_path="/t"), storage=history.storage).report_as(HealthReport)
+    assert measures is not None
+    assert measures.measures["outdated_files"] == 4
+
+
+def test_a_completed_clean_without_deleted_files_says_why() -> None:
+    history = History()
+    history.commits(4, A)
+    history.savepoint(history.table.timeline_store.load().completed_writes[0], "a", *history.names("a"))
+    result = history.clean(commits_retained=1)
+    assert result.outcome is Outcome.COMPLETED
+    assert "0 B deleted: the 3 outdated files are kept: 1 because of each file group" in result.summary()
+    assert result.summary().endswith("; 2 because savepoints or pending plans need these files")
 
 
 @VERSIONS

@@ -83,6 +83,7 @@ def test_a_plan_has_the_format_of_hudi_with_absolute_file_names(version: TableVe
     ("options", "fields", "named"),
     [
         ({}, {"sort_columns": ("nope",)}, ["'nope'", "k, tags, place"]),
+        ({}, {"sort_columns": ("Place",)}, ["'Place'", "The table has 'place'; only the case differs."]),
         ({}, {"sort_columns": ("tags",)}, ["'tags'", "no order"]),
         ({}, {"sort_columns": ("place",)}, ["'place'", "no order"]),
         ({}, {"sort_columns": ("k", "k")}, ["sort.columns", "twice"]),

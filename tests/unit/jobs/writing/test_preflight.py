@@ -82,11 +82,20 @@ def test_a_write_to_an_existing_table_passes(table: SmallTable, tmp_path: Path, 
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"record_key": ("ID",)}, "no column 'ID', which is the record key field. Did you mean 'id'?"),
+        (
+            {"record_key": ("ID",)},
+            "rows.parquet' has no column 'ID', which is the record key field. The source has 'id'; only the case "
+            "differs.",
+        ),
+        ({"record_key": ("idd",)}, "no column 'idd', which is the record key field. Did you mean 'id'?"),
         ({"partition_by": ("town",)}, "no column 'town', which is the partition field."),
         ({"ordering_field": "at"}, "no column 'at', which is the ordering field."),
         ({"table_name": ""}, "no table name"),
-        ({"record_key": ()}, "No record key is given."),
+        ({"record_key": ()}, "no record key. Set --record-key, so that the job can create the table."),
+        (
+            {"record_key": (), "table_name": ""},
+            "no table name and no record key. Set --table-name and --record-key, so that the job",
+        ),
         ({"operation": "delete"}, "nothing can be deleted"),
     ],
 )
@@ -142,6 +151,8 @@ def test_csv_files_without_header_get_advice(tmp_path: Path) -> None:
     message = refusal(request(tmp_path, csv(tmp_path / "rows.csv", "1,a,1.5\n")))
     assert "Its columns are: _c0, _c1, _c2." in message
     assert "header=true" in message
+    assert "If the files have no header, name the columns in a source query (--source-sql)" in message
+    assert "SELECT _c0 AS id, … FROM source" in message
 
 
 @pytest.mark.parametrize(
@@ -179,7 +190,11 @@ def test_csv_columns_with_repeated_or_empty_names_get_the_names_of_spark(tmp_pat
 
 def test_names_that_look_like_values_get_advice(tmp_path: Path) -> None:
     source = csv(tmp_path / "a.csv", "1,paris,10.5\n2,rome,7.5\n", header="true")
-    assert "If the files have no header, remove" in refusal(request(tmp_path, source))
+    message = refusal(request(tmp_path, source))
+    assert (
+        "If the files have no header, remove the source option header=true, and name the columns" in message
+    )
+    assert "SELECT _c0 AS id, … FROM source" in message
 
 
 @pytest.mark.parametrize("path", ["none.parquet", "none/*.parquet"])
@@ -286,11 +301,128 @@ def test_merged_columns_of_parquet_files_are_left_to_spark(tmp_path: Path, rows:
 
 
 def test_types_that_the_check_does_not_know_are_named(tmp_path: Path) -> None:
-    at = pa.array([0], pa.timestamp("ns"))
-    pq.write_table(pa.table({"id": [1], "city": ["a"], "at": at}), tmp_path / "rows.parquet")
+    took = pa.array([0], pa.duration("us"))
+    pq.write_table(pa.table({"id": [1], "city": ["a"], "took": took}), tmp_path / "rows.parquet")
     (note,) = check_write(request(tmp_path, tmp_path / "rows.parquet")).notes
-    assert note.startswith("The types of the columns are not checked before Spark starts")
-    assert note.endswith("not known without Spark: at.")
+    assert note.startswith("The types of some columns are not checked before Spark starts")
+    assert note.endswith("only Spark knows the types of these columns: took.")
+
+
+UNKNOWN = {
+    "duration": pa.array([0], pa.duration("us")),
+    "time of day": pa.array([0], pa.time64("us")),
+    "member in nanoseconds": pa.array([{"at": 0}], pa.struct([("at", pa.timestamp("ns"))])),
+    "nanoseconds": pa.array([0], pa.timestamp("ns")),
+}
+
+
+@pytest.mark.parametrize("kind", UNKNOWN)
+def test_a_column_of_unknown_type_does_not_switch_off_the_check_of_the_others(
+    table: SmallTable, tmp_path: Path, kind: str
+) -> None:
+    def checked(**columns: Any) -> UpsertRequest:
+        given = {"id": [1], "city": ["a"], "price": [1.5], "other": UNKNOWN[kind], **columns}
+        pq.write_table(
+            pa.table({name: each for name, each in given.items() if each is not None}),
+            tmp_path / "rows.parquet",
+        )
+        return request(tmp_path, tmp_path / "rows.parquet")
+
+    check_write(checked())
+    assert "Column 'price' is double in the table and array<double> in the rows" in refusal(
+        checked(price=[[1.5]])
+    )
+    assert "The rows have no column 'price', which the table has" in refusal(checked(price=None))
+    assert "the names differ only in case" in refusal(checked(price=None, Price=[1.5]))
+
+
+@pytest.mark.parametrize("kind", UNKNOWN)
+@pytest.mark.parametrize("name", ["price", "_hoodie_is_deleted"])
+def test_a_column_of_unknown_type_is_checked_by_name_only(
+    table: SmallTable, tmp_path: Path, kind: str, name: str
+) -> None:
+    columns = {"id": [1], "city": ["a"], "price": [1.5], name: UNKNOWN[kind]}
+    pq.write_table(pa.table(columns), tmp_path / "rows.parquet")
+    if kind == "nanoseconds":
+        assert name in refusal(request(tmp_path, tmp_path / "rows.parquet"))
+    else:
+        assert len(check_write(request(tmp_path, tmp_path / "rows.parquet")).notes) == 1
+
+
+@pytest.mark.parametrize("unit", ["us", "ns"])
+@pytest.mark.parametrize("kind", ["duration", "nanoseconds"])
+def test_timestamps_without_zone_are_refused_beside_a_column_of_unknown_type(
+    tmp_path: Path, unit: str, kind: str
+) -> None:
+    at = pa.array([0], pa.timestamp(unit))
+    pq.write_table(pa.table({"id": [1], "at": at, "other": UNKNOWN[kind]}), tmp_path / "rows.parquet")
+    refuses = request(tmp_path, tmp_path / "rows.parquet", partition_by=(), timestamps_without_zone="refuse")
+    assert "Column 'at' is a timestamp without zone" in refusal(refuses)
+
+
+def test_the_columns_of_files_are_checked_although_folders_add_columns(
+    table: SmallTable, tmp_path: Path
+) -> None:
+    (tmp_path / "in" / "city=a").mkdir(parents=True)
+    for price, accepted in (([1.5], True), ([[1.5]], False)):
+        pq.write_table(pa.table({"id": [1], "price": price}), tmp_path / "in" / "city=a" / "a.parquet")
+        if accepted:
+            (note,) = check_write(request(tmp_path, tmp_path / "in")).notes
+            assert "in the names of folders: city" in note
+        else:
+            assert "Column 'price' is double" in refusal(request(tmp_path, tmp_path / "in"))
+
+
+@pytest.mark.parametrize("options", [{}, {"hoodie.keygen.timebased.timestamp.type": "DATE_STRING"}])
+def test_a_partition_by_time_of_unknown_type_is_left_to_spark(
+    tmp_path: Path, options: dict[str, str]
+) -> None:
+    (tmp_path / "in" / "day=2026-01-01").mkdir(parents=True)
+    flag = {"id": [1], "_hoodie_is_deleted": ["no"]}
+    for columns, accepted in (({"id": [1]}, True), (flag, False)):
+        pq.write_table(pa.table(columns), tmp_path / "in" / "day=2026-01-01" / "a.parquet")
+        given = {**options, "hoodie.keygen.timebased.input.dateformat": "yyyy-MM-dd"} if options else {}
+        checked = request(tmp_path, tmp_path / "in", partition_by=("day:day",), options=given)
+        if accepted:
+            assert len(check_write(checked).notes) == 1
+        else:
+            assert "must be boolean" in refusal(checked)
+
+
+def test_rows_without_record_key_are_refused_with_file_and_number(tmp_path: Path) -> None:
+    ids = pa.array([1, None, 3, None])
+    pq.write_table(pa.table({"id": ids, "city": ["a"] * 4}), tmp_path / "rows.parquet", row_group_size=2)
+    message = refusal(request(tmp_path, tmp_path / "rows.parquet"))
+    assert (
+        f"The record key (id) is null in 2 of 4 rows of the source file {tmp_path}/rows.parquet." in message
+    )
+    assert "SELECT * FROM source WHERE id IS NOT NULL" in message
+
+
+def test_rows_without_record_key_in_a_struct_are_refused(tmp_path: Path) -> None:
+    inner = pa.array([{"id": 1}, None, {"id": None}])
+    pq.write_table(pa.table({"inner": inner, "city": ["a"] * 3}), tmp_path / "rows.parquet")
+    message = refusal(request(tmp_path, tmp_path / "rows.parquet", record_key=("inner.id",)))
+    assert "The record key (inner.id) is null in 2 of 3 rows" in message
+
+
+@pytest.mark.parametrize(("second", "refused"), [([None, 1, 1], False), ([None, None, 1], True)])
+def test_a_key_of_two_columns_is_refused_only_if_a_row_has_neither(
+    tmp_path: Path, second: list[int | None], refused: bool
+) -> None:
+    columns = {"a": pa.array([None, None, 1]), "b": pa.array(second), "city": ["x"] * 3}
+    pq.write_table(pa.table(columns), tmp_path / "rows.parquet")
+    checked = request(tmp_path, tmp_path / "rows.parquet", record_key=("a", "b"))
+    if refused:
+        assert "(a, b) is null in at least 1 of 3 rows" in refusal(checked)
+    else:
+        assert check_write(checked) == CheckedWrite()
+
+
+def test_nulls_are_not_refused_without_statistics_or_in_a_partition_column(tmp_path: Path) -> None:
+    columns = {"id": pa.array([1, None]), "city": pa.array(["a", None])}
+    pq.write_table(pa.table(columns), tmp_path / "rows.parquet", write_statistics=["city"])
+    assert check_write(request(tmp_path, tmp_path / "rows.parquet")) == CheckedWrite()
 
 
 def test_a_wrong_key_of_json_lines_is_refused(tmp_path: Path) -> None:

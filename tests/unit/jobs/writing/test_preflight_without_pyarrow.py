@@ -54,7 +54,7 @@ def csv(tmp_path: Path) -> SourceSpec:
 @pytest.mark.parametrize("case", ["missing source", "wrong key", "no header"])
 def test_a_wrong_source_is_refused(tmp_path: Path, case: str) -> None:
     source = csv(tmp_path)
-    expected = "refused: The source has no column 'key'"
+    expected = "a.csv' has no column 'key'"
     if case == "missing source":
         source, expected = SourceSpec(path=str(tmp_path / "none")), "does not exist"
     elif case == "no header":

@@ -9,6 +9,7 @@ from hudi_table_services.model.cleaning import (
     CleanPolicy,
     FileGroupVersions,
     FilesToDelete,
+    KeptFiles,
     PartitionFiles,
     Retention,
     SliceFiles,
@@ -70,6 +71,17 @@ def test_the_newest_version_before_the_earliest_commit_stays() -> None:
     assert plan(a_group(1, 4, 8, 14), earliest=6).sizes == {name("f", 1): 1}
     assert set(plan(a_group(1, 4), earliest=6).sizes) == {name("f", 1)}
     assert plan(a_group(1, 4, 8, 14), earliest=None).sizes == {}
+
+
+def test_kept_outdated_files_are_counted_by_reason() -> None:
+    group = a_group(1, 2, 3, 4)
+    assert plan(group, earliest=None).kept == KeptFiles(by_policy=3)
+    assert plan(group, earliest=4).kept == KeptFiles(by_policy=1)
+    assert plan(group, earliest=4, floor_cutoff=at(3)).kept == KeptFiles(by_policy=1, for_queries=1)
+    assert plan(group, earliest=4, pinned=frozenset({name("f", 2)})).kept == KeptFiles(by_policy=1, pinned=1)
+    assert plan(a_group(1, 2, replaced=5), earliest=5).kept == KeptFiles(by_policy=2)
+    assert plan(a_group(1, 2, replaced=5), earliest=6).kept == KeptFiles()
+    assert plan(a_group(1), earliest=None).kept == KeptFiles()
 
 
 def test_replaced_groups_are_deleted_completely_if_the_replacement_is_older_than_the_earliest_commit() -> (

@@ -1,0 +1,75 @@
+"""Say why a clean deletes no file, although the table may have outdated files."""
+
+from hudi_table_services.contract.text import counted
+from hudi_table_services.model.cleaning import (
+    CheckedPartitions,
+    CleanOptions,
+    CleanPolicy,
+    KeptFiles,
+    PartitionChoice,
+    Retention,
+)
+
+
+def why_nothing_is_deleted(
+    kept: KeptFiles, options: CleanOptions, retention: Retention, *, commits: int, checked: CheckedPartitions
+) -> str:
+    """Return the reason, with the number of outdated files that the clean keeps, as part of a sentence.
+
+    Args:
+        kept: outdated files of the checked partitions.
+        commits: number of completed writes on the active timeline.
+    """
+    if checked.choice is PartitionChoice.NONE:
+        return f"outdated files, if there are any, are kept, because {_rule(options, retention, commits)}"
+    where = _where(checked)
+    if not kept.count:
+        if checked.choice is PartitionChoice.CHANGED:
+            # The other partitions may have outdated files, which the last clean has kept.
+            return (
+                f"no further file may be deleted since the last clean: {_rule(options, retention, commits)}"
+            )
+        return f"no file{where} is outdated ({retention.reason})"
+    causes = (
+        (kept.by_policy, _rule(options, retention, commits)),
+        (
+            kept.for_queries,
+            f"running queries may read files that became outdated less than {options.floor_hours:g} h ago",
+        ),
+        (kept.pinned, "savepoints or pending plans need these files"),
+    )
+    parts = [(count, cause) for count, cause in causes if count]
+    files = f"the {counted(kept.count, 'outdated file')}{where} {'is' if kept.count == 1 else 'are'} kept"
+    if len(parts) == 1:
+        return f"{files}, because {parts[0][1]}"
+    return f"{files}: {'; '.join(f'{count} because {cause}' for count, cause in parts)}"
+
+
+def _where(checked: CheckedPartitions) -> str:
+    if checked.choice is PartitionChoice.ALL:
+        return ""
+    if checked.choice is PartitionChoice.SELECTED:
+        return f" in the {counted(checked.count, 'selected partition')}"
+    return f" in the {counted(checked.count, 'partition')} that changed since the last clean"
+
+
+def _rule(options: CleanOptions, retention: Retention, commits: int) -> str:
+    """Return the rule of the policy that keeps outdated files."""
+    if options.policy is CleanPolicy.KEEP_LATEST_FILE_VERSIONS:
+        return f"cleaning keeps {_last(options.file_versions_retained, 'version')} of each file group"
+    if retention.earliest is not None:
+        return (
+            f"of each file group, cleaning keeps the versions since commit {retention.earliest.requested_time} and "
+            f"the newest version before that commit ({retention.reason})"
+        )
+    if retention.blocker is not None:
+        blocker = retention.blocker
+        return f"the pending {blocker.action.value} {blocker.requested_time} blocks cleaning"
+    if options.policy is CleanPolicy.KEEP_LATEST_BY_HOURS:
+        hours = _last(options.hours_retained, "hour")
+        return f"the table has no commit of {hours}, and retention by hours then keeps all files"
+    return f"cleaning keeps {_last(options.commits_retained, 'commit')} and the table has {commits}"
+
+
+def _last(number: int, noun: str) -> str:
+    return f"the last {noun}" if number == 1 else f"the last {number} {noun}s"

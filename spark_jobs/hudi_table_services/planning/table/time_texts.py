@@ -1,0 +1,50 @@
+"""Find columns of strings that contain dates or times, and advise how to convert them. JSON has no type for them."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?(Z|[+-]\d\d(:?\d\d)?))?")
+"""The usual forms of ISO 8601."""
+
+
+def types_of_times(names: Sequence[str], rows: Sequence[Sequence[str | None]]) -> dict[str, str]:
+    """Return the columns in which each value is a date or a time, as ISO 8601 writes them.
+
+    Args:
+        names: names of the columns.
+        rows: values of the columns; nulls do not count.
+
+    Returns:
+        Maps the name of each column to ``DATE`` or ``TIMESTAMP``, its type in Spark SQL. Lacks columns without values.
+    """
+    values = {name: [row[n] for row in rows] for n, name in enumerate(names)}
+    found = {name: _type_of([each for each in column if each is not None]) for name, column in values.items()}
+    return {name: type_name for name, type_name in found.items() if type_name}
+
+
+def _type_of(values: Sequence[str]) -> str:
+    if values and all(map(_DATE.fullmatch, values)):
+        return "DATE"
+    are_times = values and all(_DATE.fullmatch(each) or _TIME.fullmatch(each) for each in values)
+    return "TIMESTAMP" if are_times else ""
+
+
+def warn_of_time_texts(times: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
+    """Return a sentence about strings that are dates or times, with a query that converts them; empty if none are.
+
+    Args:
+        times: the result of `types_of_times`.
+        names: names of all columns of the source.
+    """
+    if not times:
+        return ()
+    columns = ", ".join(
+        f"CAST({name} AS {times[name]}) AS {name}" if name in times else name for name in names
+    )
+    query = f"SELECT {columns} FROM source"  # noqa: S608 - advice, not a query of this program
+    return (
+        f"These columns contain dates or times, but Spark reads them from JSON as strings: {', '.join(times)}. The "
+        "columns of the new table are strings. To get dates and times, delete the table and load again with this "
+        f"source query (--source-sql): {query}",
+    )

@@ -1,0 +1,47 @@
+"""Name flags in errors where the user typed flags, although the error names keys of options or fields of a request."""
+
+import re
+from collections.abc import Collection, Mapping
+
+from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.options.registry import KNOWN_OPTIONS
+
+_KEYS = {option.flag: option.key for option in KNOWN_OPTIONS.values() if option.flag}
+_REPEATED = re.compile(r"(--[a-z-]+) \(\1\)")
+
+
+def naming_flags(
+    error: HudiTableServiceError, flags: Mapping[str, str], options: Collection[str]
+) -> HudiTableServiceError:
+    """Return the error with the flags that the user typed; a key follows its flag in parentheses.
+
+    Args:
+        flags: maps the field of each given flag to the flag, such as ``commits_retained`` to ``--commits-retained``.
+        options: keys that the user gave as options; the texts keep these keys.
+    """
+    message, hint = (_naming_flags(text, flags, options) for text in (error.message, error.hint))
+    if (message, hint) == (error.message, error.hint):
+        return error
+    return type(error)(message, hint=hint, path=error.path, evidence=error.evidence)
+
+
+def _naming_flags(text: str, flags: Mapping[str, str], options: Collection[str]) -> str:
+    for field, flag in flags.items():
+        key = _KEYS.get(flag, "")
+        if key and key not in options:
+            text = _with_flag_of_key(text, key, flag)
+        text = _with_flag_of_field(text, field, flag)
+    return _REPEATED.sub(r"\1", text)
+
+
+def _with_flag_of_key(text: str, key: str, flag: str) -> str:
+    # A key in parentheses follows its flag already. The end of the pattern excludes longer keys.
+    pattern = rf"(?<![\w.(])(?:[Oo]ption )?{re.escape(key)}(?P<value>=\S*[^\s.,:;])?(?!\.?\w)"
+    return re.sub(pattern, lambda found: f"{flag}{found['value'] or ''} ({key})", text)
+
+
+def _with_flag_of_field(text: str, field: str, flag: str) -> str:
+    """Replace the name of a field. A name that is an English word is replaced at the start of the text only."""
+    if "_" in field:
+        return re.sub(rf"(?<![\w/.'\"-]){field}(?![\w/'\"]|\.\w)", flag, text)
+    return re.sub(rf"^{field}(?= is | and )", flag, text)
