@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from hudi_table_services.commits.table_now import TableNow
-from hudi_table_services.commits.undo import is_being_rolled_back
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import FileGroupConflictError, InstantVanishedError, ObjectNotFoundError
 from hudi_table_services.hudi_format.avro_schema import from_optional_avro_json
@@ -18,6 +17,7 @@ from hudi_table_services.planning.conflict_detection import find_conflict
 from hudi_table_services.planning.table.table_changes import refuse_changed_schema
 from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
 from hudi_table_services.storage.parallel import map_in_parallel
+from hudi_table_services.storage.pending_rollbacks import is_being_rolled_back
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.request_lookup import refuse_second_write
@@ -251,7 +251,7 @@ def refuse_taken_over(
 
 def refuse_cancelled(table: TableAccess, timeline: Timeline, instant: Instant) -> None:
     """Raises InstantVanishedError if a rollback of the plan is pending. Call this function under the table lock."""
-    if is_being_rolled_back(table, timeline, instant):
+    if is_being_rolled_back(table.timeline_store, timeline, instant):
         raise InstantVanishedError(
             f"A cancellation of {_plan_name(instant)} {instant.requested_time} was begun and has not been finished.",
             hint=f"Nothing was committed; the next job that executes or cancels {_plan_name(instant)}s finishes the "

@@ -7,7 +7,7 @@ on the timeline, and the next job carries the plan out. Every step can be repeat
 """
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -25,10 +25,8 @@ from hudi_table_services.errors import (
     UnsupportedTableError,
 )
 from hudi_table_services.hudi_format.table_service_plans import (
-    decode_rollback_plan,
     encode_rollback_metadata,
     encode_rollback_plan,
-    is_own_rollback_plan,
 )
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import RollbackMetadata, RollbackPlan
@@ -42,13 +40,10 @@ from hudi_table_services.planning.recovery.rollback_plan import (
     rollback_metadata,
 )
 from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_restore
-from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.locks.heartbeat import delete_heartbeat
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.pending_plans import (
-    clustering_plan_of,
-    is_pending_row_write,
-)
+from hudi_table_services.storage.pending_plans import clustering_plan_of, is_pending_row_write
+from hudi_table_services.storage.pending_rollbacks import pending_rollbacks
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.table import TableAccess
@@ -130,18 +125,17 @@ def undo_in_place(table: TableAccess, instant: Instant) -> RollbackMetadata:
 
 def _roll_back(table: TableAccess, timeline: Timeline, undone: Instant) -> Instant:
     require_undone_logs(table, [undone])  # a stored plan may be older than the log files of its slices
-    for rollback in _pending_rollbacks(timeline):
-        plan = _stored_plan(table, rollback)
-        if plan is None:
-            remove_without_plan(table, rollback)
-        elif _undoes(plan, undone):
-            return _carry_out(table, rollback, plan)
+    for rollback in pending_rollbacks(table.timeline_store, timeline):
+        if rollback.plan is None:
+            remove_without_plan(table, rollback.instant)
+        elif rollback.undoes(undone):
+            return _carry_out(table, rollback.instant, rollback.plan)
     plan = plan_of(table, undone)
     check_logs(table, plan)
     require_undoable(table, [undone])
-    rollback = table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
-    _LOG.info("Requested rollback %s of %s", rollback.requested_time, undone.requested_time)
-    return _carry_out(table, rollback, plan)
+    requested = table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
+    _LOG.info("Requested rollback %s of %s", requested.requested_time, undone.requested_time)
+    return _carry_out(table, requested, plan)
 
 
 def sweep_pending(table: TableAccess, instant: Instant) -> None:
@@ -170,8 +164,8 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
     """
     refuse_unfinished_restore(timeline)
     finished = []
-    for rollback in _pending_rollbacks(timeline):
-        plan = _stored_plan(table, rollback)
+    for pending in pending_rollbacks(table.timeline_store, timeline):
+        rollback, plan = pending.instant, pending.plan
         if plan is None:
             remove_without_plan(table, rollback)
         elif rollback.state is InstantState.REQUESTED and _is_built_upon(timeline, plan):
@@ -198,43 +192,11 @@ def undo_execution(table: TableAccess, timeline: Timeline, plan: Instant) -> boo
     Returns:
         Whether there was such a rollback. The plan is then requested.
     """
-    for rollback in _pending_rollbacks(timeline):
-        content = table.timeline_store.read_requested(rollback)
-        if not content:
-            continue
-        with naming(table.timeline_store.requested_path_of(rollback)):
-            stored, is_own = decode_rollback_plan(content), is_own_rollback_plan(content)
-        if _undoes(stored, plan) and not is_own:
-            _carry_out(table, rollback, stored, kept=plan)
+    for rollback in pending_rollbacks(table.timeline_store, timeline):
+        if rollback.plan is not None and rollback.undoes(plan) and not rollback.is_own:
+            _carry_out(table, rollback.instant, rollback.plan, kept=plan)
             return True
     return False
-
-
-def is_being_rolled_back(table: TableAccess, timeline: Timeline, instant: Instant) -> bool:
-    """Whether the timeline contains a pending rollback of this instant. Nothing is changed.
-
-    A rollback without a plan does not count: it undoes nothing, and `finish_pending_rollbacks` removes it.
-    """
-    plans = [_stored_plan(table, rollback) for rollback in _pending_rollbacks(timeline)]
-    return any(plan is not None and _undoes(plan, instant) for plan in plans)
-
-
-def _pending_rollbacks(timeline: Timeline) -> Iterable[Instant]:
-    return (i for i in timeline.pending if i.action is Action.ROLLBACK)
-
-
-def _stored_plan(table: TableAccess, rollback: Instant) -> RollbackPlan | None:
-    """Plan of a pending rollback; None if its writer died before it wrote a plan."""
-    content = table.timeline_store.read_requested(rollback)
-    if not content:
-        return None
-    with naming(table.timeline_store.requested_path_of(rollback)):
-        return decode_rollback_plan(content)
-
-
-def _undoes(plan: RollbackPlan, instant: Instant) -> bool:
-    undone = plan.instant_to_rollback
-    return undone is not None and undone.requested_time == instant.requested_time
 
 
 def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) -> bool:
@@ -261,7 +223,7 @@ def _why_needed_by_logs(table: TableAccess, timeline: Timeline, plan: RollbackPl
     When its completed file is deleted, the compaction is pending, so writers may add log files with its time in their
     names before the rollback is finished.
     """
-    present = [i for i in timeline.find(_undone_time(plan)) if i.action.writes_data]
+    present = [i for i in timeline.find(plan.undone_time) if i.action.writes_data]
     try:
         require_undone_logs(table, present)
     except UnsupportedTableError as refusal:
@@ -271,7 +233,7 @@ def _why_needed_by_logs(table: TableAccess, timeline: Timeline, plan: RollbackPl
 
 def _is_built_upon(timeline: Timeline, plan: RollbackPlan) -> bool:
     """Whether the write that the plan undoes is completed, and another write has completed after it."""
-    undone = [i for i in timeline.completed_writes if _undoes(plan, i)]
+    undone = [i for i in timeline.completed_writes if i.requested_time == plan.undone_time]
     return any(later.visible_from > i.visible_from for i in undone for later in timeline.completed_writes)
 
 
@@ -300,7 +262,7 @@ def _carry_out(
     # Raises an error before the first deletion if the plan names a file that must not be deleted.
     files_to_delete(plan)
     check_logs(table, plan)
-    prepare_deletion(table, undoes=_undone_time(plan), adds_files=adds_rollback_blocks(table, plan))
+    prepare_deletion(table, undoes=plan.undone_time, adds_files=adds_rollback_blocks(table, plan))
     # Delete the completed file before the rollback becomes inflight. If this job dies before the deletion, other
     # writes may complete, and the rollback is no longer allowed. Other jobs then remove a requested rollback, which has
     # deleted nothing, but they would carry out an inflight rollback.
@@ -332,7 +294,7 @@ def _refuse_if_built_upon(table: TableAccess, rollback: Instant, plan: RollbackP
         table.timeline_store.remove(rollback)
         newest = max(timeline.completed_writes, key=lambda i: i.visible_from)
         raise CommitConflictError(
-            f"{newest.action.value} {newest.requested_time} completed before {_undone_time(plan)} could be undone.",
+            f"{newest.action.value} {newest.requested_time} completed before {plan.undone_time} could be undone.",
             hint="Nothing was undone; check the timeline, then run the request again.",
         )
 
@@ -340,7 +302,7 @@ def _refuse_if_built_upon(table: TableAccess, rollback: Instant, plan: RollbackP
 def _undo(table: TableAccess, plan: RollbackPlan, rollback_time: str) -> UndoneBlocks:
     files_to_delete(plan)
     check_logs(table, plan)
-    prepare_deletion(table, undoes=_undone_time(plan), adds_files=adds_rollback_blocks(table, plan))
+    prepare_deletion(table, undoes=plan.undone_time, adds_files=adds_rollback_blocks(table, plan))
     _hide_completed(table, plan)
     blocks = _delete_undone(table, plan, rollback_time)
     _remove_traces(table, plan)
@@ -349,7 +311,7 @@ def _undo(table: TableAccess, plan: RollbackPlan, rollback_time: str) -> UndoneB
 
 def _hide_completed(table: TableAccess, plan: RollbackPlan) -> None:
     """Delete the completed instant file of the write. The write is then pending, so readers ignore its files."""
-    for instant in table.load_timeline().find(_undone_time(plan)):
+    for instant in table.load_timeline().find(plan.undone_time):
         if instant.is_completed and instant.action.writes_data:
             table.timeline_store.remove_completed(instant)
 
@@ -361,7 +323,7 @@ def _delete_undone(
     paths += appended_logs_to_delete(plan)
     for error in table.storage.delete_files(paths).values():
         raise error
-    _LOG.info("Deleted up to %s of the undone instant %s", counted(len(paths), "file"), _undone_time(plan))
+    _LOG.info("Deleted up to %s of the undone instant %s", counted(len(paths), "file"), plan.undone_time)
     blocks = undo_log_blocks(table, plan, rollback_time)
     if kept is not None:
         table.timeline_store.return_to_requested(kept)
@@ -371,7 +333,7 @@ def _delete_undone(
 
 
 def _remove_traces(table: TableAccess, plan: RollbackPlan) -> None:
-    if undone_time := _undone_time(plan):
+    if undone_time := plan.undone_time:
         delete_heartbeat(table.storage, undone_time)
         kept = {join_path(b.partition_path, name) for b in log_blocks_to_undo(plan) for name in b.names}
         _sweep(table.storage, undone_time, kept)
@@ -379,10 +341,6 @@ def _remove_traces(table: TableAccess, plan: RollbackPlan) -> None:
 
 def _elapsed_ms(table: TableAccess, started: datetime) -> int:
     return max(0, int((table.clock.now() - started).total_seconds() * 1000))
-
-
-def _undone_time(plan: RollbackPlan) -> str:
-    return plan.instant_to_rollback.requested_time if plan.instant_to_rollback else ""
 
 
 def _sweep(storage: Storage, instant_time: str, kept: Collection[str] = ()) -> None:

@@ -57,7 +57,7 @@ def check_logs(table: TableAccess, plan: RollbackPlan, *, undone: Collection[str
     if not appends_to_slices(table):
         named = deleted[0] if deleted else join_path(blocks[0].partition_path, blocks[0].names[0])
         raise CorruptTableError(
-            f"The rollback plan of {_undone_time(plan)} names {named!r}, which is not a file of that instant; nothing "
+            f"The rollback plan of {plan.undone_time} names {named!r}, which is not a file of that instant; nothing "
             "was deleted.",
             hint="Undo the instant with Hudi's command line.",
         )
@@ -154,7 +154,7 @@ def _slice_logs(
     table: TableAccess, plan: RollbackPlan, blocks: Collection[LogBlocks], undone: Collection[str] = ()
 ) -> Iterator[_SliceLogs]:
     kept = kept_paths(table, undone) if blocks else frozenset()
-    time = _undone_time(plan)
+    time = plan.undone_time
     for each in blocks:
         found = _logs_of(table, each)
         own = tuple(
@@ -183,9 +183,9 @@ def _require_only_undone(table: TableAccess, plan: RollbackPlan, path: str) -> N
         found = block_instants(table.storage, path)
     except ObjectNotFoundError:
         return  # an earlier attempt has deleted the file
-    if not found.belongs_to(_undone_time(plan)):
+    if not found.belongs_to(plan.undone_time):
         raise CorruptTableError(
-            f"The rollback plan of {_undone_time(plan)} deletes {path}, but other instants wrote blocks of this file; "
+            f"The rollback plan of {plan.undone_time} deletes {path}, but other instants wrote blocks of this file; "
             "nothing was deleted.",
             path=path,
             hint="Undo the instant with Hudi's command line.",
@@ -197,7 +197,7 @@ def _require_no_metadata_table(table: TableAccess, plan: RollbackPlan) -> None:
     partitions = read_table_config(table.storage).metadata_partitions
     if partitions and table.metadata.enable is not False:
         raise UnsupportedTableError(
-            f"{_undone_time(plan)} can be undone only by rollback blocks in new log files, which the metadata table "
+            f"{plan.undone_time} can be undone only by rollback blocks in new log files, which the metadata table "
             "would have to list.",
             hint="Nothing was undone. Drop the metadata table with rebuild_metadata_table.py --drop all, undo the "
             "write, then build the metadata table again.",
@@ -241,7 +241,3 @@ def _write_rollback_block(table: TableAccess, logs: _SliceLogs, rollback_time: s
 
 def _absolute(table: TableAccess, partition_path: str, name: str) -> str:
     return f"{table.storage.base_path.rstrip('/')}/{join_path(partition_path, name)}"
-
-
-def _undone_time(plan: RollbackPlan) -> str:
-    return plan.instant_to_rollback.requested_time if plan.instant_to_rollback else ""

@@ -3,12 +3,11 @@
 import logging
 
 from hudi_table_services.errors import MalformedFileNameError
-from hudi_table_services.hudi_format.table_service_plans import decode_rollback_plan
 from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.file_listing import list_partitions
+from hudi_table_services.storage.pending_rollbacks import pending_rollbacks
 from hudi_table_services.tables.compaction.compaction_history import Compaction
 from hudi_table_services.tables.table import TableAccess
 
@@ -17,15 +16,9 @@ _LOG = logging.getLogger(__name__)
 
 def keep_plan(table: TableAccess, timeline: Timeline, plan: Instant) -> None:
     """Remove the pending rollbacks of a plan. Call this function under the table lock."""
-    store = table.timeline_store
-    for rollback in timeline.pending:
-        content = store.read_requested(rollback) if rollback.action is Action.ROLLBACK else b""
-        if not content:
-            continue
-        with naming(store.requested_path_of(rollback)):
-            undone = decode_rollback_plan(content).instant_to_rollback
-        if undone is not None and undone.requested_time == plan.requested_time:
-            store.remove(rollback)
+    for rollback in pending_rollbacks(table.timeline_store, timeline):
+        if rollback.undoes(plan):
+            table.timeline_store.remove(rollback.instant)
 
 
 def why_needed(table: TableAccess, timeline: Timeline, compaction: Compaction) -> str:

@@ -9,7 +9,6 @@ from hudi_table_services.commits.finished_writes import remove_traces_of_finishe
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.commits.undo import (
     finish_pending_rollbacks,
-    is_being_rolled_back,
     roll_back_plan,
 )
 from hudi_table_services.contract.clustering import CancelClusteringRequest
@@ -26,6 +25,7 @@ from hudi_table_services.options.keys.clustering import EXPIRATION_MINUTES
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
 from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
 from hudi_table_services.storage.locks.lock import TableLock, table_lock
+from hudi_table_services.storage.pending_rollbacks import is_being_rolled_back
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.clustering_history import Clustering, ClusteringHistory
@@ -122,7 +122,7 @@ def finish_cancellations(
         for clustering in ClusteringHistory.load(table.timeline_store, timeline).pending:
             owner = read_heartbeat_owner(table.storage, clustering.instant.requested_time) or ""
             is_ours = owner.startswith(f"{request_id}/")
-            if is_being_rolled_back(table, timeline, clustering.instant) and (
+            if is_being_rolled_back(table.timeline_store, timeline, clustering.instant) and (
                 is_ours or not is_executed(table, clustering.instant, expires_after_minutes)
             ):
                 lock.verify()

@@ -10,7 +10,6 @@ from hudi_table_services.commits.plans.slice_records import remove_records
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.commits.undo import (
     finish_pending_rollbacks,
-    is_being_rolled_back,
     roll_back_plan,
     undo_execution,
 )
@@ -29,6 +28,7 @@ from hudi_table_services.options.keys.compaction import EXPIRATION_MINUTES
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
 from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
 from hudi_table_services.storage.locks.lock import TableLock, table_lock
+from hudi_table_services.storage.pending_rollbacks import is_being_rolled_back
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.compaction.compaction_history import Compaction, CompactionHistory
@@ -126,7 +126,7 @@ def finish_cancellations(
         for compaction in history.pending:
             owner = read_heartbeat_owner(table.storage, compaction.instant.requested_time) or ""
             is_ours = owner.startswith(f"{request_id}/")
-            if not is_being_rolled_back(table, history.timeline, compaction.instant) or (
+            if not is_being_rolled_back(table.timeline_store, history.timeline, compaction.instant) or (
                 not is_ours and is_executed(table, compaction.instant, expires_after_minutes)
             ):
                 continue

@@ -12,7 +12,6 @@ from hudi_table_services.commits.finished_writes import remove_traces_of_finishe
 from hudi_table_services.commits.plans.kept_plans import why_needed
 from hudi_table_services.commits.undo import (
     finish_pending_rollbacks,
-    is_being_rolled_back,
     roll_back_completed,
     roll_back_plan,
     rollback_instant,
@@ -36,6 +35,7 @@ from hudi_table_services.planning.recovery.undo_rules import newest_first, requi
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.locks.lock import TableLock, table_lock
 from hudi_table_services.storage.pending_plans import is_pending_row_write
+from hudi_table_services.storage.pending_rollbacks import is_being_rolled_back
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
@@ -160,7 +160,7 @@ class _RollbackJob:
         store, time = self._table.timeline_store, instant.requested_time
         if instant.is_completed or is_pending_row_write(store, instant):
             return instant
-        if not self._request.preview and is_being_rolled_back(self._table, timeline, instant):
+        if not self._request.preview and is_being_rolled_back(self._table.timeline_store, timeline, instant):
             self._require_unneeded(timeline, instant)
             return instant  # A job died while it rolled back or cancelled the instant.
         service = "compaction" if instant.action is Action.COMPACTION else "clustering"

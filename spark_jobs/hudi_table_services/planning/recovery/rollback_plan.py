@@ -204,7 +204,7 @@ def _relative(plan: RollbackPlan, partition_path: str, absolute: str) -> tuple[s
     name = absolute.rpartition("/")[2]
     path = f"{partition_path}/{name}" if partition_path else name
     is_in_partition = may_hold_data(partition_path) and absolute.endswith(f"/{path}")
-    is_own = is_in_partition and _file_id_and_instant(name)[1] == _undone_time(plan)
+    is_own = is_in_partition and _file_id_and_instant(name)[1] == plan.undone_time
     is_of_slice = is_in_partition and not is_own and _log(name) is not None
     if not (is_own or is_of_slice):
         raise _foreign(plan, partition_path, absolute)
@@ -213,7 +213,7 @@ def _relative(plan: RollbackPlan, partition_path: str, absolute: str) -> tuple[s
 
 def _foreign(plan: RollbackPlan, partition_path: str, path: str) -> CorruptTableError:
     return CorruptTableError(
-        f"The rollback plan of {_undone_time(plan)} names {path!r}, which is not a file of that instant in "
+        f"The rollback plan of {plan.undone_time} names {path!r}, which is not a file of that instant in "
         f"partition {partition_path!r}; nothing was deleted.",
         hint="Undo the instant with Hudi's command line.",
     )
@@ -224,10 +224,6 @@ def _log(name: str) -> LogFile | None:
         return LogFile.from_file_name(name)
     except MalformedFileNameError:
         return None
-
-
-def _undone_time(plan: RollbackPlan) -> str:
-    return plan.instant_to_rollback.requested_time if plan.instant_to_rollback else ""
 
 
 @dataclass(frozen=True, slots=True)
