@@ -259,12 +259,9 @@ class HudiHook(BaseHook):
         """
         from airflow_hudi_provider.incremental import incremental_window
 
-        layout = self.table_config().table_version.layout
+        has_times = self.table_config().table_version.layout.has_completion_time_in_names
         return incremental_window(
-            self.timeline_store(),
-            after,
-            self.archived_writes,
-            has_completion_times=layout.has_completion_time_in_names,
+            self.timeline_store(), after, self.archived_writes, has_completion_times=has_times
         )
 
     def read_incremental(self, window: "IncrementalWindow", columns: Sequence[str] | None = None) -> "Table":

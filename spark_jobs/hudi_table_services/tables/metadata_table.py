@@ -31,13 +31,6 @@ from hudi_table_services.storage.table_store import METADATA_TABLE
 
 _REBUILD = "rebuild_metadata_table.py"
 _SHOWN = 3
-_INDEXES_WITH_LOGS = (
-    file_groups.FILES,
-    file_groups.COLUMN_STATS,
-    file_groups.PARTITION_STATS,
-    file_groups.BLOOM_FILTERS,
-)
-"""Partitions of the metadata table that jobs update from log files, or that contain nothing about log files."""
 
 
 def used_definitions(
@@ -106,20 +99,6 @@ def require_maintainable(config: TableConfig) -> None:
             "the index stale would lose rows for every reader that uses the index.",
             hint=f"Drop this index with {_REBUILD} --drop {unknown[0]}; a write of Hudi with this index builds it "
             f"again. {METADATA_ENABLE}=false switches the whole metadata table off, with all of its indexes.",
-        )
-
-
-def refuse_indexes_without_logs(config: TableConfig) -> None:
-    """Raise UnsupportedTableError if the metadata table of a merge-on-read table has an index that jobs do not update.
-
-    Args:
-        config: properties of the table.
-    """
-    unknown = [name for name in config.metadata_partitions if name not in _INDEXES_WITH_LOGS]
-    if unknown:
-        raise UnsupportedTableError(
-            f"The metadata table has the index {unknown[0]}, which this release does not update for log files.",
-            hint=f"Drop the index with {_REBUILD} --drop {unknown[0]}, then run the request again.",
         )
 
 

@@ -9,7 +9,6 @@ from hudi_table_services.planning.table.merge_rules import merge_rule
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
-from hudi_table_services.tables.metadata_table import refuse_indexes_without_logs
 from hudi_table_services.tables.table import TableAccess, check_writable
 
 
@@ -31,16 +30,13 @@ def open_table(
         TableNotFoundError, CorruptTableError, UnsupportedTableError: see `read_table_config` and `check_writable`.
     """
     config = read_table_config(storage)
-    updates_metadata = executes and options.metadata.enable is not False
     check_writable(
         config,
         request.table_name,
-        updates_metadata=updates_metadata,
+        updates_metadata=executes and options.metadata.enable is not False,
         merge_on_read=True,
         merges_logs=True,
     )
-    if updates_metadata and config.table_type is TableType.MERGE_ON_READ:
-        refuse_indexes_without_logs(config)
     return TableAccess(storage=storage, clock=clock, config=config, metadata=options.metadata)
 
 

@@ -306,14 +306,6 @@ def test_a_table_that_merges_by_a_custom_rule_is_refused_before_anything_is_writ
     assert {f.path for f in table.storage.list_files()} == before
 
 
-def test_a_record_index_is_refused_by_an_execution() -> None:
-    table = a_table()
-    schedule(table.storage, table.clock)
-    update_properties(table.storage, {"hoodie.table.metadata.partitions": "files,record_index"}, table.clock)
-    with pytest.raises(UnsupportedTableError, match="record_index"):
-        execute(table.storage, table.clock)
-
-
 def test_settings_of_a_delete_marker_are_refused_for_a_copy_on_write_table() -> None:
     table = a_table(TableVersion.V6)
     update_properties(table.storage, {"hoodie.table.type": "COPY_ON_WRITE"}, table.clock)
