@@ -97,8 +97,7 @@ class HudiHook(BaseHook):
 
     def snapshot(self, *partitions: str) -> "TableSnapshot":
         """Read the timeline and the live file slices. If partition paths are given, read only their file slices."""
-        import hudi_table_services.tables.table  # noqa: F401 - sets the function that reads the timeline history
-        from hudi_table_services.storage.snapshot_loader import load_snapshot
+        from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
         return load_snapshot(self.storage, partitions or None)
 

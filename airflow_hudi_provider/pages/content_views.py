@@ -179,8 +179,8 @@ def _page(
 
 def schema_view(table: RegisteredTable) -> dict[str, Any]:
     """Return the current columns of the table, and the changes of its schema, newest first."""
-    from hudi_table_services.storage.snapshot_loader import load_snapshot
     from hudi_table_services.tables.overview.schema_history import schema_history
+    from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
     hook = hook_of(table)
     snapshot = load_snapshot(hook.storage, ())

@@ -21,9 +21,9 @@ from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
 from hudi_table_services.storage.metadata_table.opened_table import open_metadata_table
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from judges.hudi_judge import HudiJudge
 from judges.hudi_rs import read_records
 from judges.oracle import Oracle

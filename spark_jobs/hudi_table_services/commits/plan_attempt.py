@@ -31,7 +31,7 @@ from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.clustering.outdated_plans import partitions_of, unchanged_groups
 from hudi_table_services.planning.conflict_detection import groups_to_drop
 from hudi_table_services.storage.pending_plans import running_writes
-from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 _LOG = logging.getLogger(__name__)
 _NO_FACTS = CollectedFacts()

@@ -145,7 +145,9 @@ class ArchivedTimeline:
 def archived_completions(
     storage: Storage, config: TableConfig, instants: Collection[str]
 ) -> Mapping[str, str]:
-    """Map requested times of archived delta commits to their completion times; see `CompletionLookup`.
+    """Map requested times of archived delta commits to their completion times.
+
+    Instants that the history does not contain are missing in the result.
 
     Raises:
         CorruptTableError: the history cannot be read.

@@ -21,9 +21,9 @@ from hudi_table_services.model.data_file import LogFile, instant_in_file_name
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.request_lookup import refuse_second_write
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)

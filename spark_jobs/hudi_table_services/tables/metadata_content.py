@@ -11,7 +11,7 @@ from hudi_table_services.model.schema import StructType, without_meta_columns
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.file_slices import Visibility
-from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 
 

@@ -1,6 +1,5 @@
 """Access to the table of a job, and checks that refuse tables which this release would corrupt."""
 
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from hudi_table_services.errors import CorruptTableError, InvalidRequestError, UnsupportedTableError
@@ -10,24 +9,11 @@ from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.metadata_settings import DEFAULT_METADATA_SETTINGS
 from hudi_table_services.options.metadata_settings_values import MetadataTableSettings
 from hudi_table_services.planning.table.refused_features import refused_features
-from hudi_table_services.storage.archive.archived_completions import use_lookup
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import PROPERTIES
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.metadata_table import require_maintainable
-
-
-def _archived_completions(
-    storage: Storage, config: TableConfig, instants: Collection[str]
-) -> Mapping[str, str]:
-    # Imported here because almost no table needs the archive to find its file slices.
-    from hudi_table_services.tables.archived_timeline import archived_completions
-
-    return archived_completions(storage, config, instants)
-
-
-use_lookup(_archived_completions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

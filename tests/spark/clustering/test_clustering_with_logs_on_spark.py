@@ -10,8 +10,8 @@ from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.jobs.clustering.run import run_clustering
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.compaction.written_table import Deleted, WrittenTable, a_row
 from support.depth import cases
 from support.jobs_on_tables import later

@@ -22,8 +22,8 @@ from hudi_table_services.jobs.compaction.schedule import schedule_compaction
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import InstantState
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.compaction.indexed_table import build_metadata_table
 from support.compaction.jobs_here import report_of
 from support.compaction.written_table import Deleted, WrittenTable, a_row

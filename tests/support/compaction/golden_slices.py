@@ -21,11 +21,11 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.planning.table.merge_rules import DELETE_FIELD, DELETE_MARKER, merge_rule
 from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.compaction.written_table import NORTH, Deleted, WrittenTable
 from support.fixed_clock import FixedClock
 from support.log_golden import PARTITION, LogTable, log_table

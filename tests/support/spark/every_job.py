@@ -40,7 +40,7 @@ from hudi_table_services.services.recovery import RESTORE, ROLLBACK
 from hudi_table_services.services.savepoints import CREATE_SAVEPOINT, DELETE_SAVEPOINT
 from hudi_table_services.services.service import Script
 from hudi_table_services.services.writing import UPSERT
-from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.catalogs.small_metastore import running_metastore
 from support.compaction.written_table import NORTH, SOUTH, Deleted, WrittenTable, a_row
 from support.fixed_clock import FixedClock

@@ -24,11 +24,11 @@ from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.file_slices import visibility_of
 from hudi_table_services.storage.log_files.located_blocks import LocatedBlock, read_content
 from hudi_table_services.storage.log_files.slice_log import read_slice_log
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from judges.hudi_rs import read_snapshot
 from support.spark.in_driver import DriverSession
 

@@ -30,9 +30,9 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.planning.table.merge_rules import merge_rule
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.file_slices import visibility_of
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.clustering_history import ClusteringHistory
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.compaction.written_table import NORTH, SOUTH, Deleted, WrittenTable, a_row, new_storage
 from support.jobs_on_tables import later
 

@@ -30,10 +30,10 @@ from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata,
 from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.log_files.slice_log import read_slice_log
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.fixed_clock import FixedClock
 from support.log_golden import PARTITION, log_table
 from support.small_tables import SmallTable, base_file_name

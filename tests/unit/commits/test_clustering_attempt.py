@@ -24,10 +24,10 @@ from hudi_table_services.planning.recovery.rollback_plan import plan_rollback
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path, read_heartbeat_owner
 from hudi_table_services.storage.locks.lock import FileSystemLock, TableLock
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.table_store import update_properties
 from hudi_table_services.tables.clustering_history import ClusteringHistory
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 from support.small_tables import SmallTable, base_file_name
 

@@ -29,8 +29,8 @@ from hudi_table_services.planning.conflict_detection import find_conflict, group
 from hudi_table_services.planning.file_sizing.write_profile import workload_profile
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.pending_plans import running_writes
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.small_tables import SmallTable
 
 SHARED, NEW = FileGroupId("city=x", "a-0"), FileGroupId("city=x", "new-0")

@@ -60,10 +60,10 @@ from hudi_table_services.storage import table_store, timeline_store
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import BACKUP, PROPERTIES
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.archived_tables import SMALL_LIMITS
 from support.catalogs.memory_catalog import MemoryCatalog
 from support.depth import number_from

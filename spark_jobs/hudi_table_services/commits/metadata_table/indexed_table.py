@@ -16,10 +16,10 @@ from hudi_table_services.planning.metadata_table.indexed_columns import IndexedC
 from hudi_table_services.planning.metadata_table.partitioned_record_index import is_partitioned_index
 from hudi_table_services.storage.file_slices import Visibility, visibility_of
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.paths import file_name
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.metadata_table import require_definitions
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 
 

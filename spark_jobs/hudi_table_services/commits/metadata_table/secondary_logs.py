@@ -32,8 +32,8 @@ from hudi_table_services.planning.metadata_table.secondary_indexes import (
 from hudi_table_services.storage.metadata_table.file_format import FileFormat
 from hudi_table_services.storage.metadata_table.group_files import GroupLog
 from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

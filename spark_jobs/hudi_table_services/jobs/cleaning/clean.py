@@ -47,14 +47,12 @@ from hudi_table_services.planning.cleaning.stored_plan import (
     planned_names,
     stored_clean_plan,
 )
-from hudi_table_services.storage.archive.archived_completions import with_archived_completions
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.file_versions import partition_files, replacements, visible_times
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import planned_file_names
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
@@ -65,6 +63,8 @@ from hudi_table_services.tables.clean_history import (
     pending_cleans,
     savepointed_names,
 )
+from hudi_table_services.tables.snapshots.archived_completions import with_archived_completions
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess, check_writable
 
 _LOG = logging.getLogger(__name__)

@@ -65,11 +65,11 @@ from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.file_slices import visibility_of
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import groups_being_written
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.cleaned_files import naming_lost_files
 from hudi_table_services.tables.clustering_history import Clustering, ClusteringHistory
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -57,10 +57,10 @@ from hudi_table_services.planning.compaction.unmerged_logs import read_amplifica
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.locks.lock import TableLock
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.compaction.compaction_history import Compaction, CompactionHistory
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -37,12 +37,12 @@ from hudi_table_services.storage.clock import Clock, SystemClock, instant_text, 
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import running_writes, workload_profiles
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.compaction.compaction_history import CompactionHistory
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 3

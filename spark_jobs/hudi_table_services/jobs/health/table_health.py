@@ -37,7 +37,6 @@ from hudi_table_services.planning.health import (
 )
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_moment, instant_text
 from hudi_table_services.storage.file_versions import visible_times
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
@@ -45,6 +44,7 @@ from hudi_table_services.tables.clean_history import last_clean
 from hudi_table_services.tables.clustering_history import ClusteringHistory
 from hudi_table_services.tables.overview.size_limits import size_limits
 from hudi_table_services.tables.pending_instants import load_pending
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess, check_name
 from hudi_table_services.tables.written_files import WrittenFiles
 

@@ -28,7 +28,6 @@ from hudi_table_services.options.archival import DEFAULT_ARCHIVAL
 from hudi_table_services.options.timeline_only import ServiceOptions, resolve_service_options
 from hudi_table_services.planning.recovery.savepoint_files import savepoint_partitions
 from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_restore
-from hudi_table_services.storage.archive.archived_completions import with_archived_completions
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.file_slices import Visibility, first_write_time
@@ -38,6 +37,7 @@ from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.clean_history import last_clean, pending_cleans
+from hudi_table_services.tables.snapshots.archived_completions import with_archived_completions
 from hudi_table_services.tables.table import TableAccess, check_writable
 from hudi_table_services.tables.timeline_edge import hidden_writes, require_nothing_shown
 from hudi_table_services.tables.written_files import WrittenFiles

@@ -31,8 +31,8 @@ from hudi_table_services.options.writing_values import InsertDupPolicy, WriteOpt
 from hudi_table_services.planning.file_sizing.file_sizing import plan_file_sizing
 from hudi_table_services.planning.file_sizing.hudi_parity import commit_totals
 from hudi_table_services.storage.file_slices import visibility_of
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 
 if TYPE_CHECKING:

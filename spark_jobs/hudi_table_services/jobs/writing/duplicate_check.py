@@ -23,8 +23,8 @@ from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.write_stat import OVERWRITE, WriteOperation
 from hudi_table_services.options.writing_values import InsertDupPolicy, WriteOptions
 from hudi_table_services.storage.file_slices import visibility_of
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.tables.cleaned_files import conflict_where_cleaned
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 
 if TYPE_CHECKING:

@@ -34,13 +34,13 @@ from hudi_table_services.planning.table.source_columns import (
 from hudi_table_services.planning.table.source_formats import other_format
 from hudi_table_services.planning.table.time_partition_advice import warn_of_times
 from hudi_table_services.storage.clock import SystemClock
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.source_files import SourceFile, first_source_files
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import find_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.request_lookup import find_completed_anywhere
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 _FILE_FORMATS = frozenset({"parquet", "csv", "json", "orc", "avro", "text", "xml"})
 _EXAMINED_FILES = 20

@@ -77,13 +77,13 @@ from hudi_table_services.planning.file_sizing.write_profile import (
 from hudi_table_services.planning.table.table_changes import partition_matches
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.locks.lock import TableLock
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import create_table, find_table_config
 from hudi_table_services.tables.cleaned_files import conflict_where_cleaned
 from hudi_table_services.tables.clustering_history import GAVE_WAY_KEY
 from hudi_table_services.tables.request_lookup import refuse_second_write
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from hudi_table_services.planning.table.key_generator import (
 from hudi_table_services.planning.table.source_columns import require_columns
 from hudi_table_services.planning.table.time_partition_type import with_timestamp_type
 from hudi_table_services.planning.table.untyped_columns import with_accepted_types, without_formatted_times
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 
 def open_write(

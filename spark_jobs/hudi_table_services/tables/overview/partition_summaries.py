@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import hudi_table_services.tables.table  # noqa: F401 - sets the function that reads the timeline history
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.overview.table_overview import (
@@ -17,11 +16,11 @@ from hudi_table_services.model.overview.table_overview import (
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.clock import SystemClock
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.overview.row_counts import FOOTER_LIMIT, recorded_row_counts, row_counts
 from hudi_table_services.tables.overview.size_limits import size_limits
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.written_files import WrittenFiles
 
 

@@ -7,9 +7,9 @@ from hudi_table_services.errors import InvalidRequestError, UnsupportedTableErro
 from hudi_table_services.model.table_version import TableType
 from hudi_table_services.planning.table.merge_rules import merge_rule
 from hudi_table_services.planning.table.refused_features import refused_features
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.cleaned_files import naming_lost_files
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 if TYPE_CHECKING:
     from pyarrow import Table

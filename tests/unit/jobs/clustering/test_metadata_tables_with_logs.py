@@ -10,7 +10,7 @@ from hudi_table_services.hudi_format.metadata_table.file_groups import (
 )
 from hudi_table_services.model.metadata_table import ColumnStats
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.compaction.indexed_table import build_metadata_table
 from support.compaction.written_table import NORTH, SOUTH, Deleted, WrittenTable, a_row, new_storage
 from support.jobs_on_tables import later

@@ -18,8 +18,8 @@ from hudi_table_services.hudi_format.metadata_table.index_definitions import PAT
 from hudi_table_services.jobs.metadata_table.rebuild import rebuild_metadata_table
 from hudi_table_services.model.metadata_table import ColumnStats
 from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from judges.merge_on_read.key_indexes import stored_entries
 from support.metadata_table.built_tables import records_in
 from support.spark.in_driver import DriverSession

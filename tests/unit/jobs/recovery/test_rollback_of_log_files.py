@@ -37,9 +37,9 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.pending_plans import planned_file_paths
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.cleaned_files import conflict_where_cleaned
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 from support.fixed_clock import FixedClock
 from support.log_golden import ARCHIVES

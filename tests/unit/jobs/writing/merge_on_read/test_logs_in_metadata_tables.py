@@ -19,8 +19,8 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.metadata_table.opened_table import open_metadata_table
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.log_golden import PARTITION, log_table
 from support.spark.log_tables import NAMES, LogTable, Row, new_log_table
 

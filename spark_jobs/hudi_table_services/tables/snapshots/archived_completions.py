@@ -4,28 +4,13 @@ From table version 8 on, the completion time of a delta commit decides to which 
 active timeline does not contain the completion times of archived delta commits, but the timeline history does. Hudi
 looks them up, too (CompletionTimeQueryViewV2, Hudi 1.2). The look-up is needed only if a delta commit is archived, its
 log file still exists, and the file group has a base file that is newer than the requested time of the delta commit.
-
-The history consists of Parquet files, which `storage` cannot read. So the module `tables.table`, which every job
-imports, sets the function that reads them.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
-from hudi_table_services.errors import UnsupportedTableError
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.storage.file_slices import Visibility, archived_log_instants
 from hudi_table_services.storage.stores.storage import Storage, StoredObject
-
-CompletionLookup = Callable[[Storage, TableConfig, Collection[str]], Mapping[str, str]]
-"""Function that maps requested times of archived delta commits to their completion times. Instants that the history
-does not contain are missing in the result."""
-
-_lookups: list[CompletionLookup] = []
-
-
-def use_lookup(lookup: CompletionLookup) -> None:
-    """Set the function that reads the timeline history."""
-    _lookups[:] = [lookup]
 
 
 def with_archived_completions(
@@ -48,10 +33,7 @@ def with_archived_completions(
     wanted = frozenset(time for files in listings for time in archived_log_instants(files, visibility))
     if not wanted:
         return visibility
-    if not _lookups:
-        raise UnsupportedTableError(
-            f"The delta commit {min(wanted)} is archived, and this program does not read the timeline history, which "
-            "contains its completion time.",
-            hint="Import hudi_table_services.tables.table first.",
-        )
-    return visibility.knowing(_lookups[0](storage, config, wanted))
+    # Imported here because almost no table needs the archive to find its file slices.
+    from hudi_table_services.tables.archived_timeline import archived_completions
+
+    return visibility.knowing(archived_completions(storage, config, wanted))

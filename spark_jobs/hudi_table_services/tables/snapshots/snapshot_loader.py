@@ -16,7 +16,6 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
-from hudi_table_services.storage.archive.archived_completions import with_archived_completions
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.file_slices import Visibility, latest_slices
 from hudi_table_services.storage.parallel import map_in_parallel
@@ -26,6 +25,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_files import Source, TableListing, list_table
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.snapshots.archived_completions import with_archived_completions
 
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 3
