@@ -19,6 +19,7 @@ from hudi_table_services.storage.metadata_table.opened_table import MetadataTabl
 from hudi_table_services.storage.stores.paths import file_name
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.metadata_table import require_definitions
+from hudi_table_services.tables.snapshots.archived_completions import knowing_archived
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 
@@ -98,11 +99,17 @@ class IndexedTable:
         These are the base file and the log files of the newest slice of each file group.
         """
         snapshot = load_snapshot(self.storage, partitions)
-        visibility = visibility_of(snapshot)
         before = {path: {s.file_group_id.file_id: s for s in snapshot.slices_of(path)} for path in partitions}
         live = {
             path: {id_: _names(found) for id_, found in groups.items()} for path, groups in before.items()
         }
+        visibility = visibility_of(snapshot)
+        if visibility.has_own_log_instants:
+            compacted = [
+                before[s.partition_path].get(s.file_id) for s in metadata.write_stats if not s.is_log_file
+            ]
+            logs = {log.instant_time for found in compacted if found is not None for log in found.log_files}
+            visibility = knowing_archived(self.storage, self.table.config, visibility, logs)
         for path, ids in (metadata.partition_to_replace_file_ids or {}).items():
             for file_id in ids:
                 live.get(path, {}).pop(file_id, None)

@@ -31,6 +31,14 @@ def with_archived_completions(
     if not visibility.has_own_log_instants:
         return visibility
     wanted = frozenset(time for files in listings for time in archived_log_instants(files, visibility))
+    return knowing_archived(storage, config, visibility, wanted)
+
+
+def knowing_archived(
+    storage: Storage, config: TableConfig, visibility: Visibility, instants: Collection[str]
+) -> Visibility:
+    """Add the completion times of these delta commits if they are archived. Raises as `with_archived_completions`."""
+    wanted = frozenset(instants).difference(visibility.completed)
     if not wanted:
         return visibility
     # Imported here because almost no table needs the archive to find its file slices.
