@@ -115,10 +115,7 @@ def _metadata(table: TableAccess, instant: Instant) -> CommitMetadata | None:
 def appends_to_slices(table: TableAccess) -> bool:
     """Whether the names of log files contain the base instant of their slice, and not the instant that wrote them."""
     config = table.config
-    return (
-        config.table_type is TableType.MERGE_ON_READ
-        and not config.table_version.layout.has_completion_time_in_names
-    )
+    return config.table_type is TableType.MERGE_ON_READ and not config.table_version.has_own_log_instants
 
 
 def is_compaction(instant: Instant, metadata: CommitMetadata | None) -> bool:
@@ -246,13 +243,8 @@ def _marked_slice(marker: Marker) -> _Slice | None:
 def _slice_of_log(path: str) -> _Slice | None:
     """The slice in the name of a log file; None for other files."""
     partition_path, _, name = path.rpartition("/")
-    if not name.startswith(".") or ".log." not in name:
-        return None
-    try:
-        log = LogFile.from_file_name(name)
-    except MalformedFileNameError:
-        return None
-    return partition_path, log.file_id, log.instant_time
+    log = LogFile.parse_or_none(name)
+    return None if log is None else (partition_path, log.file_id, log.instant_time)
 
 
 def _is_base_file(path: str) -> bool:

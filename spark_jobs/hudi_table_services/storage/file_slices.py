@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from hudi_table_services.errors import MalformedFileNameError
 from hudi_table_services.model.data_file import BASE_FILE_EXTENSIONS, BaseFile, LogFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.instant import Action
@@ -162,11 +161,8 @@ def _by_file_id(
 
 
 def _add_log(logs: dict[str, list[LogFile]], stored: StoredObject) -> None:
-    try:
-        log = LogFile.from_file_name(stored.name, stored.size_bytes)
-    except MalformedFileNameError:
-        return  # for example the checksum file that Hadoop writes next to a log file
-    if not log.is_cdc:
+    log = LogFile.parse_or_none(stored.name, stored.size_bytes)
+    if log is not None and not log.is_cdc:
         logs[log.file_id].append(log)
 
 

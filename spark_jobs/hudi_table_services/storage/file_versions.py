@@ -94,7 +94,7 @@ def partition_files(
     has_other_files = False
     for stored in files:
         base = _visible_base_file(stored, visibility)
-        log = _log_file(stored) if with_logs and base is None else None
+        log = LogFile.parse_or_none(stored.name, stored.size_bytes) if with_logs and base is None else None
         if base is not None:
             sizes[base.file_id][base.instant_time][stored.name] = stored.size_bytes
         elif log is not None and is_visible_log(log, visibility):
@@ -126,15 +126,6 @@ def partition_files(
     return PartitionFiles(
         partition_path=partition_path, groups=tuple(groups), has_other_files=has_other_files
     )
-
-
-def _log_file(stored: StoredObject) -> LogFile | None:
-    if not stored.name.startswith(".") or ".log." not in stored.name:
-        return None
-    try:
-        return LogFile.from_file_name(stored.name, stored.size_bytes)
-    except MalformedFileNameError:
-        return None
 
 
 def _visible_base_file(stored: StoredObject, visibility: Visibility) -> BaseFile | None:

@@ -49,9 +49,7 @@ def load_content(table: TableAccess) -> TableContent:
         MalformedMetadataError: a replace commit or the newest commit cannot be read.
     """
     timeline = table.load_timeline()
-    visibility = Visibility.of(
-        timeline, has_own_log_instants=table.config.table_version.layout.has_completion_time_in_names
-    )
+    visibility = Visibility.of(timeline, has_own_log_instants=table.config.table_version.has_own_log_instants)
     listed = list_partitions(table.storage)
     snapshot = load_snapshot(table.storage, config=table.config, metadata_enable=False)
     if snapshot.timeline != timeline:

@@ -8,7 +8,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hudi_table_services.errors import MalformedFileNameError
 from hudi_table_services.hudi_format.markers import TEMP_FOLDER
 from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.table_version import TableType
@@ -145,7 +144,7 @@ class OrphanSearch:
             for stored in files
             if stored.path not in named and (log := _log(stored)) is not None
         }
-        if config.table_version.layout.has_completion_time_in_names:
+        if config.table_version.has_own_log_instants:
             return {path: frozenset([log.instant_time]) for path, log in suspects.items()}
         return writers_of_open_logs(self._table.storage, listed, suspects)
 
@@ -185,13 +184,8 @@ class OrphanSearch:
 
 
 def _log(stored: StoredObject) -> LogFile | None:
-    if not stored.name.startswith(".") or ".log." not in stored.name:
-        return None
-    try:
-        log = LogFile.from_file_name(stored.name, stored.size_bytes)
-    except MalformedFileNameError:
-        return None
-    return None if log.is_cdc else log
+    log = LogFile.parse_or_none(stored.name, stored.size_bytes)
+    return None if log is None or log.is_cdc else log
 
 
 def _orphans(

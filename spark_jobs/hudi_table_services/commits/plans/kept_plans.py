@@ -2,7 +2,6 @@
 
 import logging
 
-from hudi_table_services.errors import MalformedFileNameError
 from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
@@ -33,7 +32,8 @@ def why_needed(table: TableAccess, timeline: Timeline, compaction: Compaction) -
     time = compaction.instant.requested_time
     for files in list_partitions(table.storage, compaction.partitions).values():
         for stored in files:
-            if _log_instant(stored.name) == time:
+            log = LogFile.parse_or_none(stored.name)
+            if log is not None and log.instant_time == time:
                 return f"the log file {stored.path} belongs to the file slice that compaction {time} creates"
     for instant in timeline.pending:
         if instant.action is Action.DELTA_COMMIT:
@@ -42,15 +42,6 @@ def why_needed(table: TableAccess, timeline: Timeline, compaction: Compaction) -
                 f"compaction {time} creates"
             )
     return ""
-
-
-def _log_instant(name: str) -> str:
-    if ".log." not in name:
-        return ""
-    try:
-        return LogFile.from_file_name(name).instant_time
-    except MalformedFileNameError:
-        return ""  # for example the checksum file that Hadoop writes next to a log file
 
 
 def write_back(table: TableAccess, plan: Instant, content: bytes) -> Instant:

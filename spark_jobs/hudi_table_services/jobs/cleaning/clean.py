@@ -298,8 +298,8 @@ class _CleanJob:
         return view.recheck_from_last_clean | written
 
     def _partitions(self, view: _TimelineView, changed: frozenset[str] | None) -> dict[str, PartitionFiles]:
-        layout = self._table.config.table_version.layout
-        visibility = Visibility.of(view.timeline, has_own_log_instants=layout.has_completion_time_in_names)
+        version = self._table.config.table_version
+        visibility = Visibility.of(view.timeline, has_own_log_instants=version.has_own_log_instants)
         replaced = replacements(self._table.timeline_store, view.timeline, view.visible_at)
         listed = list_partitions(self._storage, changed)
         visibility = with_archived_completions(self._storage, self._table.config, visibility, listed.values())

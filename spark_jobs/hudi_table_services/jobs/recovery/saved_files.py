@@ -53,7 +53,7 @@ def _is_later_log(table: TableAccess, timeline: Timeline, savepoint: Instant, na
     A savepoint of Hudi also names the later log files of its file slices. From table version 8 on, their names show
     their delta commits. A delta commit that a restore has undone is no longer on the timeline.
     """
-    has_own_instants = table.config.table_version.layout.has_completion_time_in_names
+    has_own_instants = table.config.table_version.has_own_log_instants
     instant_time = instant_in_file_name(name) or ""
     if not (has_own_instants and name.startswith(".") and instant_time > savepoint.requested_time):
         return False

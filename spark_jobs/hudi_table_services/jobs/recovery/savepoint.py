@@ -223,12 +223,12 @@ def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) 
 def _partitions(table: TableAccess, timeline: Timeline, commit: Instant) -> dict[str, SavepointPartition]:
     visible_at = visible_times(table.storage, table.timeline_store, table.config, timeline)
     replaced = replacements(table.timeline_store, timeline, visible_at)
-    layout = table.config.table_version.layout
+    version = table.config.table_version
     listed = list_partitions(table.storage)
     visibility = with_archived_completions(
         table.storage,
         table.config,
-        Visibility.of(timeline, has_own_log_instants=layout.has_completion_time_in_names),
+        Visibility.of(timeline, has_own_log_instants=version.has_own_log_instants),
         listed.values(),
     )
     has_logs = table.config.table_type is TableType.MERGE_ON_READ

@@ -183,7 +183,7 @@ def log_blocks_to_undo(plan: RollbackPlan) -> tuple[LogBlocks, ...]:
     for request in plan.requests:
         for path in request.log_blocks_to_delete:
             name = path.rpartition("/")[2]
-            log = _log(name)
+            log = LogFile.parse_or_none(name)
             if log is None or not may_hold_data(request.partition_path):
                 raise _foreign(plan, request.partition_path, path)
             names = slices.setdefault((request.partition_path, log.file_id, log.instant_time), [])
@@ -205,7 +205,7 @@ def _relative(plan: RollbackPlan, partition_path: str, absolute: str) -> tuple[s
     path = f"{partition_path}/{name}" if partition_path else name
     is_in_partition = may_hold_data(partition_path) and absolute.endswith(f"/{path}")
     is_own = is_in_partition and _file_id_and_instant(name)[1] == plan.undone_time
-    is_of_slice = is_in_partition and not is_own and _log(name) is not None
+    is_of_slice = is_in_partition and not is_own and LogFile.parse_or_none(name) is not None
     if not (is_own or is_of_slice):
         raise _foreign(plan, partition_path, absolute)
     return path, is_of_slice
@@ -217,13 +217,6 @@ def _foreign(plan: RollbackPlan, partition_path: str, path: str) -> CorruptTable
         f"partition {partition_path!r}; nothing was deleted.",
         hint="Undo the instant with Hudi's command line.",
     )
-
-
-def _log(name: str) -> LogFile | None:
-    try:
-        return LogFile.from_file_name(name)
-    except MalformedFileNameError:
-        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,13 +88,8 @@ def writers_of_open_logs(
 
 
 def _log(stored: StoredObject) -> LogFile | None:
-    if not stored.name.startswith(".") or ".log." not in stored.name:
-        return None
-    try:
-        log = LogFile.from_file_name(stored.name)
-    except MalformedFileNameError:
-        return None
-    return None if log.is_cdc else log
+    log = LogFile.parse_or_none(stored.name)
+    return None if log is None or log.is_cdc else log
 
 
 def _of_blocks(storage: Storage, logs: Sequence[tuple[str, StoredObject, LogFile]]) -> Iterator[FileInstant]:

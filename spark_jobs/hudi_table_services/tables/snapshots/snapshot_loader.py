@@ -98,7 +98,7 @@ class _SnapshotLoader:
         )
 
     def _file_slices(self, timeline: Timeline, listing: TableListing) -> Mapping[str, tuple[FileSlice, ...]]:
-        has_own_log_instants = self._config.table_version.layout.has_completion_time_in_names
+        has_own_log_instants = self._config.table_version.has_own_log_instants
         visibility = with_archived_completions(
             self._storage,
             self._config,
