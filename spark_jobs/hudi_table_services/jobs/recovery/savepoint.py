@@ -236,7 +236,7 @@ def _partitions(table: TableAccess, timeline: Timeline, commit: Instant) -> dict
         partition_files(path, files, visibility, replaced, visible_at, with_logs=has_logs)
         for path, files in listed.items()
     )
-    if not has_logs:
+    if not (has_logs or version.has_own_log_instants):
         return savepoint_partitions(found, commit.requested_time)
     later = _later_files(table, timeline, commit)
     # Table version 6 has no completion times; there, a restore compares requested times, too.
@@ -245,7 +245,7 @@ def _partitions(table: TableAccess, timeline: Timeline, commit: Instant) -> dict
 
 
 def _later_files(table: TableAccess, timeline: Timeline, commit: Instant) -> frozenset[str]:
-    """Names of the files of a merge-on-read table that only writes after the commit wrote.
+    """Names of the files that only writes after the commit wrote.
 
     A restore undoes these writes and deletes the files, so the savepoint must not name them.
     """

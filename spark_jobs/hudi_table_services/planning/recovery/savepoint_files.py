@@ -22,10 +22,10 @@ def savepoint_partitions(
 
     Args:
         requested_time: requested time of the commit.
-        seen_at: completion time of the commit, from which readers see it; empty for copy-on-write tables, and for
-            tables without completion times. If given, this time decides which versions are kept. If readers began to
-            see the latest version later, because a compaction began before this time and completed after it, the files
-            of the previous version are kept too. A restore undoes such a compaction.
+        seen_at: completion time of the commit, from which readers see it; empty for tables without completion times.
+            If given, this time decides which versions are kept. If readers began to see the latest version later,
+            because a write or a compaction began before this time and completed after it, the files of the previous
+            version are kept too. A restore undoes such a write.
         later_files: names of files that were written after the commit.
     """
     found = {}
