@@ -11,7 +11,7 @@ from hudi_table_services.model.timeline import Timeline
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSnapshot:
-    """State of the table at its latest completed write.
+    """State of the table at its latest completed write, or at an earlier instant.
 
     Attributes:
         config: table properties.
@@ -25,6 +25,8 @@ class TableSnapshot:
             completed write.
         is_from_metadata_table: whether the files were listed from the metadata table, which does not show whether the
             files exist. Equal snapshots may differ in this attribute.
+        as_of: latest requested time of the writes in `file_slices` and `schema_json`; None for the latest state. The
+            timeline is always the whole active timeline.
     """
 
     config: TableConfig
@@ -33,6 +35,7 @@ class TableSnapshot:
     reserved_file_groups: Mapping[FileGroupId, str] = field(default_factory=dict)
     schema_json: str | None = None
     is_from_metadata_table: bool = field(default=False, compare=False)
+    as_of: str | None = None
 
     @property
     def partitions(self) -> tuple[str, ...]:

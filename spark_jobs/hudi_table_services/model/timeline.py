@@ -59,6 +59,10 @@ class Timeline:
         known = set(before.instants)
         return Timeline(tuple(i for i in self.instants if i not in known))
 
+    def until(self, requested_time: str) -> "Timeline":
+        """Return the instants that were requested at or before this time."""
+        return Timeline(tuple(i for i in self.instants if i.requested_time <= requested_time))
+
     def without(self, removed: Iterable[Instant]) -> "Timeline":
         """Return the timeline without these instants."""
         identities = {i.identity for i in removed}

@@ -35,17 +35,19 @@ class OptionGroup(str, Enum):
     """Jobs that have only the options of the lock and of the metadata table."""
     METADATA_TABLE = "builds of the metadata table"
     CATALOG = "the sync of a catalog"
+    READS = "reads"
+    """Reads on Spark, which change nothing."""
 
 
 WRITES = (OptionGroup.WRITES,)
-ALL_SERVICES = tuple(each for each in OptionGroup if each is not OptionGroup.CATALOG)
+ALL_SERVICES = tuple(each for each in OptionGroup if each not in (OptionGroup.CATALOG, OptionGroup.READS))
 """All groups whose jobs change tables."""
 FILE_SERVICES = tuple(
     each
     for each in OptionGroup
-    if each not in (OptionGroup.TIMELINE, OptionGroup.METADATA_TABLE, OptionGroup.CATALOG)
+    if each not in (OptionGroup.TIMELINE, OptionGroup.METADATA_TABLE, OptionGroup.CATALOG, OptionGroup.READS)
 )
-"""All groups except TIMELINE, METADATA_TABLE and CATALOG."""
+"""All groups except TIMELINE, METADATA_TABLE, CATALOG and READS."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

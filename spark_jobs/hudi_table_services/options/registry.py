@@ -12,6 +12,7 @@ from hudi_table_services.options.keys.foreign import FOREIGN_OPTIONS
 from hudi_table_services.options.keys.key_generation import KEY_GENERATION_OPTIONS
 from hudi_table_services.options.keys.metadata_index import METADATA_INDEX_OPTIONS
 from hudi_table_services.options.keys.metadata_table import METADATA_TABLE_OPTIONS
+from hudi_table_services.options.keys.reading import READ_OPTIONS
 from hudi_table_services.options.keys.writing import WRITE_OPTIONS
 from hudi_table_services.options.option import AnyOption, OptionGroup
 
@@ -25,6 +26,7 @@ OPTION_GROUPS: dict[str, tuple[AnyOption, ...]] = {
     **METADATA_TABLE_OPTIONS,
     **METADATA_INDEX_OPTIONS,
     **CATALOG_OPTIONS,
+    **READ_OPTIONS,
     **FOREIGN_OPTIONS,
 }
 """All known keys by heading, in the order of the documentation."""

@@ -27,27 +27,36 @@ class Visibility:
             contain these times.
         has_own_log_instants: whether the name of a log file contains the time of the delta commit that wrote the file
             (table version 8 and later).
+        as_of: latest requested time that readers see, as for a time-travel query of Hudi; None for no limit. Then
+            `completed` and `pending_compactions` contain no later times.
     """
 
     completed: Mapping[str, str]
     first_write_time: str | None
     pending_compactions: frozenset[str]
     has_own_log_instants: bool
+    as_of: str | None = None
 
     @classmethod
-    def of(cls, timeline: Timeline, *, has_own_log_instants: bool) -> "Visibility":
+    def of(
+        cls, timeline: Timeline, *, has_own_log_instants: bool, as_of: str | None = None
+    ) -> "Visibility":
+        seen = timeline if as_of is None else timeline.until(as_of)
         return cls(
-            completed={i.requested_time: i.visible_from for i in timeline.completed_writes},
+            completed={i.requested_time: i.visible_from for i in seen.completed_writes},
             first_write_time=first_write_time(timeline),
             pending_compactions=frozenset(
-                i.requested_time for i in timeline.pending if i.action is Action.COMPACTION
+                i.requested_time for i in seen.pending if i.action is Action.COMPACTION
             ),
             has_own_log_instants=has_own_log_instants,
+            as_of=as_of,
         )
 
     def sees(self, instant_time: str) -> bool:
         if instant_time in self.completed:
             return True
+        if self.as_of is not None and instant_time > self.as_of:
+            return False
         first = self.first_write_time
         return (
             first is not None and instant_time < first and _INSTANT_TIME.fullmatch(instant_time) is not None
@@ -65,7 +74,7 @@ class Visibility:
 def visibility_of(snapshot: TableSnapshot) -> Visibility:
     """The instants whose files readers of a snapshot see."""
     has_own = snapshot.config.table_version.has_own_log_instants
-    return Visibility.of(snapshot.timeline, has_own_log_instants=has_own)
+    return Visibility.of(snapshot.timeline, has_own_log_instants=has_own, as_of=snapshot.as_of)
 
 
 def first_write_time(timeline: Timeline) -> str | None:

@@ -11,7 +11,7 @@ A footer does not contain all statistics. `row_statistics` computes the followin
 
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -51,19 +51,33 @@ def file_statistics(
         columns: the columns whose statistics are wanted; None for all columns.
     """
     counted = _Counted(counted_nan_columns, {} if counted_bounds is None else counted_bounds)
-    schema = metadata.schema
-    ranges = (
-        _column_range(metadata, place, counted)
-        for place in range(metadata.num_columns)
-        if schema.column(place).max_repetition_level == 0
-        and (columns is None or schema.column(place).path in columns)
-    )
+    ranges = _ranges(metadata, range(metadata.num_row_groups), columns, counted)
     return FileStatistics(
         partition_path=partition_path,
         file_name=file_name,
         row_count=metadata.num_rows,
         ranges=tuple(ranges),
     )
+
+
+def row_group_ranges(
+    metadata: pq.FileMetaData, number: int, columns: Collection[str]
+) -> dict[str, FileColumnRange]:
+    """Map columns to their statistics in one row group. Columns that the file does not have are missing."""
+    found = _ranges(metadata, (number,), columns, _Counted(None, {}))
+    return {each.column: each for each in found}
+
+
+def _ranges(
+    metadata: pq.FileMetaData,
+    row_groups: Sequence[int],
+    columns: Collection[str] | None,
+    counted: "_Counted",
+) -> Iterator[FileColumnRange]:
+    for place in range(metadata.num_columns):
+        column = metadata.schema.column(place)
+        if column.max_repetition_level == 0 and (columns is None or column.path in columns):
+            yield _column_range(metadata, place, row_groups, counted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +114,11 @@ class _Chunk:
         return [] if from_rows is None else [from_rows]
 
 
-def _column_range(metadata: pq.FileMetaData, place: int, counted: _Counted) -> FileColumnRange:
+def _column_range(
+    metadata: pq.FileMetaData, place: int, row_groups: Sequence[int], counted: _Counted
+) -> FileColumnRange:
     column = metadata.schema.column(place)
-    groups = [metadata.row_group(number).column(place) for number in range(metadata.num_row_groups)]
+    groups = [metadata.row_group(number).column(place) for number in row_groups]
     chunks = [_chunk(group, column) for group in groups]
     null_counts = [chunk.null_count for chunk in chunks if chunk.null_count is not None]
     known = FileColumnRange(
@@ -116,7 +132,7 @@ def _column_range(metadata: pq.FileMetaData, place: int, counted: _Counted) -> F
     )
     bounds = [
         pair
-        for number, chunk in enumerate(chunks)
+        for number, chunk in zip(row_groups, chunks, strict=True)
         for pair in chunk.known_bounds(counted.bounds, (number, column.path))
     ]
     if column.physical_type in _FLOATING:

@@ -44,6 +44,8 @@ _CLOSED = re.compile(r"SESSION_CLOSED|SESSION_CHANGED")
 _SPLITS = re.compile(r"splits=(\d+)")
 _SERVERS: "weakref.WeakKeyDictionary[SparkSession, tuple[str, int]]" = weakref.WeakKeyDictionary()
 _PARALLELISM: "weakref.WeakKeyDictionary[SparkSession, int]" = weakref.WeakKeyDictionary()
+_WITH_ENGINE: "weakref.WeakSet[SparkSession]" = weakref.WeakSet()
+"""Sessions to which this process has uploaded the engine."""
 
 
 def is_connect(spark: "SparkSession") -> bool:
@@ -74,7 +76,7 @@ def open_session(remote: str, *, identity: str, conf: Mapping[str, str]) -> "Spa
         _SERVERS[spark] = (host, port)
         _LOG.info("Spark Connect server: %s:%d, Spark %s", host, port, spark.version)
         _apply(spark, conf)
-        _upload_engine(spark)
+        upload_engine(spark)
     except BaseException as error:
         if spark is not None:
             with suppress(Exception):
@@ -241,7 +243,11 @@ def _apply(spark: "SparkSession", conf: Mapping[str, str]) -> None:
         )
 
 
-def _upload_engine(spark: "SparkSession") -> None:
+def upload_engine(spark: "SparkSession") -> None:
+    """Upload the engine to a session, so that its Python workers can import the engine. Do this once per session."""
+    if spark in _WITH_ENGINE:
+        return
     with tempfile.TemporaryDirectory() as folder:
         archive = write_archive(Path(folder) / "hudi_table_services.zip")
         spark.addArtifacts(str(archive), pyfile=True)
+    _WITH_ENGINE.add(spark)

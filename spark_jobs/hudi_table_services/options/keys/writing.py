@@ -62,7 +62,7 @@ METADATA_ENABLE = option(
     "all of its indexes, and jobs list folders; otherwise every change updates the metadata table, and the first write "
     "of a table creates it; if `true`, a write also creates the metadata table of a table with commits [Hudi: true]",
     OrNone(Flag()),
-    services=(*ALL_SERVICES, OptionGroup.CATALOG),
+    services=(*ALL_SERVICES, OptionGroup.CATALOG, OptionGroup.READS),
 )
 OPERATION = option(
     "hoodie.datasource.write.operation",

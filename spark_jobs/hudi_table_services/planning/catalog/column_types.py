@@ -62,10 +62,11 @@ def spark_schema_json(schema: StructType, partition_fields: Collection[str]) -> 
     """Return the schema as Spark stores it in the properties of a table: partition columns are the last columns."""
     data = [field for field in schema.fields if field.name not in partition_fields]
     partition = [field for name in partition_fields if (field := schema.find(name)) is not None]
-    return json.dumps(_spark_struct([*data, *partition]), separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(spark_struct([*data, *partition]), separators=(",", ":"), ensure_ascii=False)
 
 
-def _spark_struct(fields: Sequence[Field]) -> dict[str, Any]:
+def spark_struct(fields: Sequence[Field]) -> dict[str, Any]:
+    """Return columns, or the members of a struct, as ``StructType.jsonValue()`` of Spark returns them."""
     members = [
         {
             "name": field.name,
@@ -81,7 +82,7 @@ def _spark_struct(fields: Sequence[Field]) -> dict[str, Any]:
 def _spark_type(data_type: DataType) -> Any:
     match data_type:
         case StructType():
-            return _spark_struct(data_type.fields)
+            return spark_struct(data_type.fields)
         case ArrayType():
             element = _spark_type(data_type.element)
             return {"type": "array", "elementType": element, "containsNull": data_type.contains_null}

@@ -37,8 +37,9 @@ def load_snapshot(
     *,
     config: TableConfig | None = None,
     metadata_enable: bool | None = None,
+    as_of: str | None = None,
 ) -> TableSnapshot:
-    """Load the table as of its latest completed write.
+    """Load the table as of its latest completed write, or as of an instant.
 
     Args:
         partitions: partition paths whose file slices are loaded. None loads all partitions. If the collection is empty,
@@ -47,6 +48,9 @@ def load_snapshot(
         metadata_enable: ``hoodie.metadata.enable`` of the request. False means that the loader lists folders; otherwise
             `list_table` chooses between the metadata table and the folders. If the metadata table is used, partitions
             without any file of a completed write may be missing.
+        as_of: load the slices and the schema of the writes that were requested at or before this time; None for the
+            latest state. As in Hudi, a write counts if it is complete now, whenever it completed. Slices that a clean
+            has deleted are missing (see `tables.reading.time_travel`).
 
     Raises:
         TableNotFoundError, CorruptTableError: see `read_table_config` and `TimelineStore.load`.
@@ -55,7 +59,7 @@ def load_snapshot(
     """
     for attempt in range(_ATTEMPTS):
         try:
-            loader = _SnapshotLoader(storage, config or read_table_config(storage), metadata_enable)
+            loader = _SnapshotLoader(storage, config or read_table_config(storage), metadata_enable, as_of)
             return loader.load(partitions)
         except ObjectNotFoundError as error:
             # Instants can be archived or rolled back between listing and reading them.
@@ -66,25 +70,30 @@ def load_snapshot(
 
 
 class _SnapshotLoader:
-    def __init__(self, storage: Storage, config: TableConfig, metadata_enable: bool | None) -> None:
+    def __init__(
+        self, storage: Storage, config: TableConfig, metadata_enable: bool | None, as_of: str | None
+    ) -> None:
         self._storage = storage
         self._config = config
         self._metadata_enable = metadata_enable
+        self._as_of = as_of
         self._clock = SystemClock()
         self._store = TimelineStore(storage, config, self._clock)
         self._metadata: dict[Instant, CommitMetadata] = {}
 
     def load(self, partitions: Collection[str] | None) -> TableSnapshot:
         timeline = self._store.load()
+        seen = timeline if self._as_of is None else timeline.until(self._as_of)
         wants_files = partitions is None or len(partitions) > 0
         listing = self._listing(timeline, partitions) if wants_files else None
         return TableSnapshot(
             config=self._config,
             timeline=timeline,
-            file_slices=self._file_slices(timeline, listing) if listing is not None else {},
+            file_slices=self._file_slices(timeline, seen, listing) if listing is not None else {},
             reserved_file_groups=reserved_file_groups(self._store, timeline),
-            schema_json=self._schema_json(timeline),
+            schema_json=self._schema_json(seen),
             is_from_metadata_table=listing is not None and listing.source is Source.METADATA_TABLE,
+            as_of=self._as_of,
         )
 
     def _listing(self, timeline: Timeline, partitions: Collection[str] | None) -> TableListing:
@@ -97,15 +106,17 @@ class _SnapshotLoader:
             metadata_enable=self._metadata_enable,
         )
 
-    def _file_slices(self, timeline: Timeline, listing: TableListing) -> Mapping[str, tuple[FileSlice, ...]]:
+    def _file_slices(
+        self, timeline: Timeline, seen: Timeline, listing: TableListing
+    ) -> Mapping[str, tuple[FileSlice, ...]]:
         has_own_log_instants = self._config.table_version.has_own_log_instants
         visibility = with_archived_completions(
             self._storage,
             self._config,
-            Visibility.of(timeline, has_own_log_instants=has_own_log_instants),
+            Visibility.of(timeline, has_own_log_instants=has_own_log_instants, as_of=self._as_of),
             listing.files.values(),
         )
-        replaced = self._replaced(timeline)
+        replaced = self._replaced(seen)
         written = _WrittenFiles(self, timeline)
         return {
             path: latest_slices(path, files, visibility, replaced.get(path, ()), written.pick)

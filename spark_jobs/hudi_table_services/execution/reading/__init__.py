@@ -1,0 +1,1 @@
+"""Read the rows of file slices with Arrow, in this process or on the executors of Spark."""

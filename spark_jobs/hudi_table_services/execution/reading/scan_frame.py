@@ -1,0 +1,74 @@
+"""Read the slices of a scan as a Spark DataFrame. Each Spark task reads some slices with Arrow (docs/adr/0048)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_table_services.execution.reading.slice_rows import SliceReader
+from hudi_table_services.execution.sessions import connect
+from hudi_table_services.execution.spark_tasks import default_parallelism
+from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE, group_tasks
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.schema import StructType, with_meta_columns
+from hudi_table_services.planning.catalog.column_types import spark_struct
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType as SparkStructType
+
+_LOG_COST = 4
+"""Bytes of a base file that are read in the time in which one byte of a log file is merged."""
+
+
+def scan_frame(
+    spark: "SparkSession", reader: SliceReader, slices: Sequence[FileSlice], schema: "SparkStructType"
+) -> "DataFrame":
+    """Return a DataFrame that reads the slices whenever Spark evaluates it.
+
+    Args:
+        schema: columns of `reader` as Spark's types; see `spark_schema`.
+    """
+    if connect.is_connect(spark):
+        connect.upload_engine(spark)
+    if not slices:
+        return spark.createDataFrame([], schema)
+    groups = slice_groups(slices, default_parallelism(spark))
+
+    def run_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from read_slices(reader, groups[number])
+
+    return spark.range(0, len(groups), 1, len(groups)).mapInArrow(run_partition, schema)
+
+
+def slice_groups(slices: Sequence[FileSlice], parallelism: int) -> list[tuple[FileSlice, ...]]:
+    """Divide slices into the groups that one Spark task reads each, so that all tasks take about as long."""
+    weights = [_cost(each) for each in slices]
+    return [tuple(slices[i] for i in group) for group in group_tasks(weights, parallelism)]
+
+
+def read_slices(reader: SliceReader, slices: Iterable[FileSlice]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of slices as record batches, with one Arrow thread, so that tasks do not compete for cores."""
+    pa.set_cpu_count(1)
+    for each in slices:
+        for rows in reader.rows(each):
+            yield from rows.to_batches()
+
+
+def spark_schema(schema: StructType, names: Sequence[str]) -> "SparkStructType":
+    """Return columns of a table as Spark's types. All of them may be null, as in every file source of Spark."""
+    from pyspark.sql.types import StructType as SparkStructType
+
+    columns = with_meta_columns(schema)
+    json_value = spark_struct([columns.field(name) for name in names])
+    for member in json_value["fields"]:
+        member["nullable"] = True
+    return SparkStructType.fromJson(json_value)
+
+
+def _cost(file_slice: FileSlice) -> int:
+    base = 0 if file_slice.base_file is None else max(0, file_slice.base_file.size_bytes)
+    logs = sum(max(0, log.size_bytes) + BYTES_OF_A_FILE for log in file_slice.log_files)
+    return BYTES_OF_A_FILE + base + _LOG_COST * logs

@@ -1,0 +1,161 @@
+"""Read the rows of the file slices of a scan.
+
+A slice without log files is read by row groups: the footer excludes row groups, then the columns of the conditions are
+read, and the other columns only of row groups in which a row fulfils the conditions. A slice with log files is merged
+as a whole, because a row of a log file may replace, delete or complete any row of the base file.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hudi_table_services.errors import ExecutionFailedError, ObjectNotFoundError
+from hudi_table_services.execution.arrow_schema import conform
+from hudi_table_services.execution.base_file_reader import (
+    column_names,
+    open_base_file,
+    rows_per_batch,
+)
+from hudi_table_services.execution.log_merging.merged_slice import open_merged_slice
+from hudi_table_services.execution.log_merging.slice_reading import LogMerging
+from hudi_table_services.execution.reading.row_conditions import fulfilling, mask_of
+from hudi_table_services.execution.reading.row_groups import wanted_row_groups
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.reading.predicate import ColumnPredicate
+from hudi_table_services.model.schema import META_COLUMNS
+from hudi_table_services.storage.stores.storage import Storage
+
+_PARTITION_PATH, _FILE_NAME = META_COLUMNS[3], META_COLUMNS[4]
+
+
+@dataclass(frozen=True)
+class SliceReader:
+    """Reads slices of one scan. The driver sends it to the executors.
+
+    Attributes:
+        data_schema: all columns of the user in the table, in their types of today.
+        columns: the columns of the result; all of them may be null.
+        merging: how log files are merged; None to ignore log files.
+        gone: what happened to a file that does not exist any more, and what to do: two sentences for the user.
+    """
+
+    storage: Storage
+    data_schema: pa.Schema
+    columns: pa.Schema
+    predicates: tuple[ColumnPredicate, ...] = ()
+    merging: LogMerging | None = None
+    gone: tuple[str, str] = ("", "")
+
+    def rows(self, file_slice: FileSlice) -> Iterator[pa.Table]:
+        """Yield the rows of a slice that fulfil the conditions, in batches of bounded size, with `columns`.
+
+        Raises:
+            ExecutionFailedError: a file of the slice does not exist any more; the message names the file.
+            HudiTableServiceError: see `open_base_file` and `open_merged_slice`.
+        """
+        with self._naming_deleted_files():
+            if self.merging is not None and file_slice.log_files:
+                yield from self._merged(file_slice, self.merging)
+            elif file_slice.base_file is not None and file_slice.base_file_path is not None:
+                path, size = file_slice.base_file_path, file_slice.base_file.size_bytes
+                with open_base_file(self.storage, path, size) as file:
+                    yield from self._of_base_file(file)
+
+    def _merged(self, file_slice: FileSlice, merging: LogMerging) -> Iterator[pa.Table]:
+        needed = merging.reading(self.data_schema, self._needed.names).data_columns
+        with open_merged_slice(self.storage, file_slice, merging, needed) as merged:
+            for rows in merged.rows():
+                found = fulfilling(_with_places(rows, file_slice), self.predicates)
+                if found.num_rows:
+                    yield found.select(self.columns.names)
+
+    def _of_base_file(self, file: pq.ParquetFile) -> Iterator[pa.Table]:
+        batch_rows = rows_per_batch(file)
+        if not self.predicates:
+            numbers = list(range(file.metadata.num_row_groups))
+            yield from _batches(file, numbers, self.columns, batch_rows)
+            return
+        for number in wanted_row_groups(file, self.predicates):
+            yield from self._of_row_group(file, number, batch_rows)
+
+    def _of_row_group(self, file: pq.ParquetFile, number: int, batch_rows: int) -> Iterator[pa.Table]:
+        compared = _batches(file, [number], self._compared, batch_rows)
+        masks = [mask_of(rows, self.predicates) for rows in compared]
+        mask = pa.chunked_array([chunk for each in masks if each is not None for chunk in each.chunks], pa.bool_())
+        if not any(chunk.true_count for chunk in mask.chunks):
+            return
+        start = 0
+        for rows in _batches(file, [number], self.columns, batch_rows):
+            found = rows.filter(mask.slice(start, rows.num_rows))
+            start += rows.num_rows
+            if found.num_rows:
+                yield found
+
+    @cached_property
+    def _compared(self) -> pa.Schema:
+        """The columns of the conditions."""
+        return _of_names(self.data_schema, {each.column for each in self.predicates})
+
+    @cached_property
+    def _needed(self) -> pa.Schema:
+        names = {*self.columns.names, *(each.column for each in self.predicates)}
+        return _of_names(self.data_schema, names)
+
+    @contextmanager
+    def _naming_deleted_files(self) -> Iterator[None]:
+        try:
+            yield
+        except ObjectNotFoundError as error:
+            what, hint = self.gone
+            message = f"{error.path} does not exist any more. {what}".strip()
+            raise ExecutionFailedError(message, path=error.path, hint=hint) from error
+
+
+def result_schema(data_schema: pa.Schema, names: tuple[str, ...] | None) -> pa.Schema:
+    """Return the columns of a result, which may be null: the meta columns and all columns, or the named columns."""
+    whole = _with_meta(data_schema)
+    return whole if names is None else pa.schema([whole.field(name) for name in names])
+
+
+def _with_meta(data_schema: pa.Schema) -> pa.Schema:
+    meta = [pa.field(name, pa.string()) for name in META_COLUMNS]
+    return pa.schema([*meta, *(field.with_nullable(True) for field in data_schema)])
+
+
+def _of_names(data_schema: pa.Schema, names: set[str]) -> pa.Schema:
+    return pa.schema([field for field in _with_meta(data_schema) if field.name in names])
+
+
+def _with_places(rows: pa.Table, file_slice: FileSlice) -> pa.Table:
+    """Add the meta columns that merged rows lack: the partition path, and the base file or the file group."""
+    group, base = file_slice.file_group_id, file_slice.base_file
+    place = group.file_id if base is None else base.file_name
+    for name, text in ((_PARTITION_PATH, group.partition_path), (_FILE_NAME, place)):
+        rows = rows.append_column(name, pa.repeat(pa.scalar(text), rows.num_rows))
+    return rows
+
+
+def _batches(
+    file: pq.ParquetFile, row_groups: list[int], target: pa.Schema, batch_rows: int
+) -> Iterator[pa.Table]:
+    """Yield the rows of row groups in file order, converted to the columns of `target`."""
+    present = column_names(file)
+    names = [name for name in target.names if name in present]
+    if not row_groups:
+        return
+    if not names:
+        # The file has no column of the target, so only its numbers of rows matter.
+        for number in row_groups:
+            yield _nulls(target, file.metadata.row_group(number).num_rows)
+        return
+    for batch in file.iter_batches(batch_rows, row_groups=row_groups, columns=names, use_threads=False):
+        yield conform(pa.Table.from_batches([batch]), target)
+
+
+def _nulls(target: pa.Schema, count: int) -> pa.Table:
+    return pa.table([pa.nulls(count, field.type) for field in target], schema=target)
+

@@ -1,0 +1,1 @@
+"""Decide which file slices of a table a read opens."""

@@ -1,0 +1,117 @@
+"""Values of partition columns that a partition path proves.
+
+As in Hudi, a path is trusted: all rows of a partition have the values in its path. A path proves nothing about a column
+if the path may contain a formatted time, a placeholder for null, or a value whose text this module cannot parse with
+certainty.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from urllib.parse import unquote
+
+from hudi_table_services.model.metadata_table import FileColumnRange, RangeValue
+from hudi_table_services.model.schema import PrimitiveType, StructType
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.planning.reading.range_checks import only_value
+
+_PLACEHOLDERS = frozenset({"__HIVE_DEFAULT_PARTITION__", "default", "__empty__", "__null__", ""})
+"""Values that stand for null or for an empty string in partition paths of some release of Hudi."""
+
+_WHOLE = re.compile(r"-?(?:0|[1-9]\d*)", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionLayout:
+    """How partition paths of a table contain the values of columns.
+
+    Attributes:
+        fields: names of the partition columns, in the order of the path segments.
+        types: maps the partition columns whose values a path proves to the names of their types.
+        is_hive_style: whether a segment is ``column=value``.
+        is_encoded: whether special characters of values are written as ``%XX``.
+    """
+
+    fields: tuple[str, ...]
+    types: Mapping[str, str]
+    is_hive_style: bool
+    is_encoded: bool
+
+    @classmethod
+    def of(cls, config: TableConfig, schema: StructType) -> "PartitionLayout":
+        """Return the layout of a table.
+
+        Args:
+            schema: columns of the table today.
+        """
+        formatted = config.formatted_time_fields
+        types = {
+            name: field.type.name
+            for name in config.partition_fields
+            if name not in formatted
+            and (field := schema.find(name)) is not None
+            and isinstance(field.type, PrimitiveType)
+            and field.type.name in _PARSERS
+        }
+        return cls(
+            fields=config.partition_fields,
+            types=types,
+            is_hive_style=config.hive_style_partitioning,
+            is_encoded=config.url_encodes_partitions,
+        )
+
+    def ranges_of(self, path: str) -> Mapping[str, FileColumnRange]:
+        """Map each column whose value the path proves to a range that contains only this value."""
+        if not self.types:
+            return {}
+        segments = [path] if len(self.fields) == 1 else path.split("/")
+        if len(segments) != len(self.fields):
+            return {}
+        found = {}
+        for name, segment in zip(self.fields, segments, strict=True):
+            value = self._value(name, segment) if name in self.types else None
+            if value is not None:
+                found[name] = only_value(name, value)
+        return found
+
+    def _value(self, name: str, segment: str) -> RangeValue | None:
+        if self.is_hive_style:
+            prefix = f"{name}="
+            if not segment.startswith(prefix):
+                return None
+            segment = segment[len(prefix) :]
+        text = unquote(segment) if self.is_encoded else segment
+        return None if text in _PLACEHOLDERS else _PARSERS[self.types[name]](text)
+
+
+def _text(text: str) -> RangeValue | None:
+    return text
+
+
+def _whole(text: str) -> RangeValue | None:
+    return int(text) if _WHOLE.fullmatch(text) else None
+
+
+def _flag(text: str) -> RangeValue | None:
+    return {"true": True, "false": False}.get(text)
+
+
+def _days(text: str) -> RangeValue | None:
+    if not _DATE.fullmatch(text):
+        return None
+    try:
+        return date.fromisoformat(text).toordinal() - _EPOCH_DAY
+    except ValueError:
+        return None
+
+
+_PARSERS: Mapping[str, Callable[[str], RangeValue | None]] = {
+    "string": _text,
+    "int": _whole,
+    "long": _whole,
+    "boolean": _flag,
+    "date": _days,
+}

@@ -1,0 +1,1 @@
+"""Public functions that read tables on Spark."""
