@@ -1,0 +1,46 @@
+"""Which file slices of an earlier state of a table were deleted, according to the commits after this state."""
+
+from collections.abc import Iterable, Mapping
+
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata
+
+
+def deleted_slices(
+    as_of: str, later_commits: Iterable[CommitMetadata], slices: Iterable[FileSlice]
+) -> tuple[FileGroupId, ...]:
+    """Return the file groups that had a slice at an instant whose base file does not exist any more.
+
+    A clean deletes a slice only after a commit has written a newer slice of the file group, or has replaced the file
+    group. So the commits after the instant name every file group from which a clean may have deleted files.
+
+    Args:
+        as_of: requested time of the instant.
+        later_commits: all completed writes that were requested after the instant.
+        slices: the slices as of the instant whose files exist.
+    """
+    found = {each.file_group_id: each for each in slices}
+    new_groups: set[FileGroupId] = set()
+    needed: dict[FileGroupId, str] = {}
+    for commit in later_commits:
+        for stat in commit.write_stats:
+            group = FileGroupId(stat.partition_path, stat.file_id)
+            if stat.prev_commit == NEW_FILE_GROUP:
+                new_groups.add(group)
+            elif not stat.is_log_file and stat.prev_commit <= as_of:
+                needed[group] = max(needed.get(group, ""), stat.prev_commit)
+        for path, file_ids in (commit.partition_to_replace_file_ids or {}).items():
+            for file_id in file_ids:
+                needed.setdefault(FileGroupId(path, file_id), "")
+    return tuple(
+        sorted(group for group, since in needed.items() if _is_missing(found, group, since, new_groups))
+    )
+
+
+def _is_missing(
+    found: Mapping[FileGroupId, FileSlice], group: FileGroupId, since: str, new_groups: set[FileGroupId]
+) -> bool:
+    present = found.get(group)
+    if present is not None:
+        return present.base_instant_time < since
+    return bool(since) or group not in new_groups

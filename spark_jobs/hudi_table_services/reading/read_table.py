@@ -1,0 +1,68 @@
+"""Read copy-on-write and merge-on-read tables on Spark, without Hudi's JAR."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from hudi_table_services.execution.reading.scan_frame import scan_frame, spark_schema
+from hudi_table_services.reading.scan_reader import plan_read, slice_reader
+from hudi_table_services.storage.stores.factory import open_storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def read_table(
+    spark: "SparkSession",
+    base_path: str,
+    options: Mapping[str, str] | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    filters: Sequence[object] = (),
+    storage_options: Mapping[str, str] | None = None,
+) -> "DataFrame":
+    """Return a DataFrame of a table of version 6, 8 or 9.
+
+    This function reads the timeline and chooses the files; the DataFrame then always returns the rows of this state,
+    whatever is written later. Spark's tasks read the files with Arrow. The session may be a classic session of Spark
+    3.5 or 4, or a session of Spark Connect. The plan is logged at the level INFO (`explain_read` returns it).
+
+    Args:
+        base_path: path or URI of the table. The driver and the executors must be able to read it.
+        options: Hudi's read options, by their names: the query type, the instant of a time-travel read, the window of
+            an incremental read (docs/reading.md).
+        columns: names of the columns to read; None for all columns, after Hudi's five meta columns. Files are read
+            only for these columns and those of `filters`; a later `select` does not have this effect.
+        filters: conditions that are joined by AND, as triples such as ``("price", ">", 10)``,
+            ``("id", "in", ["a", "b"])`` or ``("name", "is null")``. The DataFrame contains exactly the rows that fulfil
+            them, and files without such rows are not read.
+        storage_options: settings of an object store or of HDFS, as in the jobs of this project.
+
+    Raises:
+        InvalidRequestError: an argument is wrong; or the state or window is not complete any more. The message names
+            the setting that keeps files longer.
+        TableNotFoundError: there is no table.
+        UnsupportedTableError: this release cannot read the table as Hudi does; the message names the feature.
+        CorruptTableError: metadata of the table is damaged.
+        StorageError: the storage cannot be read.
+    """
+    storage = open_storage(base_path, storage_options)
+    scan = plan_read(storage, options or {}, columns=columns, filters=filters)
+    reader = slice_reader(storage, scan)
+    return scan_frame(spark, reader, scan.plan.slices, spark_schema(scan.schema, reader.columns.names))
+
+
+def explain_read(
+    base_path: str,
+    options: Mapping[str, str] | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    filters: Sequence[object] = (),
+    storage_options: Mapping[str, str] | None = None,
+) -> str:
+    """Return what `read_table` would read with the same arguments, what it would skip, and why. Reads no rows.
+
+    Raises:
+        HudiTableServiceError: see `read_table`.
+    """
+    storage = open_storage(base_path, storage_options)
+    return plan_read(storage, options or {}, columns=columns, filters=filters).explain()

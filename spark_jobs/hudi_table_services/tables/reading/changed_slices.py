@@ -1,0 +1,133 @@
+"""Load what an incremental query reads: the commits of its window, and the file slices that they wrote."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from hudi_table_services.contract.text import counted
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.archival import ArchivedWrite
+from hudi_table_services.model.data_file import BaseFile
+from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.reading.query import HolesPolicy, TableQuery
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.options.keys.archival import MIN_COMMITS
+from hudi_table_services.options.keys.cleaning import COMMITS_RETAINED
+from hudi_table_services.options.keys.reading import FULL_SCAN, HOLES_POLICY
+from hudi_table_services.planning.reading.window import Window, WindowCommits, before_holes, commits_of
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.file_listing import list_partitions
+from hudi_table_services.storage.file_slices import Visibility, first_write_time, latest_slices
+from hudi_table_services.storage.parallel import map_in_parallel
+from hudi_table_services.storage.pending_plans import is_pending_row_write
+from hudi_table_services.storage.stores.storage import Storage, StoredObject
+from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+from hudi_table_services.tables.reading.points_in_time import window_bound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedSlices:
+    """The file slices that an incremental query reads.
+
+    Attributes:
+        slices: the newest slices of the window, which contain only files that commits of the window wrote.
+        visibility: the instants whose log blocks count.
+        missing: paths of files of these slices that do not exist any more.
+    """
+
+    slices: tuple[FileSlice, ...]
+    visibility: Visibility
+    missing: tuple[str, ...] = ()
+
+
+def window_commits(storage: Storage, snapshot: TableSnapshot, query: TableQuery) -> tuple[Window, WindowCommits]:
+    """Return the window of a query and its commits.
+
+    Args:
+        snapshot: the latest state; its file slices are not needed.
+
+    Raises:
+        InvalidRequestError: a bound is not a point in time; or a write that belongs to the window is still pending.
+        CorruptTableError, UnsupportedTableError: see `ArchivedTimeline.writes`.
+    """
+    config, timeline = snapshot.config, snapshot.timeline
+    store = TimelineStore(storage, config, SystemClock())
+    until = window_bound(query.end, config) if query.end else ""
+    window = Window(after=window_bound(query.begin, config), until=until)
+    if not config.table_version.layout.has_completion_time_in_names:
+        pending = [i for i in timeline.pending if is_pending_row_write(store, i)]
+        window, hole = before_holes(window, timeline.completed_writes, pending)
+        if hole and query.holes is HolesPolicy.FAIL:
+            raise InvalidRequestError(
+                f"The write {hole} is pending, and later writes have completed. A window that ends after {hole} would "
+                "miss its rows.",
+                hint=f"Wait until the write has completed, or roll it back if its writer died. With {HOLES_POLICY}="
+                f"{HolesPolicy.BLOCK.value}, the read ends before the pending write.",
+            )
+    active = [i for i in timeline.completed_writes if window.contains(i)]
+    metadata = dict(zip(active, map_in_parallel(store.commit_metadata, active), strict=True))
+    archived: Iterable[ArchivedWrite] = ()
+    first = first_write_time(timeline)
+    if timeline.may_have_archive and first is not None and window.after < first and not window.is_unbounded:
+        archived = ArchivedTimeline(storage, config).writes()
+    return window, commits_of(window, metadata, archived)
+
+
+def changed_slices(storage: Storage, snapshot: TableSnapshot, commits: WindowCommits) -> ChangedSlices:
+    """Return the slices that the commits wrote, as Hudi's incremental relations choose them (Hudi 1.2).
+
+    Only files that the commits of the window name are read. So the base file of a slice is read only if a commit of the
+    window wrote it, and a row of a log file is returned even if it loses against the row of an older base file.
+    """
+    config, timeline = snapshot.config, snapshot.timeline
+    has_own = config.table_version.has_own_log_instants
+    last = commits.last_requested
+    slicing = Visibility.of(timeline, has_own_log_instants=has_own, as_of=last).knowing(commits.visible_from)
+    reading = replace(slicing, completed=dict(commits.visible_from), first_write_time=None)
+    paths = commits.written_paths()
+    present = list_partitions(storage, paths.keys())
+    replaced = _replaced(storage, snapshot, last)
+    slices: list[FileSlice] = []
+    missing: list[str] = []
+    for partition, written in sorted(paths.items()):
+        found = {stored.path: stored for stored in present.get(partition, ())}
+        files = [found.get(path) or StoredObject(path, 0, 0) for path in sorted(written)]
+        newest = latest_slices(partition, files, slicing, replaced.get(partition, ()), _pick_last)
+        slices += newest
+        missing += [path for each in newest for path in each.paths if path not in found]
+    return ChangedSlices(slices=tuple(slices), visibility=reading, missing=tuple(missing))
+
+
+def refuse_incomplete(commits: WindowCommits, missing: Collection[str]) -> None:
+    """Refuse a window of which files were deleted.
+
+    Raises:
+        InvalidRequestError: the message names a file, and the settings that keep files and commits longer.
+    """
+    raise InvalidRequestError(
+        f"{counted(len(missing), 'file')} that the commits of the window wrote, for example {min(missing)}, "
+        f"do not exist any more. {counted(commits.archived, 'commit')} of the window are archived.",
+        hint=f"Read the table as a snapshot, and continue from {commits.until}. Or set {FULL_SCAN}=true: the read "
+        "then returns the rows of the window that no later commit changed. To keep files longer, raise "
+        f"{COMMITS_RETAINED} and {MIN_COMMITS}.",
+    )
+
+
+def _replaced(storage: Storage, snapshot: TableSnapshot, last: str) -> Mapping[str, set[str]]:
+    """File groups by partition path that replace commits up to the end of the window replaced."""
+    store = TimelineStore(storage, snapshot.config, SystemClock())
+    replaces = [
+        i
+        for i in snapshot.timeline.completed_writes
+        if i.action is Action.REPLACE_COMMIT and i.requested_time <= last
+    ]
+    found: dict[str, set[str]] = {}
+    for metadata in map_in_parallel(store.commit_metadata, replaces):
+        for path, file_ids in (metadata.partition_to_replace_file_ids or {}).items():
+            found.setdefault(path, set()).update(file_ids)
+    return found
+
+
+def _pick_last(partition_path: str, candidates: Collection[BaseFile]) -> BaseFile:
+    return max(candidates, key=lambda base: base.file_name)
