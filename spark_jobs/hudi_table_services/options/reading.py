@@ -44,7 +44,9 @@ def read_request(
     """
     for key, reason in keys.REFUSED_READS.items():
         if key in options and not _is_default(key, options[key]):
-            raise InvalidRequestError(f"{key}={options[key]} is not supported: {reason}.", hint="Leave the key out.")
+            raise InvalidRequestError(
+                f"{key}={options[key]} is not supported: {reason}.", hint="Leave the key out."
+            )
     others = {
         key: value
         for key, value in options.items()

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hudi_table_services.execution.reading.scan_frame import scan_frame, spark_schema
-from hudi_table_services.reading.scan_reader import plan_read, slice_reader
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.execution.reading.scan_frame import scan_frame
+from hudi_table_services.execution.sessions import connect
+from hudi_table_services.reading.scan_reader import plan_read, slice_reader, spark_columns
 from hudi_table_services.storage.stores.factory import open_storage
 
 if TYPE_CHECKING:
@@ -48,7 +50,26 @@ def read_table(
     storage = open_storage(base_path, storage_options)
     scan = plan_read(storage, options or {}, columns=columns, filters=filters)
     reader = slice_reader(storage, scan)
-    return scan_frame(spark, reader, scan.plan.slices, spark_schema(scan.schema, reader.columns.names))
+    return scan_frame(spark, reader, scan.plan.slices, spark_columns(scan.schema, reader.columns.names))
+
+
+def register_data_source(spark: "SparkSession") -> None:
+    """Register the format ``hudi_native`` in a session of Spark 4.
+
+    Raises:
+        InvalidRequestError: the session is of Spark 3.5, which has no Python data sources.
+    """
+    try:
+        from hudi_table_services.reading.data_source import HudiNativeDataSource
+    except ModuleNotFoundError as error:
+        if error.name != "pyspark.sql.datasource":
+            raise
+        raise InvalidRequestError(
+            "Python data sources need Spark 4.0 or newer.", hint="On Spark 3.5, call read_table."
+        ) from error
+    if connect.is_connect(spark):
+        connect.upload_engine(spark)
+    spark.dataSource.register(HudiNativeDataSource)
 
 
 def explain_read(

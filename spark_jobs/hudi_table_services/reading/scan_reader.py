@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.log_merging.column_defaults import column_defaults
 from hudi_table_services.execution.log_merging.slice_reading import LogMerging
+from hudi_table_services.execution.reading.scan_frame import spark_schema
 from hudi_table_services.execution.reading.slice_rows import SliceReader, result_schema
+from hudi_table_services.model.schema import StructType, with_meta_columns
 from hudi_table_services.options.reading import read_request
+from hudi_table_services.planning.catalog.column_types import nullable_columns
 from hudi_table_services.planning.reading.column_predicates import parse_predicates
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.tables.reading.table_scan import TableScan, plan_table_scan
+from hudi_table_services.tables.reading.table_scan import TableScan, plan_table_scan, schema_of_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyarrow import Table
+    from pyspark.sql.types import StructType as SparkStructType
 
 _LOG = logging.getLogger(__name__)
 
@@ -40,6 +44,21 @@ def plan_read(
     scan = plan_table_scan(storage, request, SystemClock())
     _LOG.info("%s", scan.explain())
     return scan
+
+
+def table_schema(storage: Storage, options: Mapping[str, str]) -> StructType:
+    """Return the columns of the user in the state that a read with these options has.
+
+    Raises:
+        HudiTableServiceError: see `read_request` and `schema_of_read`.
+    """
+    return schema_of_read(storage, read_request(options).query)
+
+
+def spark_columns(schema: StructType, names: Sequence[str] | None = None) -> "SparkStructType":
+    """Return columns of a table as Spark's types: the named columns, or all columns after the meta columns."""
+    columns = with_meta_columns(schema)
+    return spark_schema(nullable_columns(columns, names if names is not None else columns.names))
 
 
 def slice_reader(storage: Storage, scan: TableScan) -> SliceReader:

@@ -38,9 +38,7 @@ class Visibility:
     as_of: str | None = None
 
     @classmethod
-    def of(
-        cls, timeline: Timeline, *, has_own_log_instants: bool, as_of: str | None = None
-    ) -> "Visibility":
+    def of(cls, timeline: Timeline, *, has_own_log_instants: bool, as_of: str | None = None) -> "Visibility":
         seen = timeline if as_of is None else timeline.until(as_of)
         return cls(
             completed={i.requested_time: i.visible_from for i in seen.completed_writes},

@@ -69,7 +69,9 @@ def _comparable(
             wide = pa.decimal256(_DECIMAL_DIGITS, max(column.type.scale, *map(_scale, values)))
             return column.cast(wide), [pa.scalar(value, wide) for value in values]
         case "date":
-            return column.cast(pa.int32()).cast(pa.int64()), [pa.scalar(value, pa.int64()) for value in values]
+            return column.cast(pa.int32()).cast(pa.int64()), [
+                pa.scalar(value, pa.int64()) for value in values
+            ]
         case "timestamp" | "timestamp_ntz" | "int" | "long":
             return column.cast(pa.int64()), [pa.scalar(value, pa.int64()) for value in values]
         case "float" | "double":
@@ -105,7 +107,9 @@ def _less_or_equal(column: pa.ChunkedArray, value: pa.Scalar) -> pa.ChunkedArray
 
 def _greater(column: pa.ChunkedArray, value: pa.Scalar) -> pa.ChunkedArray:
     # Every comparison with NaN is False in Arrow, as is "greater than NaN" in Spark.
-    return pc.greater(column, value) if _is_nan(value) else pc.or_(pc.greater(column, value), pc.is_nan(column))
+    return (
+        pc.greater(column, value) if _is_nan(value) else pc.or_(pc.greater(column, value), pc.is_nan(column))
+    )
 
 
 def _greater_or_equal(column: pa.ChunkedArray, value: pa.Scalar) -> pa.ChunkedArray:

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 from hudi_table_services.execution.base_file_reader import column_names
 from hudi_table_services.execution.metadata_table.footer_statistics import row_group_ranges
 from hudi_table_services.model.reading.predicate import ColumnPredicate
-from hudi_table_services.planning.reading.range_checks import excludes, only_nulls
+from hudi_table_services.model.reading.range_checks import excludes, only_nulls
 
 
 def wanted_row_groups(file: pq.ParquetFile, predicates: Sequence[ColumnPredicate]) -> list[int]:

@@ -1,7 +1,7 @@
 """Read the slices of a scan as a Spark DataFrame. Each Spark task reads some slices with Arrow (docs/adr/0048)."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -10,8 +10,6 @@ from hudi_table_services.execution.sessions import connect
 from hudi_table_services.execution.spark_tasks import default_parallelism
 from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE, group_tasks
 from hudi_table_services.model.file_group import FileSlice
-from hudi_table_services.model.schema import StructType, with_meta_columns
-from hudi_table_services.planning.catalog.column_types import spark_struct
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -57,15 +55,11 @@ def read_slices(reader: SliceReader, slices: Iterable[FileSlice]) -> Iterator[pa
             yield from rows.to_batches()
 
 
-def spark_schema(schema: StructType, names: Sequence[str]) -> "SparkStructType":
-    """Return columns of a table as Spark's types. All of them may be null, as in every file source of Spark."""
+def spark_schema(json_value: Mapping[str, Any]) -> "SparkStructType":
+    """Return the columns that a result of ``StructType.jsonValue()`` contains."""
     from pyspark.sql.types import StructType as SparkStructType
 
-    columns = with_meta_columns(schema)
-    json_value = spark_struct([columns.field(name) for name in names])
-    for member in json_value["fields"]:
-        member["nullable"] = True
-    return SparkStructType.fromJson(json_value)
+    return SparkStructType.fromJson(dict(json_value))
 
 
 def _cost(file_slice: FileSlice) -> int:

@@ -85,7 +85,9 @@ class SliceReader:
     def _of_row_group(self, file: pq.ParquetFile, number: int, batch_rows: int) -> Iterator[pa.Table]:
         compared = _batches(file, [number], self._compared, batch_rows)
         masks = [mask_of(rows, self.predicates) for rows in compared]
-        mask = pa.chunked_array([chunk for each in masks if each is not None for chunk in each.chunks], pa.bool_())
+        mask = pa.chunked_array(
+            [chunk for each in masks if each is not None for chunk in each.chunks], pa.bool_()
+        )
         if not any(chunk.true_count for chunk in mask.chunks):
             return
         start = 0
@@ -158,4 +160,3 @@ def _batches(
 
 def _nulls(target: pa.Schema, count: int) -> pa.Table:
     return pa.table([pa.nulls(count, field.type) for field in target], schema=target)
-

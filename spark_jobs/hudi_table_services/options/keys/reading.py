@@ -16,7 +16,7 @@ QUERY_TYPE = option(
 AS_OF = option(
     "as.of.instant",
     "",
-    "snapshot and read-optimized reads: the state of the table as of a requested time (`yyyyMMddHHmmss[SSS]`), or as of "
+    "snapshot and read-optimized reads: the state as of a requested time (`yyyyMMddHHmmss[SSS]`), or as of "
     "a date and time in the time zone of the timeline, such as `2026-01-02 03:04:05.006` [here also with an offset, "
     "such as `2026-01-02T03:04:05+01:00`]",
     Text(),

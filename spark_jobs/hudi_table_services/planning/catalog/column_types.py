@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hudi_table_services.errors import InvalidRequestError
@@ -62,11 +63,19 @@ def spark_schema_json(schema: StructType, partition_fields: Collection[str]) -> 
     """Return the schema as Spark stores it in the properties of a table: partition columns are the last columns."""
     data = [field for field in schema.fields if field.name not in partition_fields]
     partition = [field for name in partition_fields if (field := schema.find(name)) is not None]
-    return json.dumps(spark_struct([*data, *partition]), separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(_spark_struct([*data, *partition]), separators=(",", ":"), ensure_ascii=False)
 
 
-def spark_struct(fields: Sequence[Field]) -> dict[str, Any]:
-    """Return columns, or the members of a struct, as ``StructType.jsonValue()`` of Spark returns them."""
+def nullable_columns(schema: StructType, names: Sequence[str]) -> dict[str, Any]:
+    """Return columns as ``StructType.jsonValue()`` of Spark returns them. All of them may be null, as in Spark's files.
+
+    Raises:
+        InvalidRequestError: the schema has no such column.
+    """
+    return _spark_struct([replace(schema.field(name), nullable=True) for name in names])
+
+
+def _spark_struct(fields: Sequence[Field]) -> dict[str, Any]:
     members = [
         {
             "name": field.name,
@@ -82,7 +91,7 @@ def spark_struct(fields: Sequence[Field]) -> dict[str, Any]:
 def _spark_type(data_type: DataType) -> Any:
     match data_type:
         case StructType():
-            return spark_struct(data_type.fields)
+            return _spark_struct(data_type.fields)
         case ArrayType():
             element = _spark_type(data_type.element)
             return {"type": "array", "elementType": element, "containsNull": data_type.contains_null}

@@ -58,7 +58,7 @@ def _value(bound: StatValue | None, column: IndexedColumn, info: str | None) -> 
 
 def _are_reliable(low: RangeValue, high: RangeValue | None, column: IndexedColumn) -> bool:
     if column.is_floating:
-        return not low == 0 == high and low == low and high == high  # noqa: PLR0124 - NaN differs from itself
+        return not low == 0 == high and low == low and high == high
     if column.kind is StatKind.BYTES and not isinstance(column.data_type, DecimalType):
         return False
     if isinstance(low, str) and isinstance(high, str):

@@ -1,7 +1,5 @@
 """Check conditions of a read against the schema of the table, and convert their values for comparisons with ranges."""
 
-import math
-import struct
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import date, datetime, timedelta, timezone
@@ -10,14 +8,21 @@ from decimal import Decimal
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.metadata_table import RangeValue
 from hudi_table_services.model.reading.predicate import ColumnPredicate, Comparison, Literal, Predicate
-from hudi_table_services.model.schema import DataType, DecimalType, PrimitiveType, StructType, with_meta_columns
+from hudi_table_services.model.schema import (
+    DataType,
+    DecimalType,
+    PrimitiveType,
+    StructType,
+    with_meta_columns,
+)
 
 NESTED, DECIMAL = "nested", "decimal"
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a wall clock without zone
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
-_FLOAT = struct.Struct("<f")
+_LIMIT = 1 << 63
+_MOST_DIGITS = 38
 
 
 def column_predicates(predicates: Iterable[Predicate], schema: StructType) -> tuple[ColumnPredicate, ...]:
@@ -126,7 +131,9 @@ def _bool(value: Literal) -> RangeValue | None:
 
 
 def _whole(value: Literal) -> RangeValue | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if -_LIMIT <= value < _LIMIT else None
 
 
 def _double(value: Literal) -> RangeValue | None:
@@ -135,15 +142,6 @@ def _double(value: Literal) -> RangeValue | None:
     with suppress(OverflowError):
         return float(value)
     return None
-
-
-def as_float32(value: float) -> float:
-    """Return the float of 32 bits that is nearest to a value."""
-    if not math.isfinite(value):
-        return value
-    with suppress(OverflowError):
-        return float(_FLOAT.unpack(_FLOAT.pack(value))[0])
-    return math.copysign(math.inf, value)
 
 
 def _text(value: Literal) -> RangeValue | None:
@@ -158,7 +156,8 @@ def _decimal(value: Literal) -> RangeValue | None:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return None
     number = Decimal(value)
-    return number if number.is_finite() else None
+    fits = number.is_finite() and len(number.as_tuple().digits) <= _MOST_DIGITS
+    return number if fits and abs(int(number.as_tuple().exponent)) <= _MOST_DIGITS else None
 
 
 def _days(value: Literal) -> RangeValue | None:
@@ -194,8 +193,8 @@ _CONVERSIONS: Mapping[str, Callable[[Literal], RangeValue | None]] = {
 }
 _WANTED: Mapping[str, str] = {
     "boolean": "True or False",
-    "int": "an int",
-    "long": "an int",
+    "int": "an int of at most 64 bits",
+    "long": "an int of at most 64 bits",
     "float": "an int or a float",
     "double": "an int or a float",
     "string": "a str",
@@ -203,5 +202,5 @@ _WANTED: Mapping[str, str] = {
     "date": "a datetime.date",
     "timestamp": "a datetime.datetime with a time zone",
     "timestamp_ntz": "a datetime.datetime without a time zone",
-    DECIMAL: "a decimal.Decimal or an int",
+    DECIMAL: "a decimal.Decimal or an int of at most 38 digits",
 }

@@ -12,9 +12,9 @@ from datetime import date
 from urllib.parse import unquote
 
 from hudi_table_services.model.metadata_table import FileColumnRange, RangeValue
+from hudi_table_services.model.reading.range_checks import only_value
 from hudi_table_services.model.schema import PrimitiveType, StructType
 from hudi_table_services.model.table_config import TableConfig
-from hudi_table_services.planning.reading.range_checks import only_value
 
 _PLACEHOLDERS = frozenset({"__HIVE_DEFAULT_PARTITION__", "default", "__empty__", "__null__", ""})
 """Values that stand for null or for an empty string in partition paths of some release of Hudi."""

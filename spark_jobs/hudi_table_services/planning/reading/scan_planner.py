@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.metadata_table import FileColumnRange
 from hudi_table_services.model.reading.predicate import ColumnPredicate
+from hudi_table_services.model.reading.range_checks import excludes
 from hudi_table_services.model.reading.scan import ScanPlan, SkippedSlices, SkippingFacts
 from hudi_table_services.planning.reading.partition_pruning import PartitionLayout
-from hudi_table_services.planning.reading.range_checks import excludes
 
 _Why = Callable[[FileSlice], str]
 """Returns the reason why a slice is left out; empty if the slice may have wanted rows."""

@@ -96,7 +96,9 @@ def commits_of(
     return WindowCommits(writes=tuple(writes), archived=len(old), until=until)
 
 
-def before_holes(window: Window, writes: Collection[Instant], pending: Iterable[Instant]) -> tuple[Window, str]:
+def before_holes(
+    window: Window, writes: Collection[Instant], pending: Iterable[Instant]
+) -> tuple[Window, str]:
     """End a window before the first pending write that completed writes of the window overtook.
 
     Only for tables without completion times.

@@ -41,7 +41,9 @@ class ChangedSlices:
     missing: tuple[str, ...] = ()
 
 
-def window_commits(storage: Storage, snapshot: TableSnapshot, query: TableQuery) -> tuple[Window, WindowCommits]:
+def window_commits(
+    storage: Storage, snapshot: TableSnapshot, query: TableQuery
+) -> tuple[Window, WindowCommits]:
     """Return the window of a query and its commits.
 
     Args:

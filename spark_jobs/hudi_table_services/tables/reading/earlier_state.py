@@ -37,9 +37,7 @@ def load_earlier_state(
             that belongs to the state is still pending. The message names the setting that keeps states longer.
         TableNotFoundError, CorruptTableError, MalformedMetadataError, UnsupportedTableError: see `load_snapshot`.
     """
-    snapshot = load_snapshot(
-        storage, partitions, config=config, metadata_enable=metadata_enable, as_of=as_of
-    )
+    snapshot = load_snapshot(storage, partitions, config=config, metadata_enable=metadata_enable, as_of=as_of)
     store = TimelineStore(storage, config, SystemClock())
     timeline = snapshot.timeline
     _refuse_before_active_timeline(timeline, as_of)

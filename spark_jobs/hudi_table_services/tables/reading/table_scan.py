@@ -149,6 +149,18 @@ def plan_table_scan(storage: Storage, request: ReadRequest, clock: Clock) -> Tab
     )
 
 
+def schema_of_read(storage: Storage, query: TableQuery) -> StructType:
+    """Return the columns of the user in the state that a query reads, without planning the read.
+
+    Raises:
+        InvalidRequestError: the table has no completed write, or `query.as_of` is not a point in time.
+        TableNotFoundError, CorruptTableError: see `load_snapshot`.
+    """
+    config = read_table_config(storage)
+    as_of = instant_of(query.as_of, config) if query.as_of else None
+    return _schema_of(load_snapshot(storage, (), config=config, as_of=as_of))[1]
+
+
 def _refuse_features(config: TableConfig) -> None:
     for feature in refused_features(config, merge_on_read=True, merges_logs=True):
         raise UnsupportedTableError(f"The table {feature}, so this release does not read its rows.")
@@ -196,7 +208,9 @@ def _changes(storage: Storage, snapshot: TableSnapshot, query: TableQuery) -> _S
         visibility=visibility_of(snapshot),
         state=f"the changes of {counted(len(commits.writes), 'commit')} {after}, until {commits.until or 'now'}",
         until=commits.until,
-        notes=("Deleted rows, and the values of rows before the changes, are not part of an incremental read.",),
+        notes=(
+            "Deleted rows, and the values of rows before the changes, are not part of an incremental read.",
+        ),
     )
     if not commits.writes:
         return source
@@ -205,7 +219,9 @@ def _changes(storage: Storage, snapshot: TableSnapshot, query: TableQuery) -> _S
     source = replace(source, extra=(Predicate(_COMMIT_TIME, Comparison.IN, commits.commit_times),))
     found = changed_slices(storage, snapshot, commits)
     if (found.missing or commits.archived) and query.scans_table_if_incomplete:
-        note = "The whole table is read, because commits of the window are archived or their files were deleted."
+        note = (
+            "The whole table is read, because commits of the window are archived or their files were deleted."
+        )
         return replace(source, slices=snapshot.all_slices, notes=(*source.notes, note))
     if found.missing:
         refuse_incomplete(commits, found.missing)

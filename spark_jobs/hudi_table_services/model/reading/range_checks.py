@@ -6,14 +6,17 @@ column certainly has no NaN.
 """
 
 import math
+import struct
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from hudi_table_services.model.metadata_table import FileColumnRange, RangeValue
 from hudi_table_services.model.reading.predicate import ColumnPredicate, Comparison
-from hudi_table_services.planning.reading.column_predicates import as_float32
+
+_FLOAT = struct.Struct("<f")
 
 
 def excludes(predicate: ColumnPredicate, found: FileColumnRange) -> bool:
@@ -159,7 +162,16 @@ def _as(*types: type) -> Callable[[RangeValue], RangeValue | None]:
 
 def _as_float(value: RangeValue) -> RangeValue | None:
     number = _as_double(value)
-    return None if number is None else as_float32(float(number))
+    return None if number is None else _as_float32(float(number))
+
+
+def _as_float32(value: float) -> float:
+    """Return the float of 32 bits that is nearest to a value."""
+    if not math.isfinite(value):
+        return value
+    with suppress(OverflowError):
+        return float(_FLOAT.unpack(_FLOAT.pack(value))[0])
+    return math.copysign(math.inf, value)
 
 
 def _as_double(value: RangeValue) -> RangeValue | None:
