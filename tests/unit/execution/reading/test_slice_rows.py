@@ -1,0 +1,148 @@
+"""Rows of slices without log files: row groups, columns and conditions; and of files that were deleted."""
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hudi_table_services.errors import ExecutionFailedError
+from hudi_table_services.execution.base_file_reader import open_base_file
+from hudi_table_services.execution.reading.row_groups import wanted_row_groups
+from hudi_table_services.execution.reading.slice_rows import SliceReader, result_schema
+from hudi_table_services.model.data_file import BaseFile
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.reading.predicate import ColumnPredicate, Comparison, Predicate
+from hudi_table_services.model.schema import META_COLUMNS
+from hudi_table_services.storage.stores.memory import MemoryStorage
+from support.reading.spark_semantics import ARROW_TYPES, arrow_column, conditions, holds
+
+DATA = pa.schema([("n", pa.int64()), ("c", pa.float64()), ("added", pa.string())])
+BASE = BaseFile(file_id="f", write_token="0-0-0", instant_time="20260101000000000")
+SLICE = FileSlice(file_group_id=FileGroupId("p", "f"), base_instant_time=BASE.instant_time, base_file=BASE)
+PATH = "p/" + BASE.file_name
+
+
+def stored(storage: MemoryStorage, rows: pa.Table, row_group_size: int = 2) -> None:
+    for name in reversed(META_COLUMNS):
+        rows = rows.add_column(0, name, [[f"{name}-{i}" for i in range(rows.num_rows)]])
+    sink = pa.BufferOutputStream()
+    pq.write_table(rows, sink, row_group_size=row_group_size)
+    storage.write(PATH, sink.getvalue().to_pybytes())
+
+
+def new_storage(name: str) -> MemoryStorage:
+    storage = MemoryStorage(name)
+    storage.delete_folder("")
+    return storage
+
+
+def reader(
+    storage: MemoryStorage,
+    *predicates: ColumnPredicate,
+    columns: tuple[str, ...] | None = None,
+    **fields: Any,
+) -> SliceReader:
+    return SliceReader(
+        storage=storage,
+        data_schema=DATA,
+        columns=result_schema(DATA, columns),
+        predicates=predicates,
+        **fields,
+    )
+
+
+def rows_of(found: SliceReader) -> list[dict[str, Any]]:
+    return [row for table in found.rows(SLICE) for row in table.to_pylist()]
+
+
+def number(comparison: Comparison, *values: Any) -> ColumnPredicate:
+    return ColumnPredicate(Predicate("n", comparison, values), "long", values)
+
+
+def test_all_columns_follow_the_meta_columns_and_may_be_null() -> None:
+    storage = new_storage("all-columns")
+    stored(storage, pa.table({"n": [1], "c": [0.5]}))
+    found = list(reader(storage).rows(SLICE))
+    assert [table.schema for table in found] == [result_schema(DATA, None)]
+    assert found[0].column_names == [*META_COLUMNS, "n", "c", "added"]
+    assert all(field.nullable for field in found[0].schema)
+    assert found[0].to_pylist()[0]["added"] is None
+
+
+def test_the_result_has_the_wanted_columns_in_the_wanted_order() -> None:
+    storage = new_storage("order")
+    stored(storage, pa.table({"n": [1, 2, 3], "c": [0.5, 1.5, 2.5]}))
+    columns = ("c", "_hoodie_record_key")
+    found = reader(storage, number(Comparison.GREATER_OR_EQUAL, 2), columns=columns)
+    assert rows_of(found) == [
+        {"c": 1.5, "_hoodie_record_key": "_hoodie_record_key-1"},
+        {"c": 2.5, "_hoodie_record_key": "_hoodie_record_key-2"},
+    ]
+    assert rows_of(found)[0].keys() == dict.fromkeys(columns).keys()
+
+
+def test_row_groups_without_wanted_rows_are_not_read() -> None:
+    storage = new_storage("row-groups")
+    stored(storage, pa.table({"n": [1, 2, 3, 4, 5, 6], "c": [0.0] * 6}))
+    with open_base_file(storage, PATH) as file:
+        assert file.metadata.num_row_groups == 3
+        assert wanted_row_groups(file, [number(Comparison.EQUAL, 3)]) == [1]
+        assert wanted_row_groups(file, [number(Comparison.IN, 1, 6)]) == [0, 2]
+        assert wanted_row_groups(file, []) == [0, 1, 2]
+    assert [row["n"] for row in rows_of(reader(storage, number(Comparison.EQUAL, 3)))] == [3]
+
+
+def test_a_column_that_was_added_later_is_null_in_older_files() -> None:
+    storage = new_storage("added")
+    stored(storage, pa.table({"n": [1, 2], "c": [0.0, 1.0]}))
+    text = ColumnPredicate(Predicate("added", Comparison.EQUAL, ("x",)), "string", ("x",))
+    is_null = ColumnPredicate(Predicate("added", Comparison.IS_NULL), "string")
+    with open_base_file(storage, PATH) as file:
+        assert wanted_row_groups(file, [text]) == []
+        assert wanted_row_groups(file, [is_null]) == [0]
+    assert rows_of(reader(storage, text)) == []
+    assert [row["n"] for row in rows_of(reader(storage, is_null))] == [1, 2]
+    assert rows_of(reader(storage, is_null, columns=("added",))) == [{"added": None}] * 2
+
+
+@settings(max_examples=60)
+@given(
+    data=st.data(), type_name=st.sampled_from(["double", "long", "string", "decimal", "date", "timestamp"])
+)
+def test_a_read_returns_exactly_the_rows_that_fulfil_the_conditions(
+    data: st.DataObject, type_name: str
+) -> None:
+    from support.reading.spark_semantics import VALUES
+
+    values = data.draw(st.lists(st.none() | VALUES[type_name], min_size=1, max_size=12))
+    wanted = data.draw(conditions(type_name))
+    storage = new_storage("property")
+    rows = pa.table({"n": pa.array(range(len(values)), pa.int64()), "c": arrow_column(type_name, values)})
+    stored(storage, rows, row_group_size=data.draw(st.integers(1, 5)))
+    schema = pa.schema([("n", pa.int64()), ("c", ARROW_TYPES[type_name])])
+    found = SliceReader(
+        storage=storage, data_schema=schema, columns=result_schema(schema, ("n",)), predicates=(wanted,)
+    )
+    expected = [place for place, value in enumerate(values) if holds(wanted, value)]
+    assert [row["n"] for row in rows_of(found)] == expected
+
+
+def test_a_widened_column_is_read_in_its_type_of_today() -> None:
+    storage = new_storage("widened")
+    stored(storage, pa.table({"n": pa.array([1, 2], pa.int32()), "c": pa.array([1.5, 2.5], pa.float32())}))
+    assert [(row["n"], row["c"]) for row in rows_of(reader(storage, number(Comparison.GREATER, 1)))] == [
+        (2, 2.5)
+    ]
+
+
+def test_a_file_that_was_deleted_is_named_with_the_setting_that_keeps_it() -> None:
+    storage = new_storage("deleted")
+    gone = ("A clean deleted it.", "Raise the retention.")
+    with pytest.raises(ExecutionFailedError) as caught:
+        rows_of(reader(storage, gone=gone))
+    assert str(caught.value) == f"{PATH} does not exist any more. A clean deleted it. Raise the retention."
+    assert caught.value.path == PATH
+    assert caught.value.retryable

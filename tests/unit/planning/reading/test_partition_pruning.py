@@ -1,0 +1,64 @@
+"""Partition paths prove values of partition columns, or nothing."""
+
+import pytest
+
+from hudi_table_services.model.schema import DATE, DOUBLE, LONG, STRING, Field, StructType
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.planning.reading.partition_pruning import PartitionLayout
+
+SCHEMA = StructType(
+    (Field("s", STRING), Field("n", LONG), Field("d", DATE), Field("x", DOUBLE), Field("t", STRING))
+)
+
+
+def values(path: str, fields: str, **properties: str) -> dict[str, object]:
+    named = {key.replace("__", "."): value for key, value in properties.items()}
+    config = TableConfig({"hoodie.table.partition.fields": fields, **named})
+    found = PartitionLayout.of(config, SCHEMA).ranges_of(path)
+    assert all(each.min_value == each.max_value and each.null_count == 0 for each in found.values())
+    return {name: each.min_value for name, each in found.items()}
+
+
+HIVE = {"hoodie__datasource__write__hive_style_partitioning": "true"}
+ENCODED = {"hoodie__datasource__write__partitionpath__urlencode": "true"}
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "properties", "expected"),
+    [
+        ("a", "s", {}, {"s": "a"}),
+        ("2026/01/02", "s", {}, {"s": "2026/01/02"}),
+        ("s=a", "s", HIVE, {"s": "a"}),
+        ("s=a%2Fb", "s", {**HIVE, **ENCODED}, {"s": "a/b"}),
+        ("a%2Fb", "s", {}, {"s": "a%2Fb"}),
+        ("a/7", "s,n", {}, {"s": "a", "n": 7}),
+        ("s=a/n=-7", "s,n", HIVE, {"s": "a", "n": -7}),
+        ("1970-01-03", "d", {}, {"d": 2}),
+        ("a/1.5", "s,x", {}, {"s": "a"}),
+        ("", "", {}, {}),
+    ],
+)
+def test_values_in_paths(
+    path: str, fields: str, properties: dict[str, str], expected: dict[str, object]
+) -> None:
+    assert values(path, fields, **properties) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "properties"),
+    [
+        ("__HIVE_DEFAULT_PARTITION__", "s", {}),  # null or an empty string
+        ("a", "s", HIVE),  # not written in Hive's style
+        ("a/b/c", "s,t", {}),  # a value with a slash
+        ("007", "n", {}),
+        ("20560", "d", {}),  # a date as a number of days
+        ("1970-02-30", "d", {}),
+    ],
+)
+def test_paths_that_prove_nothing(path: str, fields: str, properties: dict[str, str]) -> None:
+    assert values(path, fields, **properties) == {}
+
+
+def test_formatted_times_prove_nothing() -> None:
+    assert values("2026", "s", hoodie__table__keygenerator__type="TIMESTAMP") == {}
+    assert values("2026/a", "s:TIMESTAMP,t:SIMPLE") == {"t": "a"}
