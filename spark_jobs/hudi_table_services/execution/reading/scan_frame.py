@@ -1,4 +1,4 @@
-"""Read the slices of a scan as a Spark DataFrame. Each Spark task reads some slices with Arrow (docs/adr/0048)."""
+"""Read the slices of a scan as a Spark DataFrame. Each Spark task reads some slices with Arrow (docs/adr/0055)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
