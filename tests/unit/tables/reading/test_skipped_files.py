@@ -151,7 +151,8 @@ def test_bounds_of_columns_with_nan_prove_nothing() -> None:
     assert stored_range(stats(StatKind.DOUBLE, 0.0, 0.0), double) is None
     assert stored_range(stats(StatKind.DOUBLE, float("nan"), 1.0), double) is None
     found = stored_range(stats(StatKind.DOUBLE, 0.5, 1.0), double)
-    assert found is not None and (found.min_value, found.max_value, found.has_nan) == (0.5, 1.0, None)
+    assert found is not None
+    assert (found.min_value, found.max_value, found.has_nan) == (0.5, 1.0, None)
     assert stored_range(stats(StatKind.STRING, "a", "\U0001f600"), text) is None
     assert stored_range(stats(StatKind.INT, 1, 2), text) is None
     assert stored_range(stats(StatKind.STRING, "a", "b"), text) is not None

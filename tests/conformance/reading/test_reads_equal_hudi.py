@@ -1,0 +1,177 @@
+"""Reads return the same rows as real Hudi, on tables that Hudi and this project wrote."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from hudi_table_services.reading.read_table import read_table
+from hudi_table_services.reading.scan_reader import plan_read, rows_of_scan
+from hudi_table_services.storage.stores.local import LocalStorage
+from judges.hudi_judge import HudiJudge
+from judges.merge_on_read.shared_log_tables import READ_OPTIMIZED, SharedTable
+from judges.oracle import SAMPLED_ORACLES, V8, V9, Oracle
+from judges.rows import ALL_TYPES, KEY, META_COLUMNS, PLAIN, Row, as_table, assert_rows_equal, some_rows
+from judges.table_files import instant_names
+from support.reading.read_here import AS_OF, window
+
+COMPLETED = (".commit", ".deltacommit", ".replacecommit")
+every_oracle = pytest.mark.parametrize("oracle", SAMPLED_ORACLES, ids=str)
+
+
+def our_rows(base_path: Path, options: Mapping[str, str]) -> pa.Table:
+    storage = LocalStorage(str(base_path))
+    scan = plan_read(storage, options)
+    found = list(rows_of_scan(storage, scan))
+    return pa.concat_tables(found) if found else pa.table({KEY: pa.array([], pa.string())})
+
+
+def model_of(rows: pa.Table, *, without: tuple[str, ...] = ("_hoodie_file_name",)) -> dict[str, Row]:
+    names = [name for name in rows.column_names if name not in without]
+    found = rows.select(names).to_pylist()
+    assert len({row[KEY] for row in found}) == len(found)
+    return {row[KEY]: row for row in found}
+
+
+def times_of(base_path: Path) -> list[tuple[str, str]]:
+    """Requested time and visible time of each completed write, ordered by visible times."""
+    names = [name for name in instant_names(base_path) if name.endswith(COMPLETED)]
+    pairs = [name.partition(".")[0].partition("_") for name in names]
+    return sorted(((first, second or first) for first, _, second in pairs), key=lambda pair: pair[1])
+
+
+def compare(judge: HudiJudge, base_path: Path, options: Mapping[str, str], what: str) -> int:
+    """Compare all values, including the meta columns except the file name. Returns the number of rows."""
+    theirs = judge.read_with_meta_columns(base_path, options)
+    ours = our_rows(base_path, options)
+    assert_rows_equal(ours, model_of(theirs), f"this project, {what}")
+    assert ours.num_rows == theirs.num_rows
+    return theirs.num_rows
+
+
+def compare_everything(judge: HudiJudge, base_path: Path, what: str) -> None:
+    """Compare all kinds of reads, at all instants and for all windows."""
+    compare(judge, base_path, {}, f"{what}, snapshot")
+    compare(judge, base_path, READ_OPTIMIZED, f"{what}, read-optimized")
+    times = times_of(base_path)
+    for requested, _ in times:
+        compare(judge, base_path, {AS_OF: requested}, f"{what}, as of {requested}")
+    bounds = ["000", *(visible for _, visible in times)]
+    for place, begin in enumerate(bounds[:-1]):
+        for end in bounds[place + 1 :]:
+            compare(judge, base_path, window(begin, end), f"{what}, after {begin} until {end}")
+        compare(judge, base_path, window(begin), f"{what}, after {begin}")
+
+
+@every_oracle
+@pytest.mark.parametrize("is_partitioned", [True, False], ids=["partitioned", "not-partitioned"])
+def test_copy_on_write_tables_of_hudi(hudi, tmp_path: Path, oracle: Oracle, is_partitioned: bool) -> None:
+    judge, base_path = hudi(oracle.release), tmp_path / "t"
+    for number, first in enumerate((0, 4, 8), start=1):
+        rows = as_table(some_rows(range(first, first + 8), number))
+        judge.write(base_path, rows, oracle.options("t", is_partitioned=is_partitioned))
+    gone = as_table(some_rows(range(3), 4))
+    options = oracle.options("t", is_partitioned=is_partitioned, datasource__write__operation="delete")
+    judge.write(base_path, gone, options)
+    compare_everything(judge, base_path, str(oracle))
+
+
+@every_oracle
+def test_merge_on_read_tables_of_hudi_and_of_this_project(hudi, tmp_path: Path, oracle: Oracle) -> None:
+    table = SharedTable(tmp_path / "t", oracle, hudi(oracle.release), PLAIN)
+    table.hudi_writes(some_rows(range(8), 5, PLAIN))
+    table.hudi_writes(some_rows(range(3), 6, PLAIN))
+    table.write(some_rows(range(2, 5), 7, PLAIN))
+    table.write(some_rows([7], 7, PLAIN), "delete")
+    compare_everything(table.judge, table.base_path, f"before the compaction, {oracle}")
+    table.hudi_compacts()
+    table.hudi_writes(some_rows(range(4, 10), 8, PLAIN))
+    table.write(some_rows([0], 3, PLAIN))  # a late row
+    compare_everything(table.judge, table.base_path, f"after the compaction, {oracle}")
+
+
+@every_oracle
+def test_pending_compactions_of_hudi(hudi, tmp_path: Path, oracle: Oracle) -> None:
+    table = SharedTable(tmp_path / "t", oracle, hudi(oracle.release), PLAIN)
+    table.write(some_rows(range(8), 5, PLAIN))
+    table.write(some_rows(range(3), 6, PLAIN))
+    table.hudi_compacts("schedule")
+    table.write(some_rows(range(2, 5), 7, PLAIN))
+    compare_everything(table.judge, table.base_path, str(oracle))
+
+
+@every_oracle
+def test_overwritten_partitions(hudi, tmp_path: Path, oracle: Oracle) -> None:
+    judge, base_path = hudi(oracle.release), tmp_path / "t"
+    judge.write(base_path, as_table(some_rows(range(8), 1)), oracle.options("t"))
+    options = oracle.options("t", datasource__write__operation="insert_overwrite")
+    judge.write(base_path, as_table(some_rows([20, 22], 2)), options)
+    compare_everything(judge, base_path, str(oracle))
+
+
+@every_oracle
+def test_columns_that_were_added_or_widened(hudi, tmp_path: Path, oracle: Oracle) -> None:
+    judge, base_path = hudi(oracle.release), tmp_path / "t"
+    narrow = pa.schema([*(PLAIN.field(name) for name in (KEY, "part", "ts")), pa.field("number", pa.int32())])
+    wide = pa.schema([*(field for field in narrow if field.name != "number"), pa.field("number", pa.int64())])
+    wide = wide.append(pa.field("added", pa.string()))
+    for schema, numbers, version in ((narrow, range(6), 1), (wide, range(4, 8), 2)):
+        rows = [
+            {KEY: f"k{n}", "part": "ab"[n % 2], "ts": version, "number": n, "added": f"a{n}"} for n in numbers
+        ]
+        table = pa.Table.from_pylist([{name: row[name] for name in schema.names} for row in rows], schema)
+        judge.write(base_path, table, oracle.options("t"))
+    compare(judge, base_path, {}, f"snapshot, {oracle}")
+    first = times_of(base_path)[0][0]
+    ours = our_rows(base_path, {AS_OF: first})
+    assert ours.schema.field("number").type == pa.int32()
+    compare(judge, base_path, {AS_OF: first}, f"time travel, {oracle}")
+
+
+@pytest.mark.parametrize("oracle", [V8, V9], ids=str)
+def test_reads_with_indexes_of_hudi(hudi, tmp_path: Path, oracle: Oracle) -> None:
+    judge, base_path = hudi(oracle.release), tmp_path / "t"
+    options = oracle.options(
+        "t",
+        metadata__enable="true",
+        metadata__index__column__stats__enable="true",
+        metadata__index__partition__stats__enable="true",
+        metadata__record__index__enable="true",
+    )
+    for number, first in enumerate((0, 6), start=1):
+        judge.write(base_path, as_table(some_rows(range(first, first + 8), number)), options)
+    storage = LocalStorage(str(base_path))
+    rows = model_of(judge.read_with_meta_columns(base_path))
+    for filters in (
+        [("ts", "=", 2)],
+        [("text", ">", "v1 of 3")],
+        [("small_decimal", "<", rows[min(rows)]["small_decimal"])],
+        [("date", ">=", rows[min(rows)]["date"])],
+        [(KEY, "in", sorted(rows)[:2])],
+        [("part", "=", "a"), ("int", "is not null")],
+    ):
+        scan = plan_read(storage, {}, filters=filters)
+        found = [row for table in rows_of_scan(storage, scan) for row in table.to_pylist()]
+        plain = plan_read(storage, {"hoodie.enable.data.skipping": "false"}, filters=filters)
+        expected = [row for table in rows_of_scan(storage, plain) for row in table.to_pylist()]
+        assert sorted(row[KEY] for row in found) == sorted(row[KEY] for row in expected), filters
+        assert {row[KEY] for row in found} <= rows.keys()
+
+
+@every_oracle
+def test_the_dataframe_on_spark_has_the_rows_of_hudi(hudi, engine, tmp_path: Path, oracle: Oracle) -> None:
+    judge, base_path = hudi(oracle.release), tmp_path / "t"
+    for number, first in enumerate((0, 4), start=1):
+        judge.write(base_path, as_table(some_rows(range(first, first + 8), number)), oracle.options("t"))
+    target = tmp_path / "rows"
+    read_table(engine.spark, str(base_path)).drop(*META_COLUMNS).write.parquet(str(target))
+    import pyarrow.parquet as pq
+
+    found = pq.read_table(target)
+    model = {row[KEY]: row for row in judge.read(base_path).to_pylist()}
+    assert set(found.column_names) == set(ALL_TYPES.names)
+    assert found.num_rows == len(model)
+    assert {row[KEY]: row["text"] for row in found.to_pylist()} == {
+        k: row["text"] for k, row in model.items()
+    }

@@ -1,0 +1,41 @@
+"""Reads in sessions of a Spark Connect server whose workers lack the engine."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from airflow_stack.connect_server import ConnectServer
+from pyspark.sql import SparkSession
+
+from hudi_table_services.reading.read_table import read_table, register_data_source
+from support.spark.log_tables import LogTable, new_log_table
+
+pytestmark = pytest.mark.thorough
+
+
+@pytest.fixture
+def session(server: ConnectServer) -> Iterator[SparkSession]:
+    """A session of a user, which no job of this project opened."""
+    spark = SparkSession.builder.remote(server.address).create()
+    yield spark
+    spark.stop()
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> LogTable:
+    found = new_log_table(tmp_path / "t", 9)
+    found.write([(f"k{i}", 1, f"p{i % 2}", f"v{i}") for i in range(6)])
+    found.write([("k0", 2, "p0", "w0")])
+    return found
+
+
+def test_read_table_uploads_the_engine(session: SparkSession, table: LogTable) -> None:
+    frame = read_table(session, str(table.base_path), columns=["k", "v"], filters=[("p", "=", "p0")])
+    assert sorted(map(tuple, frame.collect())) == [("k0", "w0"), ("k2", "v2"), ("k4", "v4")]
+
+
+@pytest.mark.skipif(not hasattr(SparkSession, "dataSource"), reason="Spark 3.5 has no Python data sources")
+def test_the_data_source_runs_on_the_server(session: SparkSession, table: LogTable) -> None:
+    register_data_source(session)
+    frame = session.read.format("hudi_native").load(str(table.base_path))
+    assert sorted(row["v"] for row in frame.collect()) == ["v1", "v2", "v3", "v4", "v5", "w0"]

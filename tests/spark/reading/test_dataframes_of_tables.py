@@ -1,0 +1,123 @@
+"""`read_table` returns DataFrames with the same rows as a read in this process, and with Spark's types."""
+
+from pathlib import Path
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.reading.read_table import explain_read, read_table
+from judges.rows import ALL_TYPES, LOCAL_TIME, as_table, assert_rows_equal, merged, some_rows
+from support.reading.read_here import AS_OF, READ_OPTIMIZED, read, window
+from support.spark.log_tables import LogTable, new_log_table
+
+KINDS = pytest.mark.parametrize(
+    ("version", "table_type"),
+    [(version, kind) for version in (6, 8, 9) for kind in ("COPY_ON_WRITE", "MERGE_ON_READ")],
+)
+NAMES = ("k", "ts", "p", "v")
+
+
+def new_table(base_path: Path, version: int, table_type: str) -> LogTable:
+    table = new_log_table(base_path, version, hoodie__table__type=table_type)
+    table.write([(f"k{i}", 1, f"p{i % 2}", f"v{i}") for i in range(8)])
+    table.write([(f"k{i}", 2, f"p{i % 2}", f"w{i}") for i in range(4)])
+    table.write([("k5", 2, "p1", "")], "delete")
+    return table
+
+
+def rows_of(frame: DataFrame) -> list[tuple[object, ...]]:
+    return sorted(tuple(row[name] for name in NAMES) for row in frame.collect())
+
+
+def expected(
+    table: LogTable, options: dict[str, str] | None = None, *filters: object
+) -> list[tuple[object, ...]]:
+    found = read(table.storage, options, *filters)
+    return sorted(tuple(row[name] for name in NAMES) for row in found)
+
+
+@KINDS
+def test_all_kinds_of_reads(spark: SparkSession, tmp_path: Path, version: int, table_type: str) -> None:
+    table = new_table(tmp_path / "t", version, table_type)
+    first = table.timeline_store.load().completed_writes[0]
+    path = str(table.base_path)
+    for options in ({}, READ_OPTIMIZED, {AS_OF: first.requested_time}, window(first.visible_from)):
+        frame = read_table(spark, path, options)
+        assert rows_of(frame) == expected(table, options), options
+        assert frame.columns[:5] == [
+            "_hoodie_commit_time",
+            "_hoodie_commit_seqno",
+            "_hoodie_record_key",
+            "_hoodie_partition_path",
+            "_hoodie_file_name",
+        ]
+    assert len(rows_of(read_table(spark, path))) == 7
+
+
+def test_columns_and_filters(spark: SparkSession, tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t", 9, "MERGE_ON_READ")
+    frame = read_table(
+        spark, str(table.base_path), columns=["v", "k"], filters=[("ts", "=", 2), ("p", "=", "p1")]
+    )
+    assert frame.columns == ["v", "k"]
+    assert sorted(map(tuple, frame.collect())) == [("w1", "k1"), ("w3", "k3")]
+    assert frame.where("k = 'k3'").count() == 1
+    plan = explain_read(str(table.base_path), filters=[("p", "=", "p1")])
+    assert "the partition path excludes p = 'p1'" in plan
+
+
+def test_a_read_without_slices_is_an_empty_frame_with_all_columns(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = new_table(tmp_path / "t", 9, "COPY_ON_WRITE")
+    frame = read_table(spark, str(table.base_path), filters=[("p", "=", "none")])
+    assert frame.columns[5:] == list(NAMES)
+    assert frame.count() == 0
+
+
+def test_a_frame_keeps_its_state_while_the_table_changes(spark: SparkSession, tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t", 9, "MERGE_ON_READ")
+    frame = read_table(spark, str(table.base_path))
+    before = rows_of(frame)
+    table.write([("k0", 9, "p0", "later")])
+    table.write([("new", 9, "p0", "later")], "insert_overwrite")
+    assert rows_of(frame) == before
+    assert rows_of(read_table(spark, str(table.base_path))) != before
+
+
+def test_an_action_on_cleaned_files_names_the_file_and_the_setting(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = new_table(tmp_path / "t", 9, "COPY_ON_WRITE")
+    frame = read_table(spark, str(table.base_path))
+    for number in range(3, 6):
+        table.write([(f"k{i}", number, f"p{i % 2}", "x") for i in range(8)])
+    clean(CleanRequest(base_path=str(table.base_path), commits_retained=1), storage=table.storage)
+    with pytest.raises((PySparkException, Py4JJavaError)) as caught:
+        frame.collect()
+    assert "does not exist any more" in str(caught.value)
+    assert "hoodie.clean.commits.retained" in str(caught.value)
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_values_of_all_types(spark: SparkSession, tmp_path: Path, table_type: str) -> None:
+    from judges.engine import Engine
+
+    schema = ALL_TYPES.append(LOCAL_TIME)
+    old, new = some_rows(range(12), 1, schema), some_rows(range(6, 18), 2, schema)
+    options = {"hoodie.table.type": table_type}
+    engine = Engine(spark, tmp_path)
+    for rows in (old, new):
+        engine.write(tmp_path / "t", as_table(rows, schema), version=9, options=options)
+    frame = read_table(spark, str(tmp_path / "t"))
+    found = frame.toArrow().drop_columns(frame.columns[:5])
+    assert_rows_equal(found, merged(merged({}, old), new), "read_table")
+    types = {field.name: field.dataType.simpleString() for field in frame.schema}
+    assert types["instant"] == "timestamp"
+    assert types["local_time"] == "timestamp_ntz"
+    assert types["wide_decimal"] == "decimal(38,10)"
+    assert types["visits"] == "array<struct<when:date,cost:decimal(12,3)>>"
