@@ -32,7 +32,7 @@ def test_load_reads_the_latest_state(spark: SparkSession, table: LogTable) -> No
 
 
 def test_options_have_the_names_of_hudi(spark: SparkSession, table: LogTable) -> None:
-    first, second = table.timeline_store.load().completed_writes
+    first, _second = table.timeline_store.load().completed_writes
     reader = spark.read.format(FORMAT)
     assert (
         reader.option(AS_OF, first.requested_time).load(str(table.base_path)).where("v = 'v0'").count() == 1
