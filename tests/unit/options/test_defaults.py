@@ -55,11 +55,15 @@ def plain(value: Any) -> Any:
 
 def declared(option: AnyOption) -> dict[str, Any]:
     # The stored values of keys that all services read were made before these groups existed, so they lack the groups.
-    later = (
-        {OptionGroup.TIMELINE, OptionGroup.METADATA_TABLE, OptionGroup.CATALOG, OptionGroup.COMPACTION}
-        if len(option.services) > 1
-        else set()
-    )
+    later = {
+        OptionGroup.TIMELINE,
+        OptionGroup.METADATA_TABLE,
+        OptionGroup.CATALOG,
+        OptionGroup.COMPACTION,
+        OptionGroup.READS,
+    }
+    if len(option.services) == 1:
+        later = set()
     services = [each.value for each in option.services if each not in later]
     return {
         "default": option.default,
