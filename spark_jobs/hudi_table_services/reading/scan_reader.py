@@ -10,7 +10,7 @@ from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.reading.scan_frame import spark_schema
 from hudi_table_services.execution.reading.slice_rows import SliceReader, result_schema
 from hudi_table_services.model.schema import StructType, with_meta_columns
-from hudi_table_services.options.reading import read_request
+from hudi_table_services.options.reading.read_options import read_request
 from hudi_table_services.planning.catalog.column_types import nullable_columns
 from hudi_table_services.planning.reading.column_predicates import parse_predicates
 from hudi_table_services.storage.clock import SystemClock

@@ -25,7 +25,7 @@ def deleted_slices(
     for commit in later_commits:
         for stat in commit.write_stats:
             group = FileGroupId(stat.partition_path, stat.file_id)
-            if stat.prev_commit == NEW_FILE_GROUP:
+            if stat.prev_commit in (NEW_FILE_GROUP, ""):
                 new_groups.add(group)
             elif not stat.is_log_file and stat.prev_commit <= as_of:
                 needed[group] = max(needed.get(group, ""), stat.prev_commit)

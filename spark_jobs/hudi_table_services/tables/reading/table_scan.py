@@ -15,7 +15,7 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableType
 from hudi_table_services.options.keys.cleaning import COMMITS_RETAINED
-from hudi_table_services.options.reading import ReadRequest
+from hudi_table_services.options.reading.read_options import ReadRequest
 from hudi_table_services.planning.reading.column_predicates import column_predicates
 from hudi_table_services.planning.reading.explanation import explain_scan
 from hudi_table_services.planning.reading.partition_pruning import PartitionLayout

@@ -1,0 +1,41 @@
+"""Which record keys a read wants."""
+
+from typing import Any
+
+import pytest
+
+from hudi_table_services.model.reading.predicate import ColumnPredicate, Comparison, Predicate
+from hudi_table_services.planning.reading.record_keys import MOST_KEYS, wanted_keys
+
+
+def condition(
+    column: str, comparison: Comparison, *values: Any, type_name: str = "string"
+) -> ColumnPredicate:
+    return ColumnPredicate(Predicate(column, comparison, values), type_name, values)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "expected"),
+    [
+        (condition("_hoodie_record_key", Comparison.EQUAL, "a"), {"a"}),
+        (condition("_hoodie_record_key", Comparison.IN, "a", "b"), {"a", "b"}),
+        (condition("k", Comparison.EQUAL, "a"), {"a", "k:a"}),
+        (condition("k", Comparison.EQUAL, 7, type_name="long"), {"7", "k:7"}),
+        (condition("k", Comparison.EQUAL, ""), {"__empty__", "k:__empty__"}),
+        (condition("k", Comparison.IN), set()),
+        (condition("k", Comparison.GREATER, "a"), None),
+        (condition("k", Comparison.NOT_EQUAL, "a"), None),
+        (condition("k", Comparison.EQUAL, 0.5, type_name="double"), None),
+        (condition("other", Comparison.EQUAL, "a"), None),
+        (condition("k", Comparison.IN, *map(str, range(MOST_KEYS + 1))), None),
+    ],
+    ids=str,
+)
+def test_conditions_on_the_record_key(predicate: ColumnPredicate, expected: set[str] | None) -> None:
+    other = condition("v", Comparison.EQUAL, 1, type_name="long")
+    assert wanted_keys([other, predicate], "k") == expected
+
+
+def test_without_a_single_key_column_only_the_meta_column_counts() -> None:
+    assert wanted_keys([condition("k", Comparison.EQUAL, "a")], "") is None
+    assert wanted_keys([condition("_hoodie_record_key", Comparison.EQUAL, "a:1,b:2")], "") == {"a:1,b:2"}
