@@ -1,5 +1,7 @@
 """Windows of incremental reads: together they contain each write once, and no window ends behind a pending write."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,7 +41,7 @@ def test_consecutive_windows_contain_each_write_once(found: list[tuple[str, str]
     ends = ["", *bounds, "999"]
     seen = [
         write.instant
-        for after, until in zip(ends, ends[1:], strict=False)
+        for after, until in itertools.pairwise(ends)
         for write in commits_of(Window(after=after, until=until), writes, ()).writes
     ]
     assert sorted(seen) == sorted(writes)
