@@ -19,6 +19,7 @@ KINDS = pytest.mark.parametrize(
     [(version, kind) for version in (6, 8, 9) for kind in ("COPY_ON_WRITE", "MERGE_ON_READ")],
 )
 NAMES = ("k", "ts", "p", "v")
+NO_FLOOR = {"hoodie.airflow.clean.floor.hours": "0"}
 
 
 def new_table(base_path: Path, version: int, table_type: str) -> LogTable:
@@ -96,7 +97,10 @@ def test_an_action_on_cleaned_files_names_the_file_and_the_setting(
     frame = read_table(spark, str(table.base_path))
     for number in range(3, 6):
         table.write([(f"k{i}", number, f"p{i % 2}", "x") for i in range(8)])
-    clean(CleanRequest(base_path=str(table.base_path), commits_retained=1), storage=table.storage)
+    clean(
+        CleanRequest(base_path=str(table.base_path), commits_retained=1, options=NO_FLOOR),
+        storage=table.storage,
+    )
     with pytest.raises((PySparkException, Py4JJavaError)) as caught:
         frame.collect()
     assert "does not exist any more" in str(caught.value)

@@ -1,9 +1,10 @@
 """Plan a read of a table: load the state that the query names, and choose the file slices to open."""
 
-from dataclasses import dataclass, field, replace
+import logging
+from dataclasses import dataclass, replace
 
 from hudi_table_services.contract.text import counted
-from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
+from hudi_table_services.errors import InvalidRequestError, ObjectNotFoundError, UnsupportedTableError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.merging.merge_rule import MergeRule
@@ -14,7 +15,7 @@ from hudi_table_services.model.schema import META_COLUMNS, StructType, without_m
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableType
-from hudi_table_services.options.keys.cleaning import COMMITS_RETAINED
+from hudi_table_services.options.keys.cleaning import COMMITS_RETAINED, FLOOR_HOURS
 from hudi_table_services.options.reading.read_options import ReadRequest
 from hudi_table_services.planning.reading.column_predicates import column_predicates
 from hudi_table_services.planning.reading.explanation import explain_scan
@@ -36,7 +37,9 @@ from hudi_table_services.tables.reading.file_statistics import FactsReader
 from hudi_table_services.tables.reading.points_in_time import instant_of, window_bound
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
+_LOG = logging.getLogger(__name__)
 _COMMIT_TIME = META_COLUMNS[0]
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +74,8 @@ class TableScan:
         return (
             f"This read was planned with {self.state}; since then, a clean has deleted the file, or a rollback has "
             "undone its write.",
-            f"Read the table again. If this happens often, raise {COMMITS_RETAINED}, so that cleans keep the files of "
-            "running reads.",
+            f"Read the table again. If this happens often, raise {COMMITS_RETAINED}, or {FLOOR_HOURS} for cleans of "
+            "this project, so that cleans keep the files of running reads.",
         )
 
     def explain(self) -> str:
@@ -90,7 +93,7 @@ class _Source:
     until: str
     extra: tuple[Predicate, ...] = ()
     is_latest: bool = False
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
 
 def plan_table_scan(storage: Storage, request: ReadRequest, clock: Clock) -> TableScan:
@@ -104,6 +107,18 @@ def plan_table_scan(storage: Storage, request: ReadRequest, clock: Clock) -> Tab
         CorruptTableError: metadata of the table is damaged.
         StorageError: a request failed.
     """
+    for attempt in range(_ATTEMPTS):
+        try:
+            return _planned(storage, request, clock)
+        except ObjectNotFoundError as error:
+            # An instant can be archived or rolled back between listing and reading it.
+            if attempt == _ATTEMPTS - 1:
+                raise
+            _LOG.info("The table changed while the read was planned; planning it again: %s", error)
+    raise AssertionError("unreachable")
+
+
+def _planned(storage: Storage, request: ReadRequest, clock: Clock) -> TableScan:
     query = request.query
     config = read_table_config(storage)
     _refuse_features(config)
@@ -114,26 +129,18 @@ def plan_table_scan(storage: Storage, request: ReadRequest, clock: Clock) -> Tab
     if rule is None:
         source = replace(source, slices=tuple(replace(each, log_files=()) for each in source.slices))
     schema_json, schema = _schema_of(snapshot)
-    predicates = column_predicates((*query.predicates, *source.extra), schema)
     _check_columns(query, schema)
-    facts = SkippingFacts()
-    if query.skips_files and query.metadata_enable:
-        reader = FactsReader(
-            storage=storage,
-            config=config,
-            timeline=snapshot.timeline,
-            clock=clock,
-            schema=schema,
-            is_latest=source.is_latest and (merges or config.table_type is TableType.COPY_ON_WRITE),
-        )
-        layout = PartitionLayout.of(config, schema)
-        first = plan_scan(source.slices, ScanConditions(predicates=predicates, layout=layout))
-        facts = reader.facts(predicates, first.slices)
+    predicates = column_predicates((*query.predicates, *source.extra), schema)
+    reader = FactsReader(
+        storage=storage,
+        config=config,
+        timeline=snapshot.timeline,
+        clock=clock,
+        schema=schema,
+        is_latest=source.is_latest and (merges or config.table_type is TableType.COPY_ON_WRITE),
+    )
     conditions = ScanConditions(
-        predicates=predicates,
-        layout=PartitionLayout.of(config, schema),
-        facts=replace(facts, notes=(*source.notes, *facts.notes)),
-        needs_base_file=rule is None,
+        predicates=predicates, layout=PartitionLayout.of(config, schema), needs_base_file=rule is None
     )
     return TableScan(
         config=config,
@@ -141,12 +148,21 @@ def plan_table_scan(storage: Storage, request: ReadRequest, clock: Clock) -> Tab
         schema_json=schema_json,
         columns=query.columns,
         predicates=predicates,
-        plan=plan_scan(source.slices, conditions),
+        plan=_plan(query, source, conditions, reader),
         rule=rule,
         visibility=source.visibility,
         state=source.state,
         until=source.until,
     )
+
+
+def _plan(query: TableQuery, source: _Source, conditions: ScanConditions, reader: FactsReader) -> ScanPlan:
+    """Choose the slices. Indexes are asked only about slices that partition paths do not exclude."""
+    facts = SkippingFacts()
+    if query.skips_files and query.metadata_enable:
+        facts = reader.facts(conditions.predicates, plan_scan(source.slices, conditions).slices)
+    facts = replace(facts, notes=(*source.notes, *facts.notes))
+    return plan_scan(source.slices, replace(conditions, facts=facts))
 
 
 def schema_of_read(storage: Storage, query: TableQuery) -> StructType:

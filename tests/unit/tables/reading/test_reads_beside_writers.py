@@ -10,6 +10,7 @@ import pytest
 from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.recovery import CreateSavepointRequest
+from hudi_table_services.contract.result import Outcome
 from hudi_table_services.errors import ExecutionFailedError, InvalidRequestError
 from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.jobs.cleaning.clean import clean
@@ -40,6 +41,13 @@ def found(table: LogTable, options: dict[str, str] | None = None, *filters: obje
 
 def rows(state: State) -> list[tuple[Any, ...]]:
     return sorted(state.values())
+
+
+def clean_all(table: LogTable) -> None:
+    """Delete every slice that only states before the latest commit need, without a grace time for running reads."""
+    options = {"hoodie.airflow.clean.floor.hours": "0"}
+    request = CleanRequest(base_path=str(table.base_path), commits_retained=1, options=options)
+    assert clean(request, storage=table.storage).outcome is Outcome.COMPLETED
 
 
 class Walk:
@@ -75,7 +83,7 @@ class Walk:
         self.scans.append((plan_read(self.table.storage, {}), state))
 
     def compact(self) -> None:
-        if schedule(self.table.storage, SystemClock()).instant is not None:
+        if schedule(self.table.storage, SystemClock()).instant_time is not None:
             execute(self.table.storage, SystemClock())
 
 
@@ -106,7 +114,7 @@ def test_a_planned_read_whose_files_were_cleaned_names_the_file_and_the_setting(
         walk.write(number)
         if table_type == "MERGE_ON_READ":
             walk.compact()
-    clean(CleanRequest(base_path=str(walk.table.base_path), commits_retained=1), storage=walk.table.storage)
+    clean_all(walk.table)
     scan, _ = walk.scans[0]
     with pytest.raises(ExecutionFailedError, match="does not exist any more") as caught:
         rows_of(walk.table.storage, scan)
@@ -128,7 +136,7 @@ def test_windows_whose_files_were_cleaned_are_refused_or_read_from_the_whole_tab
     for number in range(1, 6):
         table.write([("a", number, "p0", f"a-{number}"), (f"b{number}", number, "p0", "b")])
         times.append(table.newest()[0].visible_from)
-    clean(CleanRequest(base_path=str(table.base_path), commits_retained=1), storage=table.storage)
+    clean_all(table)
     with pytest.raises(InvalidRequestError, match="do not exist any more") as caught:
         found(table, window("000", times[1]))
     assert "fulltablescan" in caught.value.hint
@@ -174,7 +182,7 @@ def test_the_state_of_a_savepoint_stays_readable(tmp_path: Path, version: int, t
             )
         if table_type == "MERGE_ON_READ":
             walk.compact()
-    clean(CleanRequest(base_path=str(walk.table.base_path), commits_retained=1), storage=walk.table.storage)
+    clean_all(walk.table)
     assert found(walk.table, {AS_OF: walk.states[1][0]}) == rows(walk.states[1][2])
 
 

@@ -87,8 +87,7 @@ def test_values_of_log_files_count(tmp_path: Path, version: int) -> None:
     check(table, [("ts", "=", 101)])
 
 
-@pytest.mark.parametrize("is_partitioned", [False, True])
-@pytest.mark.parametrize("version", [8, 9])
+@pytest.mark.parametrize(("version", "is_partitioned"), [(6, False), (8, False), (9, False), (9, True)])
 def test_the_record_index_finds_the_file_slices_of_keys(
     tmp_path: Path, version: int, is_partitioned: bool
 ) -> None:
