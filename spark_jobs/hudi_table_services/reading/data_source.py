@@ -2,8 +2,9 @@
 
 Spark calls this module in Python processes of its own, so these processes need the engine. Unlike `read_table`, the
 data source plans every query anew: a view on it always shows the latest state of the table. Spark 4.1 and newer push
-simple filters down if ``spark.sql.python.filterPushdown.enabled`` is true. No release of Spark pushes columns down to
-Python data sources; a schema passed to ``spark.read.schema(…)`` has this effect.
+simple filters down, but only if ``spark.sql.python.filterPushdown.enabled`` is true, and they refuse a reader that takes
+filters if this property is false. So only the option `PUSH_FILTERS` selects such a reader. No release of Spark pushes
+columns down to Python data sources; a schema passed to ``spark.read.schema(…)`` has this effect.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType as SparkStructType
 
 NAME = "hudi_native"
+PUSH_FILTERS = "push.filters"
+"""Option of the data source: ``true`` if Spark's property for pushing filters down is on."""
+
 _STORAGE_PREFIX = "storage."
 _PARALLELISM = 16
 """Number of tasks of a small read. The process in which Spark plans a read does not know the size of the cluster."""
@@ -48,7 +52,8 @@ _NEGATED = {Comparison.EQUAL: Comparison.NOT_EQUAL, Comparison.IN: Comparison.NO
 class HudiNativeDataSource(DataSource):
     """Reads a table at a path.
 
-    Options: Hudi's read options (docs/reading.md), and ``storage.<name>`` for settings of an object store.
+    Options: Hudi's read options (docs/reading.md), ``storage.<name>`` for settings of an object store, and
+    `PUSH_FILTERS`.
     """
 
     @classmethod
@@ -68,7 +73,9 @@ class HudiNativeDataSource(DataSource):
         """
         found = table_schema(self._storage, self._options)
         _check_types(schema, found)
-        return HudiNativeReader(self._storage, self._options, found, tuple(schema.fieldNames()))
+        takes_filters = self.options.get(PUSH_FILTERS, "false").strip().lower() == "true"
+        kind = FilteringReader if takes_filters else HudiNativeReader
+        return kind(self._storage, self._options, found, tuple(schema.fieldNames()))
 
     @property
     def _storage(self) -> Storage:
@@ -85,7 +92,7 @@ class HudiNativeDataSource(DataSource):
         return {
             key: value
             for key, value in self.options.items()
-            if key != "path" and not key.startswith(_STORAGE_PREFIX)
+            if key not in ("path", PUSH_FILTERS) and not key.startswith(_STORAGE_PREFIX)
         }
 
 
@@ -115,6 +122,22 @@ class HudiNativeReader(DataSourceReader):
         self._columns = columns
         self._predicates: list[Predicate] = []
 
+    def partitions(self) -> Sequence[InputPartition]:
+        """Plan the read: one partition for each Spark task."""
+        scan = plan_read(self._storage, self._given, columns=self._columns, filters=self._predicates)
+        reader = slice_reader(self._storage, scan)
+        groups = slice_groups(scan.plan.slices, _PARALLELISM) if scan.plan.slices else [()]
+        return [ScanPartition(reader, group) for group in groups]
+
+    def read(self, partition: InputPartition) -> "Iterator[RecordBatch]":
+        """Yield the rows of a partition."""
+        assert isinstance(partition, ScanPartition)  # noqa: S101 - `partitions` returns nothing else
+        yield from read_slices(partition.reader, partition.slices)
+
+
+class FilteringReader(HudiNativeReader):
+    """A reader that also uses the filters of a query, for Spark 4.1 and newer."""
+
     def pushFilters(self, filters: "list[Filter]") -> "Iterable[Filter]":  # noqa: N802 - the name in Spark's API
         """Use the filters to skip files and rows. Spark evaluates all of them again."""
         found = (predicate_of(each) for each in filters)
@@ -128,18 +151,6 @@ class HudiNativeReader(DataSourceReader):
         except InvalidRequestError:
             return False
         return True
-
-    def partitions(self) -> Sequence[InputPartition]:
-        """Plan the read: one partition for each Spark task."""
-        scan = plan_read(self._storage, self._given, columns=self._columns, filters=self._predicates)
-        reader = slice_reader(self._storage, scan)
-        groups = slice_groups(scan.plan.slices, _PARALLELISM) if scan.plan.slices else [()]
-        return [ScanPartition(reader, group) for group in groups]
-
-    def read(self, partition: InputPartition) -> "Iterator[RecordBatch]":
-        """Yield the rows of a partition."""
-        assert isinstance(partition, ScanPartition)  # noqa: S101 - `partitions` returns nothing else
-        yield from read_slices(partition.reader, partition.slices)
 
 
 def predicate_of(pushed: Any) -> Predicate | None:
@@ -172,5 +183,6 @@ def _check_types(wanted: "SparkStructType", schema: StructType) -> None:
             raise InvalidRequestError(
                 f"The column {field.name!r} has the type {types[field.name].simpleString()} in the table, but the "
                 f"schema of the read says {field.dataType.simpleString()}.",
-                hint="Leave the schema out, or cast the column after the read.",
+                hint="Leave the schema out, and cast the column after the read. If the column was widened after the table "
+                "was loaded, load the table again.",
             )

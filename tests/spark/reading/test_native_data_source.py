@@ -81,7 +81,8 @@ def test_pushed_filters_do_not_change_the_result(
     expected = sorted(row["k"] for row in frame.collect())
     spark.conf.set(PUSHDOWN, "true")
     try:
-        pushed = spark.read.format(FORMAT).load(str(table.base_path)).where(condition)
+        reader = spark.read.format(FORMAT).option("push.filters", "true")
+        pushed = reader.load(str(table.base_path)).where(condition)
         assert sorted(row["k"] for row in pushed.collect()) == expected
     finally:
         spark.conf.unset(PUSHDOWN)

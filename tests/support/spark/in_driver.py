@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 MapWork = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 _CONNECT = "pyspark.sql.connect.in_driver"
@@ -30,6 +30,12 @@ class DriverSession:
 
     def frame(self, rows: pa.Table) -> "DriverFrame":
         return DriverFrame(self, rows)
+
+    def createDataFrame(self, rows: list[Any], schema: Any) -> "DriverFrame":  # noqa: N802 - name in Spark
+        return self.frame(pa.Table.from_pylist(rows, to_arrow_schema(schema, timezone="UTC")))
+
+    def addArtifacts(self, *paths: str, pyfile: bool = False) -> None:  # noqa: N802 - name in Spark
+        """The driver has the engine already."""
 
 
 DriverSession.__module__ = _CONNECT
