@@ -183,6 +183,6 @@ def _check_types(wanted: "SparkStructType", schema: StructType) -> None:
             raise InvalidRequestError(
                 f"The column {field.name!r} has the type {types[field.name].simpleString()} in the table, but the "
                 f"schema of the read says {field.dataType.simpleString()}.",
-                hint="Leave the schema out, and cast the column after the read. If the column was widened after the table "
-                "was loaded, load the table again.",
+                hint="Leave the schema out, and cast the column after the read. If the column was widened since the "
+                "table was loaded, load the table again.",
             )
