@@ -1,10 +1,11 @@
 """The Python data source ``hudi_native`` for Spark 4: ``spark.read.format("hudi_native").load(path)``.
 
 Spark calls this module in Python processes of its own, so these processes need the engine. Unlike `read_table`, the
-data source plans every query anew: a view on it always shows the latest state of the table. Spark 4.1 and newer push
-simple filters down, but only if ``spark.sql.python.filterPushdown.enabled`` is true, and they refuse a reader that takes
-filters if this property is false. So only the option `PUSH_FILTERS` selects such a reader. No release of Spark pushes
-columns down to Python data sources; a schema passed to ``spark.read.schema(…)`` has this effect.
+data source plans every query anew: a view on it always shows the latest state of the table.
+
+Spark 4.1 and newer push simple filters down if ``spark.sql.python.filterPushdown.enabled`` is true, and refuse a reader
+that takes filters if this property is false. So only the option `PUSH_FILTERS` selects such a reader. No release of
+Spark pushes columns down to Python data sources; a schema passed to ``spark.read.schema(…)`` has this effect.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -5,13 +5,16 @@ if the path may contain a formatted time, a placeholder for null, or a value who
 certainty.
 """
 
+import itertools
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from urllib.parse import unquote
 
 from hudi_table_services.model.metadata_table import FileColumnRange, RangeValue
+from hudi_table_services.model.reading.predicate import ColumnPredicate, Comparison
 from hudi_table_services.model.reading.range_checks import only_value
 from hudi_table_services.model.schema import PrimitiveType, StructType
 from hudi_table_services.model.table_config import TableConfig
@@ -21,7 +24,15 @@ _PLACEHOLDERS = frozenset({"__HIVE_DEFAULT_PARTITION__", "default", "__empty__",
 
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d*)", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_PLAIN = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+"""Texts that are the same in a path whether or not special characters are encoded."""
+
+_WITH_ONE_TEXT = ("string", "int", "long", "boolean")
+"""Types whose values have only one text. Releases of Hudi differ in the text of dates."""
+
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
+_MOST_NAMED = 50
+"""Largest number of partitions that a read lists by their names. Beyond it, the metadata table costs less."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +88,28 @@ class PartitionLayout:
                 found[name] = only_value(name, value)
         return found
 
+    def named_paths(self, predicates: Iterable[ColumnPredicate]) -> tuple[str, ...] | None:
+        """Return the only partition paths that can have wanted rows; None if the conditions do not name the paths.
+
+        The conditions name them if they compare each partition column with few values, whose text in a path is certain.
+        """
+        if not self.fields or not all(self.types.get(name) in _WITH_ONE_TEXT for name in self.fields):
+            return None
+        texts = {}
+        for predicate in predicates:
+            if predicate.column in self.types and predicate.comparison in (Comparison.EQUAL, Comparison.IN):
+                texts[predicate.column] = [_path_text(value) for value in dict.fromkeys(predicate.values)]
+        if texts.keys() != set(self.fields) or any(
+            text is None for found in texts.values() for text in found
+        ):
+            return None
+        if math.prod(len(found) for found in texts.values()) > _MOST_NAMED:
+            return None
+        segments = [
+            [f"{name}={t}" if self.is_hive_style else str(t) for t in texts[name]] for name in self.fields
+        ]
+        return tuple(sorted("/".join(path) for path in itertools.product(*segments)))
+
     def _value(self, name: str, segment: str) -> RangeValue | None:
         if self.is_hive_style:
             prefix = f"{name}="
@@ -85,6 +118,15 @@ class PartitionLayout:
             segment = segment[len(prefix) :]
         text = unquote(segment) if self.is_encoded else segment
         return None if text in _PLACEHOLDERS else _PARSERS[self.types[name]](text)
+
+
+def _path_text(value: RangeValue) -> str | None:
+    """Return the text of a value in paths; None if its text is not certain."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    return value if isinstance(value, str) and _PLAIN.fullmatch(value) else None
 
 
 def _text(text: str) -> RangeValue | None:

@@ -25,6 +25,7 @@ from hudi_table_services.planning.table.merge_rules import merge_rule
 from hudi_table_services.planning.table.refused_features import refused_features
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.file_slices import Visibility, visibility_of
+from hudi_table_services.storage.metadata_table.unusable import some
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.reading.changed_slices import (
@@ -124,8 +125,14 @@ def _planned(storage: Storage, request: ReadRequest, clock: Clock) -> TableScan:
     _refuse_features(config)
     merges = config.table_type is TableType.MERGE_ON_READ and query.query_type is not QueryType.READ_OPTIMIZED
     rule = merge_rule(config, request.merge_settings) if merges else None
-    snapshot = _loaded(storage, config, query)
+    partitions = _named_partitions(storage, config, query) if _needs_table(query, config) else ()
+    snapshot = _loaded(storage, config, query, partitions)
     source = _source(storage, snapshot, query)
+    if partitions:
+        note = (
+            f"Lists only {counted(len(partitions), 'partition')}, which the filters name: {some(partitions)}."
+        )
+        source = replace(source, notes=(*source.notes, note))
     if rule is None:
         source = replace(source, slices=tuple(replace(each, log_files=()) for each in source.slices))
     schema_json, schema = _schema_of(snapshot)
@@ -182,13 +189,24 @@ def _refuse_features(config: TableConfig) -> None:
         raise UnsupportedTableError(f"The table {feature}, so this release does not read its rows.")
 
 
-def _loaded(storage: Storage, config: TableConfig, query: TableQuery) -> TableSnapshot:
+def _loaded(
+    storage: Storage, config: TableConfig, query: TableQuery, partitions: tuple[str, ...] | None
+) -> TableSnapshot:
     listing = None if query.metadata_enable else False
     if query.as_of:
-        return load_earlier_state(storage, config, instant_of(query.as_of, config), metadata_enable=listing)
-    return load_snapshot(
-        storage, None if _needs_table(query, config) else (), config=config, metadata_enable=listing
-    )
+        as_of = instant_of(query.as_of, config)
+        return load_earlier_state(storage, config, as_of, partitions=partitions, metadata_enable=listing)
+    return load_snapshot(storage, partitions, config=config, metadata_enable=listing)
+
+
+def _named_partitions(storage: Storage, config: TableConfig, query: TableQuery) -> tuple[str, ...] | None:
+    """The only partitions to list, which the filters name; None to list all partitions."""
+    named = {each.column for each in query.predicates if each.comparison in (Comparison.EQUAL, Comparison.IN)}
+    if not config.partition_fields or not named.issuperset(config.partition_fields):
+        return None
+    schema = schema_of_read(storage, query)
+    predicates = column_predicates(query.predicates, schema)
+    return PartitionLayout.of(config, schema).named_paths(predicates)
 
 
 def _needs_table(query: TableQuery, config: TableConfig) -> bool:

@@ -1,9 +1,12 @@
 """Partition paths prove values of partition columns, or nothing."""
 
+from datetime import date
+
 import pytest
 
 from hudi_table_services.model.schema import DATE, DOUBLE, LONG, STRING, Field, StructType
 from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.planning.reading.column_predicates import column_predicates, parse_predicates
 from hudi_table_services.planning.reading.partition_pruning import PartitionLayout
 
 SCHEMA = StructType(
@@ -62,3 +65,42 @@ def test_paths_that_prove_nothing(path: str, fields: str, properties: dict[str, 
 def test_formatted_times_prove_nothing() -> None:
     assert values("2026", "s", hoodie__table__keygenerator__type="TIMESTAMP") == {}
     assert values("2026/a", "s:TIMESTAMP,t:SIMPLE") == {"t": "a"}
+
+
+def named(fields: str, *filters: object, **properties: str) -> tuple[str, ...] | None:
+    config = TableConfig(
+        {"hoodie.table.partition.fields": fields, **{k.replace("__", "."): v for k, v in properties.items()}}
+    )
+    predicates = column_predicates(parse_predicates(filters), SCHEMA)
+    return PartitionLayout.of(config, SCHEMA).named_paths(predicates)
+
+
+@pytest.mark.parametrize(
+    ("fields", "filters", "properties", "expected"),
+    [
+        ("s", [("s", "=", "a")], {}, ("a",)),
+        ("s", [("s", "in", ["b", "a"])], HIVE, ("s=a", "s=b")),
+        ("s,n", [("n", "=", -1), ("s", "in", ["a", "b"])], HIVE, ("s=a/n=-1", "s=b/n=-1")),
+        ("s", [("s", "in", [])], {}, ()),
+        ("s", [("s", ">", "a")], {}, None),
+        ("s,n", [("s", "=", "a")], {}, None),
+        ("s", [("s", "=", "a/b")], {}, None),
+        ("d", [("d", "=", date(2026, 1, 2))], {}, None),
+        ("s,x", [("s", "=", "a"), ("x", "=", 1.0)], {}, None),
+        ("n", [("n", "in", list(range(51)))], {}, None),
+        ("", [("s", "=", "a")], {}, None),
+    ],
+)
+def test_filters_that_name_the_only_partitions(
+    fields: str, filters: list[object], properties: dict[str, str], expected: tuple[str, ...] | None
+) -> None:
+    assert named(fields, *filters, **properties) == expected
+
+
+@pytest.mark.parametrize("properties", [{}, HIVE, ENCODED, {**HIVE, **ENCODED}])
+@pytest.mark.parametrize(("column", "value"), [("s", "a-b_C9"), ("n", 0), ("n", -7)])
+def test_a_named_path_proves_the_value_of_its_filter(
+    column: str, value: object, properties: dict[str, str]
+) -> None:
+    (path,) = named(column, (column, "=", value), **properties) or ()
+    assert values(path, column, **properties) == {column: value}
