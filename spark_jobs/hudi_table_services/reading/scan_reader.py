@@ -77,6 +77,7 @@ def slice_reader(storage: Storage, scan: TableScan) -> SliceReader:
         columns=result_schema(data_schema, scan.columns),
         predicates=scan.predicates,
         merging=merging,
+        keys=scan.keys,
         gone=scan.gone,
     )
 

@@ -22,6 +22,7 @@ from hudi_table_services.execution.base_file_reader import (
 )
 from hudi_table_services.execution.log_merging.merged_slice import open_merged_slice
 from hudi_table_services.execution.log_merging.slice_reading import LogMerging
+from hudi_table_services.execution.reading.key_filters import may_have_keys
 from hudi_table_services.execution.reading.row_conditions import fulfilling, mask_of
 from hudi_table_services.execution.reading.row_groups import wanted_row_groups
 from hudi_table_services.model.file_group import FileSlice
@@ -40,6 +41,7 @@ class SliceReader:
         data_schema: all columns of the user in the table, in their types of today.
         columns: the columns of the result; all of them may be null.
         merging: how log files are merged; None to ignore log files.
+        keys: the record keys that rows of the result can have; None if the conditions do not limit them.
         gone: what happened to a file that does not exist any more, and what to do: two sentences for the user.
     """
 
@@ -48,6 +50,7 @@ class SliceReader:
     columns: pa.Schema
     predicates: tuple[ColumnPredicate, ...] = ()
     merging: LogMerging | None = None
+    keys: frozenset[str] | None = None
     gone: tuple[str, str] = ("", "")
 
     def rows(self, file_slice: FileSlice) -> Iterator[pa.Table]:
@@ -78,6 +81,8 @@ class SliceReader:
         if not self.predicates:
             numbers = list(range(file.metadata.num_row_groups))
             yield from _batches(file, numbers, self.columns, batch_rows)
+            return
+        if self.keys is not None and not may_have_keys(file, self.keys):
             return
         for number in wanted_row_groups(file, self.predicates):
             yield from self._of_row_group(file, number, batch_rows)

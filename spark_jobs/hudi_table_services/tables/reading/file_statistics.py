@@ -72,7 +72,7 @@ class FactsReader:
         return SkippingFacts(
             file_ranges=self._of_files(columns, slices, notes),
             partition_ranges=self._of_partitions(columns, slices, notes),
-            located=self._located(predicates, slices, notes),
+            located=self._located(self.wanted_keys(predicates), slices, notes),
             notes=tuple(notes),
         )
 
@@ -134,13 +134,14 @@ class FactsReader:
             return {}
         return _by_path(wanted, stored)
 
+    def wanted_keys(self, predicates: Sequence[ColumnPredicate]) -> frozenset[str] | None:
+        """The record keys that rows of the result can have; None if the conditions do not limit them."""
+        return wanted_keys(predicates, self._key_column()) if predicates else None
+
     def _located(
-        self, predicates: Sequence[ColumnPredicate], slices: Sequence[FileSlice], notes: list[str]
+        self, keys: frozenset[str] | None, slices: Sequence[FileSlice], notes: list[str]
     ) -> frozenset[FileGroupId] | None:
-        if not self.is_latest or RECORD_INDEX not in self.config.metadata_partitions:
-            return None
-        keys = wanted_keys(predicates, self._key_column())
-        if keys is None:
+        if keys is None or not self.is_latest or RECORD_INDEX not in self.config.metadata_partitions:
             return None
         found = self._groups_with(keys, {each.file_group_id.partition_path for each in slices})
         if isinstance(found, UnusableMetadataTable):

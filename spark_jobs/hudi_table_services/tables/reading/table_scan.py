@@ -51,6 +51,7 @@ class TableScan:
         schema: all columns of the user in the state that is read.
         columns: names of the columns of the result; None for all columns, after the meta columns.
         predicates: conditions that all rows of the result fulfil.
+        keys: the record keys that rows of the result can have; None if the conditions do not limit them.
         rule: how log files are merged; None if log files are ignored or the table has none.
         visibility: the instants whose log blocks count.
         state: words for messages, such as ``the state as of 20260102030405006``.
@@ -63,6 +64,7 @@ class TableScan:
     schema_json: str
     columns: tuple[str, ...] | None
     predicates: tuple[ColumnPredicate, ...]
+    keys: frozenset[str] | None
     plan: ScanPlan
     rule: MergeRule | None
     visibility: Visibility
@@ -155,6 +157,7 @@ def _planned(storage: Storage, request: ReadRequest, clock: Clock) -> TableScan:
         schema_json=schema_json,
         columns=query.columns,
         predicates=predicates,
+        keys=reader.wanted_keys(predicates) if query.skips_files else None,
         plan=_plan(query, source, conditions, reader),
         rule=rule,
         visibility=source.visibility,

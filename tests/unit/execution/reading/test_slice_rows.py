@@ -10,8 +10,12 @@ from hypothesis import strategies as st
 
 from hudi_table_services.errors import ExecutionFailedError
 from hudi_table_services.execution.base_file_reader import open_base_file
+from hudi_table_services.execution.base_file_writer import utf8_buffers
+from hudi_table_services.execution.reading.key_filters import may_have_keys
 from hudi_table_services.execution.reading.row_groups import wanted_row_groups
 from hudi_table_services.execution.reading.slice_rows import SliceReader, result_schema
+from hudi_table_services.hudi_format.bloom_filter import SimpleBloomFilter
+from hudi_table_services.hudi_format.footer import base_file_footer
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.reading.predicate import ColumnPredicate, Comparison, Predicate
@@ -136,6 +140,36 @@ def test_a_widened_column_is_read_in_its_type_of_today() -> None:
     assert [(row["n"], row["c"]) for row in rows_of(reader(storage, number(Comparison.GREATER, 1)))] == [
         (2, 2.5)
     ]
+
+
+def test_the_bloom_filter_of_a_file_excludes_keys() -> None:
+    storage, key = new_storage("bloom"), "_hoodie_record_key"
+    keys = [f"k{number}" for number in range(3)]
+    bloom = SimpleBloomFilter.sized_for(3, 1e-9, 100)
+    bloom.add_keys(*utf8_buffers(pa.array(keys)))
+    rows = pa.table({name: keys if name == key else ["x"] * 3 for name in META_COLUMNS} | {"n": [1, 2, 3]})
+    footer = base_file_footer("{}", bloom, "k0", "k2")
+    sink = pa.BufferOutputStream()
+    pq.write_table(rows.replace_schema_metadata(footer), sink)
+    storage.write(PATH, sink.getvalue().to_pybytes())
+    with open_base_file(storage, PATH) as file:
+        assert may_have_keys(file, ["k1", "other"])
+        assert not may_have_keys(file, ["other", "k1x"])
+        assert not may_have_keys(file, [])
+    for wanted, expected in (("k1", [2]), ("k1x", [])):
+        predicate = ColumnPredicate(Predicate(key, Comparison.EQUAL, (wanted,)), "string", (wanted,))
+        found = rows_of(reader(storage, predicate, keys=frozenset([wanted])))
+        assert [row["n"] for row in found] == expected
+    # The filter decides, so the file of another wanted key is not read although its row group has the key.
+    wrong = ColumnPredicate(Predicate(key, Comparison.EQUAL, ("k1",)), "string", ("k1",))
+    assert rows_of(reader(storage, wrong, keys=frozenset(["other"]))) == []
+
+
+def test_a_file_without_a_bloom_filter_may_have_every_key() -> None:
+    storage = new_storage("no-bloom")
+    stored(storage, pa.table({"n": [1], "c": [0.5]}))
+    with open_base_file(storage, PATH) as file:
+        assert may_have_keys(file, ["any"])
 
 
 def test_a_file_that_was_deleted_is_named_with_the_setting_that_keeps_it() -> None:
