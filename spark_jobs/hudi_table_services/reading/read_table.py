@@ -1,6 +1,7 @@
 """Read copy-on-write and merge-on-read tables on Spark, without Hudi's JAR."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_table_services.errors import InvalidRequestError
@@ -11,6 +12,23 @@ from hudi_table_services.storage.stores.factory import open_storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRead:
+    """A planned read.
+
+    Attributes:
+        frame: the rows; see `read_table`.
+        until: for an incremental read, the begin of the next window: the time at which the last commit of this window
+            became visible, or the begin of this window if it has no commit. For other reads, the requested time of the
+            newest commit that is read; empty for a table without commits.
+        plan: what is read, what is skipped, and why.
+    """
+
+    frame: "DataFrame"
+    until: str
+    plan: str
 
 
 def read_table(
@@ -47,10 +65,28 @@ def read_table(
         CorruptTableError: metadata of the table is damaged.
         StorageError: the storage cannot be read.
     """
+    read = open_read(
+        spark, base_path, options, columns=columns, filters=filters, storage_options=storage_options
+    )
+    return read.frame
+
+
+def open_read(
+    spark: "SparkSession",
+    base_path: str,
+    options: Mapping[str, str] | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    filters: Sequence[object] = (),
+    storage_options: Mapping[str, str] | None = None,
+) -> TableRead:
+    """As `read_table`, but return also the position that the read has reached, and its plan in words."""
     storage = open_storage(base_path, storage_options)
     scan = plan_read(storage, options or {}, columns=columns, filters=filters)
     reader = slice_reader(storage, scan)
-    return scan_frame(spark, reader, scan.plan.slices, spark_columns(scan.schema, reader.columns.names))
+    schema = spark_columns(scan.schema, reader.columns.names)
+    frame = scan_frame(spark, reader, scan.plan.slices, schema)
+    return TableRead(frame=frame, until=scan.until, plan=scan.explain())
 
 
 def register_data_source(spark: "SparkSession") -> None:

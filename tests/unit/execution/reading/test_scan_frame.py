@@ -12,7 +12,7 @@ from hudi_table_services.execution.reading.scan_frame import slice_groups
 from hudi_table_services.execution.reading.slice_rows import result_schema
 from hudi_table_services.model.data_file import BaseFile, LogFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
-from hudi_table_services.reading.read_table import explain_read, read_table
+from hudi_table_services.reading.read_table import explain_read, open_read, read_table
 from hudi_table_services.reading.scan_reader import plan_read, slice_reader, spark_columns
 from judges.rows import ALL_TYPES, LOCAL_TIME
 from support.reading.read_here import AS_OF, READ_OPTIMIZED, read, rows_of, values, window
@@ -60,6 +60,19 @@ def test_columns_and_filters_of_a_frame(table: LogTable) -> None:
     assert rows_by_session(table, columns=["k"], filters=[("p", "=", "none")]) == []
     plan = explain_read(str(table.base_path), filters=[("p", ">", "p0")])
     assert "the partition path excludes p > 'p0'" in plan
+
+
+def test_windows_follow_each_other(table: LogTable) -> None:
+    begin, seen = "earliest", []
+    for number in range(3):
+        changes: Any = open_read(DriverSession(), str(table.base_path), window(begin))  # type: ignore[arg-type]
+        seen += [(row["k"], row["ts"]) for row in changes.frame.toArrow().to_pylist()]
+        begin = changes.until
+        assert changes.plan.startswith("Reads the changes of ")
+        table.write([(f"new{number}", 5, "p0", "v")])
+    assert sorted(seen) == sorted(
+        [("k0", 2), ("k1", 2), *((f"k{i}", 1) for i in range(2, 6)), ("new0", 5), ("new1", 5)]
+    )
 
 
 def test_a_scan_keeps_its_state_when_it_is_sent_to_tasks(table: LogTable) -> None:
