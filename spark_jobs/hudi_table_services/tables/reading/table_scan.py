@@ -9,7 +9,7 @@ from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.merging.merge_rule import MergeRule
 from hudi_table_services.model.reading.predicate import ColumnPredicate, Comparison, Predicate
-from hudi_table_services.model.reading.query import QueryType, TableQuery
+from hudi_table_services.model.reading.query import EARLIEST, QueryType, TableQuery
 from hudi_table_services.model.reading.scan import ScanPlan, SkippingFacts
 from hudi_table_services.model.schema import META_COLUMNS, StructType, without_meta_columns
 from hudi_table_services.model.table_config import TableConfig
@@ -56,7 +56,7 @@ class TableScan:
         visibility: the instants whose log blocks count.
         state: words for messages, such as ``the state as of 20260102030405006``.
         until: for an incremental read, the start of the next window; otherwise the requested time of the newest write
-            that is read. Empty if the table has no completed write.
+            that is read, or an empty string if there is none.
     """
 
     config: TableConfig
@@ -244,7 +244,7 @@ def _changes(storage: Storage, snapshot: TableSnapshot, query: TableQuery) -> _S
         slices=(),
         visibility=visibility_of(snapshot),
         state=f"the changes of {counted(len(commits.writes), 'commit')} {after}, until {commits.until or 'now'}",
-        until=commits.until,
+        until=commits.until or EARLIEST,
         notes=(
             "Deleted rows, and the values of rows before the changes, are not part of an incremental read.",
         ),
