@@ -1,7 +1,7 @@
 """Values of partition columns that a partition path proves.
 
 As in Hudi, a path is trusted: all rows of a partition have the values in its path. A path proves nothing about a column
-if the path may contain a formatted time, a placeholder for null, or a value whose text this module cannot parse with
+if the table has a key generator of its own, or if the path may contain a formatted time, a placeholder for null, or a value whose text this module cannot parse with
 certainty.
 """
 
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import date
 from urllib.parse import unquote
 
+from hudi_table_services.errors import UnsupportedTableError
+from hudi_table_services.model.key_generator import KeyGeneratorType
 from hudi_table_services.model.metadata_table import FileColumnRange, RangeValue
 from hudi_table_services.model.reading.predicate import ColumnPredicate, Comparison
 from hudi_table_services.model.reading.range_checks import only_value
@@ -59,9 +61,10 @@ class PartitionLayout:
             schema: columns of the table today.
         """
         formatted = config.formatted_time_fields
+        fields = config.partition_fields if _has_known_generator(config) else ()
         types = {
             name: field.type.name
-            for name in config.partition_fields
+            for name in fields
             if name not in formatted
             and (field := schema.find(name)) is not None
             and isinstance(field.type, PrimitiveType)
@@ -118,6 +121,21 @@ class PartitionLayout:
             segment = segment[len(prefix) :]
         text = unquote(segment) if self.is_encoded else segment
         return None if text in _PLACEHOLDERS else _PARSERS[self.types[name]](text)
+
+
+def _has_known_generator(config: TableConfig) -> bool:
+    """Whether paths contain values of columns. A class of the user may write other paths."""
+    parsers = {
+        "hoodie.table.keygenerator.type": KeyGeneratorType.from_type_name,
+        "hoodie.table.keygenerator.class": KeyGeneratorType.from_class_name,
+    }
+    try:
+        for name, parse in parsers.items():
+            if text := config.get(name):
+                parse(text)
+    except UnsupportedTableError:
+        return False
+    return True
 
 
 def _path_text(value: RangeValue) -> str | None:

@@ -67,6 +67,21 @@ def test_formatted_times_prove_nothing() -> None:
     assert values("2026/a", "s:TIMESTAMP,t:SIMPLE") == {"t": "a"}
 
 
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        ({"hoodie__table__keygenerator__class": "org.apache.hudi.keygen.SimpleKeyGenerator"}, {"s": "a"}),
+        ({"hoodie__table__keygenerator__class": "com.example.HashKeyGenerator"}, {}),
+        ({"hoodie__table__keygenerator__type": "SIMPLE"}, {"s": "a"}),
+        ({"hoodie__table__keygenerator__type": "USER_PROVIDED"}, {}),
+    ],
+)
+def test_paths_of_key_generators_of_users_prove_nothing(
+    properties: dict[str, str], expected: dict[str, object]
+) -> None:
+    assert values("a", "s", **properties) == expected
+
+
 def named(fields: str, *filters: object, **properties: str) -> tuple[str, ...] | None:
     config = TableConfig(
         {"hoodie.table.partition.fields": fields, **{k.replace("__", "."): v for k, v in properties.items()}}
