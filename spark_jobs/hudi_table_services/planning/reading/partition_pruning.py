@@ -1,8 +1,9 @@
 """Values of partition columns that a partition path proves.
 
 As in Hudi, a path is trusted: all rows of a partition have the values in its path. A path proves nothing about a column
-if the table has a key generator of its own, or if the path may contain a formatted time, a placeholder for null, or a value whose text this module cannot parse with
-certainty.
+if the table has a key generator of its own, or if the path may contain a formatted time, a placeholder for null, or a
+value whose text this module cannot parse with certainty. Nor does it in a table with a record index, because by default
+a write with this index leaves a row in its partition when the value of its partition column changes.
 """
 
 import itertools
@@ -24,6 +25,7 @@ from hudi_table_services.model.table_config import TableConfig
 _PLACEHOLDERS = frozenset({"__HIVE_DEFAULT_PARTITION__", "default", "__empty__", "__null__", ""})
 """Values that stand for null or for an empty string in partition paths of some release of Hudi."""
 
+_RECORD_INDEX = "record_index"
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d*)", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
@@ -61,7 +63,8 @@ class PartitionLayout:
             schema: columns of the table today.
         """
         formatted = config.formatted_time_fields
-        fields = config.partition_fields if _has_known_generator(config) else ()
+        is_proof = _has_known_generator(config) and _RECORD_INDEX not in config.metadata_partitions
+        fields = config.partition_fields if is_proof else ()
         types = {
             name: field.type.name
             for name in fields

@@ -74,9 +74,11 @@ def test_formatted_times_prove_nothing() -> None:
         ({"hoodie__table__keygenerator__class": "com.example.HashKeyGenerator"}, {}),
         ({"hoodie__table__keygenerator__type": "SIMPLE"}, {"s": "a"}),
         ({"hoodie__table__keygenerator__type": "USER_PROVIDED"}, {}),
+        ({"hoodie__table__metadata__partitions": "files,column_stats"}, {"s": "a"}),
+        ({"hoodie__table__metadata__partitions": "files,record_index"}, {}),
     ],
 )
-def test_paths_of_key_generators_of_users_prove_nothing(
+def test_paths_of_key_generators_of_users_and_of_tables_with_a_record_index_prove_nothing(
     properties: dict[str, str], expected: dict[str, object]
 ) -> None:
     assert values("a", "s", **properties) == expected
