@@ -98,6 +98,7 @@ class PartitionLayout:
         """Return the only partition paths that can have wanted rows; None if the conditions do not name the paths.
 
         The conditions name them if they compare each partition column with few values, whose text in a path is certain.
+        The text of a date is not: with an option of Hudi 1.2, ``2026-01-02`` becomes the folders ``2026/01/02``.
         """
         if not self.fields or not all(self.types.get(name) in _WITH_ONE_TEXT for name in self.fields):
             return None
@@ -122,8 +123,10 @@ class PartitionLayout:
             if not segment.startswith(prefix):
                 return None
             segment = segment[len(prefix) :]
-        text = unquote(segment) if self.is_encoded else segment
-        return None if text in _PLACEHOLDERS else _PARSERS[self.types[name]](text)
+        if segment in _PLACEHOLDERS:
+            return None
+        value = _PARSERS[self.types[name]](segment)
+        return unquote(value) if self.is_encoded and isinstance(value, str) else value
 
 
 def _has_known_generator(config: TableConfig) -> bool:
@@ -147,11 +150,14 @@ def _path_text(value: RangeValue) -> str | None:
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
-    return value if isinstance(value, str) and _PLAIN.fullmatch(value) else None
+    if not isinstance(value, str) or _DATE.fullmatch(value):
+        return None
+    return value if _PLAIN.fullmatch(value) else None
 
 
 def _text(text: str) -> RangeValue | None:
-    return text
+    """Return a text; None for a text with slashes, which can stand for a date such as ``2026-01-02`` in Hudi 1.2."""
+    return None if "/" in text else text
 
 
 def _whole(text: str) -> RangeValue | None:

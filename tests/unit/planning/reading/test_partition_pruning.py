@@ -30,7 +30,7 @@ ENCODED = {"hoodie__datasource__write__partitionpath__urlencode": "true"}
     ("path", "fields", "properties", "expected"),
     [
         ("a", "s", {}, {"s": "a"}),
-        ("2026/01/02", "s", {}, {"s": "2026/01/02"}),
+        ("2026-01-02", "s", {}, {"s": "2026-01-02"}),
         ("s=a", "s", HIVE, {"s": "a"}),
         ("s=a%2Fb", "s", {**HIVE, **ENCODED}, {"s": "a/b"}),
         ("a%2Fb", "s", {}, {"s": "a%2Fb"}),
@@ -53,6 +53,7 @@ def test_values_in_paths(
         ("__HIVE_DEFAULT_PARTITION__", "s", {}),  # null or an empty string
         ("a", "s", HIVE),  # not written in Hive's style
         ("a/b/c", "s,t", {}),  # a value with a slash
+        ("2026/01/02", "s", {}),  # possibly the date 2026-01-02
         ("007", "n", {}),
         ("20560", "d", {}),  # a date as a number of days
         ("1970-02-30", "d", {}),
@@ -102,6 +103,7 @@ def named(fields: str, *filters: object, **properties: str) -> tuple[str, ...] |
         ("s", [("s", ">", "a")], {}, None),
         ("s,n", [("s", "=", "a")], {}, None),
         ("s", [("s", "=", "a/b")], {}, None),
+        ("s", [("s", "=", "2026-01-02")], {}, None),
         ("d", [("d", "=", date(2026, 1, 2))], {}, None),
         ("s,x", [("s", "=", "a"), ("x", "=", 1.0)], {}, None),
         ("n", [("n", "in", list(range(51)))], {}, None),
