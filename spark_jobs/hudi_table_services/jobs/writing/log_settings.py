@@ -5,7 +5,7 @@ from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.writing.log_writing import LogSettings
 from hudi_table_services.execution.writing.task_assignment import LogTargets
 from hudi_table_services.hudi_format.log_blocks import BlockType
-from hudi_table_services.jobs.writing.ordering_columns import delete_wrappers
+from hudi_table_services.jobs.writing.ordering_checks import delete_wrappers
 from hudi_table_services.jobs.writing.table_access import table_rule
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.file_group import FileSlice, LogTarget

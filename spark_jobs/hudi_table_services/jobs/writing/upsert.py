@@ -50,7 +50,7 @@ from hudi_table_services.jobs.writing.batch_writing import (
 from hudi_table_services.jobs.writing.duplicate_check import DuplicateCheck, duplicate_check_for
 from hudi_table_services.jobs.writing.log_settings import log_settings
 from hudi_table_services.jobs.writing.new_table import new_table_config
-from hudi_table_services.jobs.writing.ordering_columns import check_ordering_columns
+from hudi_table_services.jobs.writing.ordering_checks import check_ordering_columns
 from hudi_table_services.jobs.writing.own_commit import own_archived_commit, own_commit
 from hudi_table_services.jobs.writing.partition_advice import partition_warnings, time_warnings
 from hudi_table_services.jobs.writing.pending_clusterings import preview_release, release_file_groups
