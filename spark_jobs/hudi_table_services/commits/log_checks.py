@@ -84,6 +84,33 @@ class LogNamesStillValid:
                 )
 
 
+@dataclass(frozen=True, slots=True)
+class NoPendingCompaction:
+    """No compaction of these file groups is pending, so that the indexes of keys stay right.
+
+    Attributes:
+        file_groups: see `CollectedFacts.depend_on_compactions`.
+    """
+
+    file_groups: frozenset[FileGroupId]
+
+    def refuse(self, now: TableNow) -> None:
+        """Raises FileGroupConflictError."""
+        if not self.file_groups:
+            return
+        for instant in now.timeline.pending:
+            is_compaction = instant.action is Action.COMPACTION
+            planned = planned_file_groups(now.table.timeline_store, instant) if is_compaction else frozenset()
+            shared = sorted(planned & self.file_groups)
+            if shared:
+                raise FileGroupConflictError(
+                    f"The pending compaction {instant.requested_time} merges a delete in the file group {shared[0]}, "
+                    "to which this write adds an older row with the same key. As soon as the compaction completes, "
+                    "readers would see the row, but the record index and the secondary indexes would not contain it.",
+                    hint="Nothing was committed. Execute or cancel the compaction, then run the request again.",
+                )
+
+
 def _is_planned(now: TableNow, log: NamedLog) -> bool:
     """Whether a log file belongs to the slice that a pending compaction creates."""
     return any(

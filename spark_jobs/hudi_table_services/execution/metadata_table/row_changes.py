@@ -54,10 +54,15 @@ class StagedSecondaryKeys:
 
 @dataclass(frozen=True, slots=True)
 class StagedRowChanges:
-    """The keys that one task staged: for the record index, and for each secondary index whose entries change."""
+    """The keys that one task staged: for the record index, and for each secondary index whose entries change.
+
+    Attributes:
+        depends_on_compaction: whether other keys are right as soon as a pending compaction of the file slice completes.
+    """
 
     keys: StagedKeys | None = None
     secondary: tuple[StagedSecondaryKeys, ...] = ()
+    depends_on_compaction: bool = False
 
     @property
     def deleted_count(self) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from hudi_table_services.commits.commit_point import facts_to_collect
 from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.plan_attempt import ClusteringAttempt
+from hudi_table_services.commits.plans.incomplete_logs import warnings_of_incomplete_logs
 from hudi_table_services.commits.staging_area import StagingArea
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.clustering import (
@@ -224,6 +225,9 @@ class ClusteringExecution:
                 job = self._rewrite_job(work, attempt, staging.folder, wanted)
                 what = f"clustering {attempt.instant_time} of {self._table.config.table_name}"
                 outcomes = self._rewrite(job, work.tasks, what)
+            skipped = (each for outcome in outcomes for each in outcome.skipped)
+            timeline = work.snapshot.timeline
+            self._report.warn_of(warnings_of_incomplete_logs(self._table, timeline, skipped, "clustering"))
             with self._watch.phase("commit"):
                 instant, dropped_groups = attempt.complete(
                     work.snapshot,
@@ -334,7 +338,8 @@ class ClusteringExecution:
     def _metadata(
         self, work: _Work, outcomes: Sequence[GroupOutcome], dropped_groups: frozenset[FileGroupId]
     ) -> CommitMetadata:
-        extra = {REQUEST_ID_KEY: self._request.request_id, SCHEMA_KEY: self._schema_json(work)}
+        # The stored text also has the default values of columns, with which Hudi fills partial updates.
+        extra = {REQUEST_ID_KEY: self._request.request_id, SCHEMA_KEY: work.snapshot.schema_json or ""}
         stats, replaced = committed_files(work.groups, outcomes, dropped_groups)
         return commit_metadata(stats, WriteOperation.CLUSTER, extra, replaced)
 
