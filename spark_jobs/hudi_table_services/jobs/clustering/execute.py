@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hudi_table_services.commits.commit_point import facts_to_collect
+from hudi_table_services.commits.log_checks import refuse_unknown_writes
 from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.plan_attempt import ClusteringAttempt
 from hudi_table_services.commits.plans.incomplete_logs import warnings_of_incomplete_logs
@@ -60,7 +61,7 @@ from hudi_table_services.planning.clustering.outdated_plans import (
     partitions_of,
     unchanged_groups,
 )
-from hudi_table_services.planning.clustering.stored_plan import read_plan_settings
+from hudi_table_services.planning.clustering.stored_plan import read_plan_settings, refuse_bucket_plan
 from hudi_table_services.planning.file_sizing.write_profile import commit_metadata
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.file_slices import visibility_of
@@ -179,6 +180,7 @@ class ClusteringExecution:
     def _execute(self, clustering: Clustering) -> ExecutedPlan | DroppedPlan:
         if clustering.instant.is_completed:
             return self._reused(clustering)
+        refuse_bucket_plan(clustering.plan, clustering.instant.requested_time)
         try:
             with ClusteringAttempt(
                 self._table,
@@ -252,6 +254,7 @@ class ClusteringExecution:
         )
         if not snapshot.schema_json:
             raise InvalidRequestError(f"The table at {self._storage.uri} has no schema yet.")
+        refuse_unknown_writes(self._table, snapshot.timeline, clustering.instant)
         groups = self._still_current(clustering, snapshot)
         schema = from_avro_json(snapshot.schema_json)
         settings = self._settings(clustering)
