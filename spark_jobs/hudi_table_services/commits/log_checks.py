@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from hudi_table_services.commits.table_now import TableNow
-from hudi_table_services.errors import FileGroupConflictError
+from hudi_table_services.errors import CommitConflictError, FileGroupConflictError
 from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant, InstantState
@@ -95,7 +95,7 @@ class NoPendingCompaction:
     file_groups: frozenset[FileGroupId]
 
     def refuse(self, now: TableNow) -> None:
-        """Raises FileGroupConflictError."""
+        """Raises CommitConflictError, because a retry inside the job cannot succeed."""
         if not self.file_groups:
             return
         for instant in now.timeline.pending:
@@ -103,10 +103,11 @@ class NoPendingCompaction:
             planned = planned_file_groups(now.table.timeline_store, instant) if is_compaction else frozenset()
             shared = sorted(planned & self.file_groups)
             if shared:
-                raise FileGroupConflictError(
-                    f"The pending compaction {instant.requested_time} merges a delete in the file group {shared[0]}, "
-                    "to which this write adds an older row with the same key. As soon as the compaction completes, "
-                    "readers would see the row, but the record index and the secondary indexes would not contain it.",
+                raise CommitConflictError(
+                    f"This write adds an older version of a row to the file group {shared[0]}. The version wins as "
+                    f"soon as the pending compaction {instant.requested_time} completes, because the compaction "
+                    "removes the entries of the log files against which the version loses now. The record index and "
+                    "the secondary indexes would then be wrong.",
                     hint="Nothing was committed. Execute or cancel the compaction, then run the request again.",
                 )
 

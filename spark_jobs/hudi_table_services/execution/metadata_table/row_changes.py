@@ -142,6 +142,13 @@ class RowChangeStager:
             stager.add_deleted(_without(old, new))
             stager.add_new(_without(new, old))
 
+    def differ(self, some: pa.Table, others: pa.Table) -> bool:
+        """Whether the indexes have different keys for the rows of two tables."""
+        pairs = [(some[RECORD_KEY], others[RECORD_KEY])]
+        for index, _ in self._secondary:
+            pairs.append((all_secondary_keys(index, some), all_secondary_keys(index, others)))
+        return any(len(_without(one, other)) or len(_without(other, one)) for one, other in pairs)
+
     def close(self) -> StagedRowChanges:
         """Complete the staged files."""
         found = [(index, stager.close()) for index, stager in self._secondary]

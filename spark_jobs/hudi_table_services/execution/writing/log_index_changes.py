@@ -8,7 +8,6 @@ A late row whose key an earlier log file has deleted loses. If a pending compact
 soon as the compaction completes, but compactions change no index. The module reports such a case.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -60,8 +59,7 @@ def stage_log_changes(
             keys = pc.unique(incoming[KEY_COLUMN])
             found = row_versions(job.storage, task.current, reading, keys, new)
             stager.replaced(found.before, found.after)
-            columns = stager.columns
-            depends_on_compaction = not _are_same(found.after, found.after_compaction, columns)
+            depends_on_compaction = stager.differ(found.after, found.after_compaction)
             is_kept = pc.is_in(found.after[RECORD_KEY], value_set=deleted_elsewhere.combine_chunks())
             stager.inserted(found.after.filter(is_kept))
         else:
@@ -69,12 +67,6 @@ def stage_log_changes(
             stager.deleted(pa.table({RECORD_KEY: gone}))
             stager.inserted(pa.table({RECORD_KEY: deleted_elsewhere}))
         return replace(stager.close(), depends_on_compaction=depends_on_compaction)
-
-
-def _are_same(some: pa.Table, others: pa.Table, columns: Sequence[str]) -> bool:
-    """Whether the tables have the same keys with the same values in these columns."""
-    some, others = (rows.select(columns).sort_by(RECORD_KEY) for rows in (some, others))
-    return bool(some.equals(others))
 
 
 def _keys(incoming: pa.Table, mask: Flags) -> pa.ChunkedArray:

@@ -28,6 +28,7 @@ from hudi_table_services.errors import (
     FileGroupConflictError,
     HudiTableServiceError,
     InvalidRequestError,
+    UnsupportedTableError,
 )
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.clustering.file_layouts import footer_of
@@ -160,6 +161,8 @@ class ClusteringExecution:
         )
         ended: list[ExecutedPlan | DroppedPlan] = []
         failed: list[FailedPlan] = []
+        if not instants:
+            chosen = self._without_bucket_plans(chosen)
         for number, clustering in enumerate(chosen, start=1):
             time = clustering.instant.requested_time
             _LOG.info("Executing clustering %s (%d of %d)", time, number, len(chosen))
@@ -176,6 +179,18 @@ class ClusteringExecution:
         if not executed:
             return self._report.nothing_executed(missing, dropped)
         return self._report.executed(executed, missing, dropped)
+
+    def _without_bucket_plans(self, chosen: Sequence[Clustering]) -> list[Clustering]:
+        """Leave out plans that only Hudi can execute, with a warning, so that they do not fail each run."""
+        kept = []
+        for clustering in chosen:
+            try:
+                refuse_bucket_plan(clustering.plan, clustering.instant.requested_time)
+            except UnsupportedTableError as refusal:
+                self._report.warn_of([f"{refusal.message} {refusal.hint}"])
+            else:
+                kept.append(clustering)
+        return kept
 
     def _execute(self, clustering: Clustering) -> ExecutedPlan | DroppedPlan:
         if clustering.instant.is_completed:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hudi_table_services.contract.result import Outcome
-from hudi_table_services.errors import FileGroupConflictError
+from hudi_table_services.errors import CommitConflictError
 from hudi_table_services.storage.clock import SystemClock
 from support.compaction.jobs_here import execute, schedule
 from support.spark.indexed_log_tables import assert_indexes_equal_rows, new_indexed_table
@@ -40,7 +40,7 @@ def test_a_late_row_waits_for_the_compaction_of_the_delete_against_which_it_lose
     table.write(LATE_DELETE)
     plan(table)
     late: list[Row] = [("k0", 6, "a", "late", False)]
-    with pytest.raises(FileGroupConflictError, match=r"pending compaction \d+ merges a delete"):
+    with pytest.raises(CommitConflictError, match=r"pending compaction \d+ completes"):
         table.write(late)
     compact(table)
     table.write(late)
@@ -58,7 +58,7 @@ def test_a_row_that_brings_the_base_row_back_waits_for_the_compaction(tmp_path: 
     delete(table)
     plan(table)
     late: list[Row] = [("k0", 3, "a", "late", False)]
-    with pytest.raises(FileGroupConflictError, match="pending compaction"):
+    with pytest.raises(CommitConflictError, match="pending compaction"):
         table.write(late)
     compact(table)
     table.write(late)
@@ -88,7 +88,7 @@ def test_in_version_6_a_late_delete_waits_for_the_compaction_of_the_row_against_
     table.write(OLD)
     table.write([("k0", 9, "a", "newer", False)])
     plan(table)
-    with pytest.raises(FileGroupConflictError, match="pending compaction"):
+    with pytest.raises(CommitConflictError, match="pending compaction"):
         table.write(LATE_DELETE)
     compact(table)
     table.write(LATE_DELETE)
@@ -126,3 +126,12 @@ def test_an_inserted_row_of_a_deleted_key_counts_as_inserted(tmp_path: Path) -> 
     delete(table)
     result = table.write([("k0", 9, "a", "again", False), ("k1", 9, "a", "new", False)])
     assert (result.rows.inserted, result.rows.updated) == (1, 1)
+
+
+def test_a_write_adds_statistics_of_a_new_partition_beside_rows_of_an_old_one(tmp_path: Path) -> None:
+    options = {"hoodie__metadata__index__column__stats__enable": "true"}
+    table = new_indexed_table(tmp_path / "t", 9, **options)
+    table.write(OLD)
+    table.write([("k0", 6, "a", "new", False), ("n", 6, "b", "new", False)])
+    assert table.rows() == [("k0", 6, "a", "new"), ("k1", 5, "a", "old"), ("n", 6, "b", "new")]
+    assert_indexes_equal_rows(table)
