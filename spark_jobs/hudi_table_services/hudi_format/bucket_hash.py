@@ -69,18 +69,18 @@ class BucketHash:
 
     def _regular(self, keys: "_Texts") -> _Flags:
         """Mask of the keys whose parts `_hashes` finds as all parsers do."""
-        has_no_colon = keys.count(":") == 0
         if len(self.key_fields) > 1:
-            mask = keys.count(",") == len(self.key_fields) - 1
+            mask: _Flags = keys.count(",") == len(self.key_fields) - 1
             positions = np.flatnonzero(mask)
             for name, piece in zip(
                 self.key_fields, _pieces(keys.where(mask), len(self.key_fields)), strict=True
             ):
                 mask[positions[~piece.begin_with(f"{name}:")]] = False
             return mask
-        if KeyParser.HUDI_0_15 in self.parsers:
-            return has_no_colon
-        return has_no_colon | (keys.count(",") == 0)
+        is_whole: _Flags = keys.count(":") == 0
+        if KeyParser.HUDI_0_15 not in self.parsers:
+            is_whole = is_whole | (keys.count(",") == 0)
+        return is_whole
 
     def _hashes(self, keys: "_Texts") -> Words:
         """Hash codes of the lists of hashed parts of regular keys."""

@@ -8,11 +8,8 @@ Hudi stores neither the index type nor the number of buckets in a file of the ta
 import re
 from collections.abc import Collection
 
-MAX_BUCKETS = 100_000
-"""Greatest supported number of buckets of a partition."""
-
 _BUCKET_ID = re.compile(r"000[0-9]{5}-")
-"""File ids with a bucket number below `MAX_BUCKETS`. About one random UUID of 43000 begins in the same way."""
+"""File ids with a bucket number below `MAX_INDEX_BUCKETS`. About one random UUID of 43000 begins in the same way."""
 _NUMBER_LENGTH = 8
 
 

@@ -1,7 +1,8 @@
 """Write the changes of one file slice of a merge-on-read table into a new log file, in one Spark task.
 
 The task reads only the incoming rows of the slice. It reads the base file and the other log files only if an index of
-the metadata table needs the stored rows (`log_index_changes`).
+the metadata table needs the stored rows (`log_index_changes`). If the table has a bucket index, the log file also gets
+the new rows of the slice's bucket, as in Hudi.
 """
 
 import time
@@ -109,7 +110,8 @@ def write_slice_log(job: WriteJob, logs: LogSettings, task: WriteTask, target: L
         path=spec.path,
         prev_commit=target.previous_commit,
         num_writes=rows.num_rows,
-        num_update_writes=rows.num_rows,
+        num_inserts=task.insert_count,
+        num_update_writes=rows.num_rows - task.insert_count,
         num_deletes=len(deleted_keys),
         file_size_bytes=size,
         total_upsert_time_ms=int((time.monotonic() - started) * 1000),
@@ -142,9 +144,10 @@ def _log_fields(log_file: LogFile, logs: LogSettings, target: LogTarget) -> dict
 
 
 def _incoming(job: WriteJob, task: WriteTask) -> pa.Table:
-    """The staged changes of the slice."""
+    """The staged changes of the slice, and its new rows."""
     reader = StagedReader(job.storage)
-    table = pa.Table.from_batches([reader.read(batch) for batch in task.changes])
+    changes = [reader.read(batch) for batch in task.changes]
+    table = pa.Table.from_batches([*changes, *reader.iter_rows(task.inserts)])
     reader.close()
     return table
 

@@ -17,6 +17,7 @@ from hudi_table_services.errors import FileGroupConflictError
 from hudi_table_services.execution.writing.record_index import RecordIndex
 from hudi_table_services.execution.writing.stage_input import StagedInput
 from hudi_table_services.jobs.writing.batch_placement import PlacedBatch, lookup_for
+from hudi_table_services.jobs.writing.index_settings import INSERTS
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange
 from hudi_table_services.model.file_group import FileSlice
@@ -153,8 +154,13 @@ def _guarantees_unique_keys(options: WriteOptions, placed: PlacedBatch) -> bool:
     """Whether the operation guarantees unique keys, and the write either overwrites partitions or adds rows."""
     if options.operation in OVERWRITE:
         return True
-    is_guaranteed = options.operation is WriteOperation.UPSERT or (
-        options.operation is WriteOperation.INSERT and options.insert_dup_policy is not InsertDupPolicy.NONE
+    is_guaranteed = (
+        options.operation is WriteOperation.UPSERT
+        or (
+            options.operation is WriteOperation.INSERT
+            and options.insert_dup_policy is not InsertDupPolicy.NONE
+        )
+        or (options.operation in INSERTS and options.index_type.has_buckets)
     )
     return is_guaranteed and any(batch.file_id is None for batch in placed.routed.batches)
 

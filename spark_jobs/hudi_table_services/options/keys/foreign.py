@@ -34,6 +34,10 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.internal.*",
         ),
         *refused("a job cannot load a Java class as its index", "hoodie.index.class"),
+        *refused(
+            "jobs do not support numbers of buckets that differ between partitions",
+            "hoodie.bucket.index.partition.expressions",
+        ),
         *refused("the base path of the request identifies the table", "hoodie.base.path"),
         *refused(
             "this is a property of the table, not an option of a write",
