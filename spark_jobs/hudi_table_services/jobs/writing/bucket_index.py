@@ -31,7 +31,7 @@ _OF_PARTITIONS = f"{_FOLDER}/partition_bucket_index_meta"
 _SEARCHED_WRITES = 10
 _SEARCHED_PARTITIONS = 8
 _EARLIER_OPTIONS = f"Set {NUM_BUCKETS} and {HASH_FIELD} to the values of the earlier writes of the table."
-_WITHOUT_NEW_ROWS = "Write new rows with Hudi. With another index type, jobs can only update and delete the rows that the table has."
+_WITHOUT_NEW_ROWS = "Write new rows with Hudi. With another index type, jobs can update and delete existing rows."
 
 
 def bucket_hash(
