@@ -1,4 +1,4 @@
-"""Bucket numbers in the ids of file groups (BucketIdentifier, Hudi 0.15 and 1.2).
+"""Traces of the bucket index in a table: bucket numbers in file ids, and folders (BucketIdentifier, Hudi 0.15 and 1.2).
 
 Hudi's simple bucket index assigns each key to a bucket by its hash, and each bucket of a partition to one file group.
 The first eight characters of the file id are the decimal number of the bucket; the rest is a random UUID, and ``-0``.
@@ -7,6 +7,12 @@ Hudi stores neither the index type nor the number of buckets in a file of the ta
 
 import re
 from collections.abc import Collection
+
+CONSISTENT_HASHING_FOLDER = ".hoodie/.bucket_index/consistent_hashing_metadata"
+"""Folder in which Hudi stores the buckets of each partition (HoodieTableMetaClient, Hudi 0.15 and 1.2)."""
+
+PARTITION_BUCKETS_FOLDER = ".hoodie/.bucket_index/partition_bucket_index_meta"
+"""Folder with numbers of buckets that differ between partitions (PartitionBucketIndexHashingConfig, Hudi 1.2)."""
 
 _BUCKET_ID = re.compile(r"000[0-9]{5}-")
 """File ids with a bucket number below `MAX_INDEX_BUCKETS`. About one random UUID of 43000 begins in the same way."""

@@ -35,7 +35,7 @@ from hudi_table_services.execution.log_merging.column_defaults import column_def
 from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.metadata_table.collected_facts import FactsToCollect
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
-from hudi_table_services.jobs.clustering.clustered_table import open_table, rule_of
+from hudi_table_services.jobs.clustering.clustered_table import open_table, refuse_bucket_index, rule_of
 from hudi_table_services.jobs.clustering.executed import DroppedPlan, ExecutedPlan, FailedPlan, facts_of
 from hudi_table_services.jobs.clustering.group_files import committed_files, group_tasks
 from hudi_table_services.jobs.clustering.outdated import missing_files, no_group_left, reason_of_cancellation
@@ -246,6 +246,7 @@ class ClusteringExecution:
         snapshot = load_snapshot(
             self._storage, partitions_of(plan), metadata_enable=self._options.metadata.enable
         )
+        refuse_bucket_index(self._table, snapshot, self._options.metadata.enable)
         if not snapshot.schema_json:
             raise InvalidRequestError(f"The table at {self._storage.uri} has no schema yet.")
         groups = self._still_current(clustering, snapshot)

@@ -10,7 +10,12 @@ from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import CorruptTableError, InvalidRequestError, UnsupportedTableError
 from hudi_table_services.execution.writing.file_samples import stored_keys
 from hudi_table_services.hudi_format.bucket_hash import AMBIGUOUS, BucketHash
-from hudi_table_services.hudi_format.bucket_ids import bucket_number, has_bucket_ids
+from hudi_table_services.hudi_format.bucket_ids import (
+    CONSISTENT_HASHING_FOLDER,
+    PARTITION_BUCKETS_FOLDER,
+    bucket_number,
+    has_bucket_ids,
+)
 from hudi_table_services.hudi_format.key_parts import KeyParser
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
@@ -23,15 +28,12 @@ from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 
-_FOLDER = ".hoodie/.bucket_index"
-_CONSISTENT_HASHING = f"{_FOLDER}/consistent_hashing_metadata"
-"""Folder in which Hudi stores the buckets of each partition (HoodieTableMetaClient, Hudi 0.15 and 1.2)."""
-_OF_PARTITIONS = f"{_FOLDER}/partition_bucket_index_meta"
-"""Folder with the numbers of buckets of partitions (PartitionBucketIndexHashingConfig, Hudi 1.2)."""
 _SEARCHED_WRITES = 10
 _SEARCHED_PARTITIONS = 8
 _EARLIER_OPTIONS = f"Set {NUM_BUCKETS} and {HASH_FIELD} to the values of the earlier writes of the table."
-_WITHOUT_NEW_ROWS = "Write new rows with Hudi. With another index type, jobs can update and delete existing rows."
+_WITHOUT_NEW_ROWS = (
+    "Write new rows with Hudi. With another index type, jobs can update and delete existing rows."
+)
 
 
 def bucket_hash(
@@ -130,17 +132,18 @@ def index_buckets_of(slices: Iterable[FileSlice]) -> dict[FileGroupId, int]:
 
 def _refuse_stored_buckets(table: TableAccess) -> None:
     _refuse_consistent_hashing(table)
-    if table.storage.list_folder(_OF_PARTITIONS).folders:
+    if table.storage.list_folder(PARTITION_BUCKETS_FOLDER).folders:
         raise UnsupportedTableError(
-            f"The partitions of the table have different numbers of buckets ({_OF_PARTITIONS}).",
+            f"The partitions of the table have different numbers of buckets ({PARTITION_BUCKETS_FOLDER}).",
             hint=_WITHOUT_NEW_ROWS,
         )
 
 
 def _refuse_consistent_hashing(table: TableAccess) -> None:
-    if table.storage.list_folder(_CONSISTENT_HASHING).folders:
+    if table.storage.list_folder(CONSISTENT_HASHING_FOLDER).folders:
         raise UnsupportedTableError(
-            f"The table has a bucket index with consistent hashing ({_CONSISTENT_HASHING}), so jobs cannot add rows.",
+            f"The table has a bucket index with consistent hashing ({CONSISTENT_HASHING_FOLDER}), so jobs cannot add "
+            "rows.",
             hint=_WITHOUT_NEW_ROWS,
         )
 
