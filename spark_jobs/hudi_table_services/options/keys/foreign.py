@@ -84,10 +84,14 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.simple.index.*",
             "hoodie.global.simple.index.*",
             "hoodie.record.index.*",
-            "hoodie.bucket.index.*",
             "hoodie.index.*",
             "hoodie.hbase.index.*",
             "hoodie.expression.index.*",
+        ),
+        *ignored(
+            "it is for consistent hashing, or for the tasks and queries of Hudi; docs/bucket-index.md describes the "
+            "bucket index of this project",
+            "hoodie.bucket.index.*",
         ),
         *ignored(
             "the size of a bloom filter depends on the number of rows in the file",

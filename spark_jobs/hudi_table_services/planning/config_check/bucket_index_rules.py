@@ -37,8 +37,8 @@ def _bucket_count_implicit(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "buckets-clustered",
     Severity.ERROR,
-    f"{_TYPE} is BUCKET, and an option switches on clustering: Hudi and the jobs of this project do not cluster a table "
-    "with a fixed number of buckets",
+    f"{_TYPE} is BUCKET, and an option switches on clustering: Hudi and the jobs of this project do not cluster a "
+    "table with a fixed number of buckets",
     source="HoodieSimpleBucketLayout",
 )
 def _buckets_clustered(settings: Settings) -> Iterator[Problem]:
