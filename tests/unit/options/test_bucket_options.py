@@ -12,8 +12,8 @@ COUNT, FIELD = "hoodie.bucket.index.num.buckets", "hoodie.bucket.index.hash.fiel
 SIZING = (
     "hoodie.parquet.max.file.size",
     "hoodie.parquet.small.file.limit",
-    "hoodie.copyonwrite.insert.split.size",
     "hoodie.copyonwrite.insert.auto.split",
+    "hoodie.copyonwrite.insert.split.size",
 )
 
 
@@ -32,6 +32,21 @@ def test_the_options_are_read() -> None:
     options = resolve({**INDEX, COUNT: "8", FIELD: "a, b", "hoodie.index.bucket.engine": "simple"})
     assert (options.bucket_count, options.bucket_hash_fields) == (8, ("a", "b"))
     assert options.warnings == ()
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "hoodie.bucket.index.max.num.buckets",
+        "hoodie.bucket.index.min.num.buckets",
+        "hoodie.bucket.index.partition.rule.type",
+        "hoodie.bucket.index.query.pruning",
+        "hoodie.bucket.index.remote.partitioner.enable",
+    ],
+)
+def test_keys_of_hudi_for_other_purposes_are_reported(key: str) -> None:
+    (warning,) = resolve({**INDEX, key: "1"}).warnings
+    assert warning.startswith(f"{key} has no effect here: it is for consistent hashing")
 
 
 def test_hudis_name_of_the_layout_is_accepted_for_the_index_only() -> None:
@@ -58,7 +73,7 @@ def test_unsupported_values_are_refused(options: dict[str, str], message: str) -
 
 
 def test_options_without_effect_are_reported() -> None:
-    given = dict.fromkeys(SIZING[:3], "1000000") | {SIZING[3]: "false"}
+    given = dict.fromkeys(SIZING, "1000000") | {SIZING[2]: "false"}
     warnings = resolve({**INDEX, **given}).warnings
     assert len(warnings) == 4
     for key, warning in zip(SIZING, warnings, strict=True):

@@ -14,7 +14,7 @@ from hudi_table_services.execution.writing.source import in_session_zone
 from hudi_table_services.execution.writing.stage_input import StagedInput, StagingSpec, stage_input
 from hudi_table_services.execution.writing.task_assignment import workload_of
 from hudi_table_services.execution.writing.unchanged_rows import without_unchanged
-from hudi_table_services.jobs.writing.bucket_index import (
+from hudi_table_services.jobs.writing.bucket_checks import (
     bucket_hash,
     index_buckets_of,
     refuse_bucket_index,

@@ -15,7 +15,7 @@ from hudi_table_services.execution.writing.index_search import (
 from hudi_table_services.execution.writing.record_index import IndexLookup
 from hudi_table_services.execution.writing.stage_input import StagedInput
 from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS, RECORD_INDEX
-from hudi_table_services.jobs.writing.bucket_index import check_bucket_index
+from hudi_table_services.jobs.writing.bucket_checks import check_bucket_index
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.options.keys.writing import INDEX_TYPE, METADATA_ENABLE

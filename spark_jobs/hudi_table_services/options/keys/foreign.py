@@ -92,6 +92,8 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "it is for consistent hashing, or for the tasks and queries of Hudi; docs/bucket-index.md describes the "
             "bucket index of this project",
             "hoodie.bucket.index.*",
+            "hoodie.bucket.index.max.num.buckets",
+            "hoodie.bucket.index.min.num.buckets",
         ),
         *ignored(
             "the size of a bloom filter depends on the number of rows in the file",
