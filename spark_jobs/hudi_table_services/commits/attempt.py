@@ -16,6 +16,7 @@ from hudi_table_services.commits.checks import (
     NoConflict,
     NoDuplicateNewKey,
     NoSecondWrite,
+    NoSharedIndexBucket,
     NothingArchivedSince,
     RowComparison,
     SameSchema,
@@ -251,6 +252,7 @@ class CommitAttempt:
             NothingArchivedSince(since=self._requested_among),
             NoConflict(changed_file_groups(metadata), self._strategy, logged, reinserted),
             NoPendingCompaction(depend_on_compactions),
+            NoSharedIndexBucket(_new_file_groups(metadata)),
             *((LogNamesStillValid(named_logs(metadata)),) if self._names_slices else ()),
         )
 
@@ -297,3 +299,8 @@ def changed_file_groups(metadata: CommitMetadata) -> frozenset[FileGroupId]:
     }
     replaced: Mapping[str, tuple[str, ...]] = metadata.partition_to_replace_file_ids or {}
     return frozenset(rewritten | {FileGroupId(p, f) for p, ids in replaced.items() for f in ids})
+
+
+def _new_file_groups(metadata: CommitMetadata) -> frozenset[FileGroupId]:
+    added = (stat for stat in metadata.write_stats if stat.prev_commit == NEW_FILE_GROUP)
+    return frozenset(FileGroupId(stat.partition_path, stat.file_id) for stat in added)

@@ -206,7 +206,7 @@ def test_a_key_that_contradicts_its_field_is_refused(
             "HBASE",
             "Valid values: SIMPLE, BLOOM, GLOBAL_SIMPLE, GLOBAL_BLOOM, RECORD_INDEX",
         ),
-        ("hoodie.index.type", "BUCKET", "hoodie.index.type=BUCKET is not supported"),
+        ("hoodie.index.type", "INMEMORY", "hoodie.index.type=INMEMORY is not supported"),
         ("hoodie.record.merge.mode", "CUSTOM", "Use EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING"),
         (f"{WRITE}payload.class", "com.example.Mine", "payload.class=com.example.Mine is not supported"),
         (f"{WRITE}operation", "merge", "Valid values: upsert"),

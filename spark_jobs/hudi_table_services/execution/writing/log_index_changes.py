@@ -23,6 +23,7 @@ from hudi_table_services.execution.staging import CHANGE_COLUMN, KEY_COLUMN
 from hudi_table_services.execution.writing.merging import (
     DELETED_BEFORE,
     DELETED_ELSEWHERE,
+    NEW_KEY,
     Change,
     has_flag,
     without_flags,
@@ -36,7 +37,8 @@ def stage_log_changes(
     """Stage the changes of a log file that the task is going to write; nothing if the table has no such index.
 
     The stored rows are read only if the incoming rows do not determine the changes: if the table has a secondary index,
-    if a delete has an ordering value, or if an earlier log file has deleted the row of an update.
+    if a delete has an ordering value, if an earlier log file has deleted the row of an update, or if a row with a new
+    key is added to a slice with log files, which may have a delete of the key with a larger ordering value.
 
     Args:
         incoming: the staged changes of the slice.
@@ -50,7 +52,10 @@ def stage_log_changes(
     flagged = incoming[CHANGE_COLUMN].to_numpy()
     kinds, was_deleted = without_flags(flagged), has_flag(flagged, DELETED_BEFORE)
     deleted_elsewhere = _keys(incoming, has_flag(flagged, DELETED_ELSEWHERE))
+    is_new = has_flag(flagged, NEW_KEY)
     is_uncertain = (kinds == Change.DELETE) | ((kinds == Change.UPDATE) & was_deleted)
+    if task.current.log_files:
+        is_uncertain |= is_new
     group = FileGroupId(task.partition_path, task.file_id)
     with RowChangeStager(job.storage, job.key_staging, job.secondary, group) as stager:
         depends_on_compaction = False
@@ -65,7 +70,10 @@ def stage_log_changes(
         else:
             gone = _keys(incoming, (kinds == Change.DELETE_ALWAYS) & ~was_deleted)
             stager.deleted(pa.table({RECORD_KEY: gone}))
-            stager.inserted(pa.table({RECORD_KEY: deleted_elsewhere}))
+            added = pa.chunked_array(
+                [*deleted_elsewhere.chunks, *_keys(incoming, is_new).chunks], pa.string()
+            )
+            stager.inserted(pa.table({RECORD_KEY: added}))
         return replace(stager.close(), depends_on_compaction=depends_on_compaction)
 
 

@@ -1,7 +1,8 @@
 """Write the changes of one file slice of a merge-on-read table into a new log file, in one Spark task.
 
 The task reads only the incoming rows of the slice. It reads the base file and the other log files only if an index of
-the metadata table needs the stored rows (`log_index_changes`).
+the metadata table needs the stored rows (`log_index_changes`). If the table has a bucket index, the log file also gets
+the new rows of the slice's bucket, as in Hudi.
 """
 
 import time
@@ -88,7 +89,9 @@ def write_slice_log(job: WriteJob, logs: LogSettings, task: WriteTask, target: L
     started = time.monotonic()
     incoming = _incoming(job, task)
     flags = incoming[CHANGE_COLUMN].to_numpy()
-    reinserted = int((has_flag(flags, DELETED_BEFORE) & (without_flags(flags) == Change.UPDATE)).sum())
+    inserted = task.insert_count + int(
+        (has_flag(flags, DELETED_BEFORE) & (without_flags(flags) == Change.UPDATE)).sum()
+    )
     rows, deleted_keys, ordering = _changes(job, logs, task, incoming)
     deletes = delete_contents(deleted_keys, task.partition_path, ordering)
     staged = stage_log_changes(job, task, logs.merging, incoming, NewLog(rows, deletes))
@@ -111,8 +114,8 @@ def write_slice_log(job: WriteJob, logs: LogSettings, task: WriteTask, target: L
         path=spec.path,
         prev_commit=target.previous_commit,
         num_writes=rows.num_rows,
-        num_inserts=reinserted,
-        num_update_writes=rows.num_rows - reinserted,
+        num_inserts=inserted,
+        num_update_writes=rows.num_rows - inserted,
         num_deletes=len(deleted_keys),
         file_size_bytes=size,
         total_upsert_time_ms=int((time.monotonic() - started) * 1000),
@@ -146,9 +149,10 @@ def _log_fields(log_file: LogFile, logs: LogSettings, target: LogTarget) -> dict
 
 
 def _incoming(job: WriteJob, task: WriteTask) -> pa.Table:
-    """The staged changes of the slice."""
+    """The staged changes of the slice, and its new rows."""
     reader = StagedReader(job.storage)
-    table = pa.Table.from_batches([reader.read(batch) for batch in task.changes])
+    changes = [reader.read(batch) for batch in task.changes]
+    table = pa.Table.from_batches([*changes, *reader.iter_rows(task.inserts)])
     reader.close()
     return table
 

@@ -124,7 +124,7 @@ class RecordIndex:
             for path, batch in result.batches:
                 by_file[path].append(batch)
         rules = self._lookup.rules
-        if by_file or rules.deletes or rules.honours_deleted_flag:
+        if by_file or rules.deletes or rules.honours_deleted_flag or rules.buckets is not None:
             routed = self._route(staged, targets, by_file)
         else:
             routed = RoutedBatch(batches=staged.batches)

@@ -28,7 +28,6 @@ from hudi_table_services.errors import (
     FileGroupConflictError,
     HudiTableServiceError,
     InvalidRequestError,
-    UnsupportedTableError,
 )
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.clustering.file_layouts import footer_of
@@ -38,7 +37,7 @@ from hudi_table_services.execution.log_merging.column_defaults import column_def
 from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.metadata_table.collected_facts import FactsToCollect
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
-from hudi_table_services.jobs.clustering.clustered_table import open_table, rule_of
+from hudi_table_services.jobs.clustering.clustered_table import open_table, refuse_bucket_index, rule_of
 from hudi_table_services.jobs.clustering.executed import DroppedPlan, ExecutedPlan, FailedPlan, facts_of
 from hudi_table_services.jobs.clustering.group_files import committed_files, group_tasks
 from hudi_table_services.jobs.clustering.outdated import missing_files, no_group_left, reason_of_cancellation
@@ -161,8 +160,6 @@ class ClusteringExecution:
         )
         ended: list[ExecutedPlan | DroppedPlan] = []
         failed: list[FailedPlan] = []
-        if not instants:
-            chosen = self._without_bucket_plans(chosen)
         for number, clustering in enumerate(chosen, start=1):
             time = clustering.instant.requested_time
             _LOG.info("Executing clustering %s (%d of %d)", time, number, len(chosen))
@@ -179,18 +176,6 @@ class ClusteringExecution:
         if not executed:
             return self._report.nothing_executed(missing, dropped)
         return self._report.executed(executed, missing, dropped)
-
-    def _without_bucket_plans(self, chosen: Sequence[Clustering]) -> list[Clustering]:
-        """Leave out plans that only Hudi can execute, with a warning, so that they do not fail each run."""
-        kept = []
-        for clustering in chosen:
-            try:
-                refuse_bucket_plan(clustering.plan, clustering.instant.requested_time)
-            except UnsupportedTableError as refusal:
-                self._report.warn_of([f"{refusal.message} {refusal.hint}"])
-            else:
-                kept.append(clustering)
-        return kept
 
     def _execute(self, clustering: Clustering) -> ExecutedPlan | DroppedPlan:
         if clustering.instant.is_completed:
@@ -267,6 +252,7 @@ class ClusteringExecution:
         snapshot = load_snapshot(
             self._storage, partitions_of(plan), metadata_enable=self._options.metadata.enable
         )
+        refuse_bucket_index(self._table, snapshot, self._options.metadata.enable)
         if not snapshot.schema_json:
             raise InvalidRequestError(f"The table at {self._storage.uri} has no schema yet.")
         refuse_unknown_writes(self._table, snapshot.timeline, clustering.instant)

@@ -18,6 +18,7 @@ from hudi_table_services.execution.staging import StagedBatch
 from hudi_table_services.execution.writing.record_index import RecordIndex
 from hudi_table_services.execution.writing.stage_input import StagedInput
 from hudi_table_services.jobs.writing.batch_placement import PlacedBatch, lookup_for
+from hudi_table_services.jobs.writing.index_settings import INSERTS
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange
 from hudi_table_services.model.file_group import FileSlice
@@ -158,8 +159,13 @@ def _guarantees_unique_keys(options: WriteOptions, placed: PlacedBatch) -> bool:
     """Whether the operation guarantees unique keys, and the write either overwrites partitions or adds rows."""
     if options.operation in OVERWRITE:
         return True
-    is_guaranteed = options.operation is WriteOperation.UPSERT or (
-        options.operation is WriteOperation.INSERT and options.insert_dup_policy is not InsertDupPolicy.NONE
+    is_guaranteed = (
+        options.operation is WriteOperation.UPSERT
+        or (
+            options.operation is WriteOperation.INSERT
+            and options.insert_dup_policy is not InsertDupPolicy.NONE
+        )
+        or (options.operation in INSERTS and options.index_type.has_buckets)
     )
     return is_guaranteed and any(map(_adds_rows, placed.routed.batches))
 

@@ -185,8 +185,4 @@ def test_a_plan_that_changes_buckets_is_not_executed(version: TableVersion) -> N
     table.storage.write(path, encode_requested_replace(plan, dict(requested.extra_metadata)))
     with pytest.raises(UnsupportedTableError, match="SparkConsistentBucketClusteringExecutionStrategy"):
         execute(table.storage, table.clock, pending.requested_time)
-    # An execution of all pending plans leaves the plan to Hudi.
-    result = execute(table.storage, table.clock)
-    assert result.outcome is Outcome.NOTHING_TO_DO
-    assert "SparkConsistentBucketClusteringExecutionStrategy" in result.warnings[0]
     assert [i.state for i in store.load().pending] == [InstantState.REQUESTED]
