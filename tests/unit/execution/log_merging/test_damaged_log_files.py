@@ -93,15 +93,13 @@ def test_a_file_that_ends_early_has_the_rows_of_its_complete_blocks(
         assert found.skipped == (((path, last),) if end not in ends else ()), end
 
 
-def hidden_by_its_header(data: bytes, place: int, version: TableVersion) -> bool:
-    """Whether the byte is part of the instant of a block of version 6; readers ignore blocks of unknown instants."""
-    if version is not TableVersion.V6:
-        return False
-    for head in heads_of(data):
-        instant = data.find(head.headers[HeaderKey.INSTANT_TIME].encode(), head.position)
-        if instant <= place < instant + len(head.headers[HeaderKey.INSTANT_TIME]):
-            return True
-    return False
+def has_other_instants(data: bytes, changed: bytes) -> bool:
+    """Whether a block has another instant now. In table version 6, readers ignore blocks of unknown instants."""
+    return instants_of(data) != instants_of(changed)
+
+
+def instants_of(data: bytes) -> list[str]:
+    return [head.headers[HeaderKey.INSTANT_TIME] for head in heads_of(data)]
 
 
 def assert_nothing_is_lost(
@@ -128,12 +126,13 @@ def test_a_changed_byte_is_refused_or_changes_one_record(
     whole, data = damaged.read(), damaged.data(number)
     refused = 0
     for place in range(number, len(data), by_depth(19, 1)):
-        for bits in by_depth((0x01 << place % 8,), (0x01, 0x02, 0x10, 0x80, 0xFF)):
+        for bits in by_depth((0x01 << place % 8,), (0x01 << place % 8, 0xFF)):
             changed = bytearray(data)
             changed[place] ^= bits
             found = read_or_refuse(damaged, number, bytes(changed))
             refused += found is None
-            if found is not None and not hidden_by_its_header(data, place, version):
+            is_hidden = version is TableVersion.V6 and found and has_other_instants(data, bytes(changed))
+            if found is not None and not is_hidden:
                 assert_nothing_is_lost(whole, found, (place, bits), has_separate_records=not as_parquet)
     assert refused > len(data) // 190
 
