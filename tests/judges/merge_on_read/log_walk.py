@@ -196,7 +196,7 @@ class LogWalk:
     def _write(
         self, act: Callable[[], object], rows: list[Row], *, deletes: bool = False, is_late: bool = False
     ) -> None:
-        begin = self.table.bounds()[-1]
+        begin = max(name.partition(".")[0].rpartition("_")[2] for name in self._completed())
         act()
         self._before_write = self.models
         before = self.models
@@ -255,6 +255,10 @@ class LogWalk:
             for name in instant_names(self.table.base_path, ".commit")
         }
         return bool(requested - completed)
+
+    def _completed(self) -> list[str]:
+        """Names of the completed delta commits, compactions and clusterings."""
+        return instant_names(self.table.base_path, "commit")
 
     def _newest_write(self) -> str:
         return instant_names(self.table.base_path, ".deltacommit")[-1].partition(".")[0].partition("_")[0]
