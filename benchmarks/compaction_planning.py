@@ -43,7 +43,7 @@ BASE_BYTES = 100 * MIB
 HEAVY_SHARE = 10
 """One of this many slices has nine tenths of the log bytes."""
 HEAVY_LOG_BYTES, LIGHT_LOG_BYTES = 81 * MIB, MIB
-RANKED = {RANK_BY_BENEFIT: "true", MIN_LOG_RATIO: "0.1"}
+RANKED = {RANK_BY_BENEFIT.key: "true", MIN_LOG_RATIO.key: "0.1"}
 MAX_SECONDS, MAX_PEAK_MIB = 2.0, 500.0
 MIN_SAVED, MIN_REMOVED = 0.6, 0.9
 _SCHEMA = '{"type":"record","name":"r","fields":[{"name":"id","type":"string"}]}'

@@ -72,7 +72,7 @@ def set_property(base_path: Path, name: str, value: str | None) -> str | None:
     """Set or remove a property of the table, and return its earlier value."""
     path = base_path / ".hoodie" / "hoodie.properties"
     lines = path.read_text().splitlines()
-    (earlier, *_) = [line.partition("=")[2] for line in lines if line.startswith(f"{name}=")] or [None]
+    earlier = next((line.partition("=")[2] for line in lines if line.startswith(f"{name}=")), None)
     kept = [line for line in lines if not line.startswith(f"{name}=")]
     path.write_text("\n".join([*kept, *([] if value is None else [f"{name}={value}"])]) + "\n")
     forget_checksum(path)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.contract.cleaning import CleanReport, CleanRequest
 from hudi_table_services.errors import CommitConflictError, HudiTableServiceError, InvalidRequestError
 from hudi_table_services.jobs.cleaning.clean import clean
 from judges.concurrent_jobs import CLEANING, PARTITIONS, OurWriter
@@ -115,5 +115,5 @@ class LogServices:
 
     def _clean(self) -> bool:
         request = CleanRequest(base_path=str(self._base_path), commits_retained=3, options=CLEANING)
-        report = clean(request).report
+        report = clean(request).report_as(CleanReport)
         return report is not None and bool(report.file_count)

@@ -174,7 +174,7 @@ def test_any_bytes_after_the_blocks_are_refused_or_reported(version: TableVersio
 def golden_slice(version: TableVersion, name: str) -> tuple[SliceReader, dict[str, bytes], Merged]:
     table = log_table(version, name)
     snapshot = load_snapshot(table.storage)
-    schema = from_avro_json(snapshot.schema_json)
+    schema = from_avro_json(snapshot.schema_json or "")
     reader = SliceReader(
         table.storage, table.file_slice, merge_rule(snapshot.config), visibility_of(snapshot), schema
     )
