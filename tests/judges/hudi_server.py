@@ -116,8 +116,8 @@ class Server:
             return [row.asDict(recursive=True) for row in rows.collect()]
 
     def planned(self, strategy, options, slices):
-        """Return the file ids that a compaction strategy plans; see ``hudi_strategies``."""
-        from hudi_strategies import planned
+        """Return the file ids that a compaction strategy plans; see ``merge_on_read.hudi_strategies``."""
+        from merge_on_read.hudi_strategies import planned
 
         return planned(self.spark, strategy, options, slices)
 
