@@ -56,7 +56,7 @@ class LogWalk:
     ) -> None:
         self.table = SharedTable(base_path, oracle, judge, schema, _NO_PADDING)
         self.seed = seed
-        self._random = random.Random(seed)
+        self._random = random.Random(f"{oracle} {seed}")
         self._version = 1
         self._next_key = _FIRST_KEYS
         self.models = Models({}, {})
