@@ -29,6 +29,7 @@ from hudi_table_services.commits.commit_point import (
 )
 from hudi_table_services.commits.log_checks import (
     LogNamesStillValid,
+    NoPendingCompaction,
     logged_file_groups,
     named_logs,
     refuse_open_writes,
@@ -206,7 +207,7 @@ class CommitAttempt:
         self._traces.delete_unlisted(keep=counted)
         completed = self._complete(
             new_files(metadata, self._table.config.table_version, facts),
-            self._checks(metadata, reinserted),
+            self._checks(metadata, reinserted, facts.depend_on_compactions),
             comparison,
         )
         _LOG.info("Completed %s %s", self._action.value, completed.requested_time)
@@ -237,13 +238,19 @@ class CommitAttempt:
             compared |= {change.instant for change in changes}
         raise AssertionError("unreachable")
 
-    def _checks(self, metadata: CommitMetadata, reinserted: frozenset[FileGroupId]) -> tuple[Check, ...]:
+    def _checks(
+        self,
+        metadata: CommitMetadata,
+        reinserted: frozenset[FileGroupId],
+        depend_on_compactions: frozenset[FileGroupId],
+    ) -> tuple[Check, ...]:
         logged = logged_file_groups(metadata)
         return (
             NoSecondWrite(self._request_id),
             SameSchema(),
             NothingArchivedSince(since=self._requested_among),
             NoConflict(changed_file_groups(metadata), self._strategy, logged, reinserted),
+            NoPendingCompaction(depend_on_compactions),
             *((LogNamesStillValid(named_logs(metadata)),) if self._names_slices else ()),
         )
 

@@ -3,7 +3,12 @@
 As in Hudi, an update changes no entry of the record index, a delete removes the entry, and a row whose key an earlier
 log file has deleted gets an entry again. A delete with an ordering value may lose against the stored row, whose entry
 must stay. Therefore the module compares the rows before and after the log file if it cannot be sure of the result.
+
+A late row whose key an earlier log file has deleted loses. If a pending compaction merges the delete, the row wins as
+soon as the compaction completes, but compactions change no index. The module reports such a case.
 """
+
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -48,18 +53,20 @@ def stage_log_changes(
     is_uncertain = (kinds == Change.DELETE) | ((kinds == Change.UPDATE) & was_deleted)
     group = FileGroupId(task.partition_path, task.file_id)
     with RowChangeStager(job.storage, job.key_staging, job.secondary, group) as stager:
+        depends_on_compaction = False
         if job.secondary or is_uncertain.any():
             reading = merging.reading(job.data_schema, stager.columns)
             keys = pc.unique(incoming[KEY_COLUMN])
             found = row_versions(job.storage, task.current, reading, keys, new)
             stager.replaced(found.before, found.after)
+            depends_on_compaction = stager.differ(found.after, found.after_compaction)
             is_kept = pc.is_in(found.after[RECORD_KEY], value_set=deleted_elsewhere.combine_chunks())
             stager.inserted(found.after.filter(is_kept))
         else:
             gone = _keys(incoming, (kinds == Change.DELETE_ALWAYS) & ~was_deleted)
             stager.deleted(pa.table({RECORD_KEY: gone}))
             stager.inserted(pa.table({RECORD_KEY: deleted_elsewhere}))
-        return stager.close()
+        return replace(stager.close(), depends_on_compaction=depends_on_compaction)
 
 
 def _keys(incoming: pa.Table, mask: Flags) -> pa.ChunkedArray:

@@ -38,7 +38,7 @@ from hudi_table_services.execution.metadata_table.log_statistics import statisti
 from hudi_table_services.execution.numpy_types import Flags
 from hudi_table_services.execution.staging import CHANGE_COLUMN, KEY_COLUMN, StagedReader
 from hudi_table_services.execution.writing.log_index_changes import stage_log_changes
-from hudi_table_services.execution.writing.merging import Change, without_flags
+from hudi_table_services.execution.writing.merging import DELETED_BEFORE, Change, has_flag, without_flags
 from hudi_table_services.hudi_format.log_blocks import BlockType
 from hudi_table_services.hudi_format.ordering_values import OrderingValue
 from hudi_table_services.model.data_file import LogFile
@@ -87,6 +87,8 @@ def write_slice_log(job: WriteJob, logs: LogSettings, task: WriteTask, target: L
     """
     started = time.monotonic()
     incoming = _incoming(job, task)
+    flags = incoming[CHANGE_COLUMN].to_numpy()
+    reinserted = int((has_flag(flags, DELETED_BEFORE) & (without_flags(flags) == Change.UPDATE)).sum())
     rows, deleted_keys, ordering = _changes(job, logs, task, incoming)
     deletes = delete_contents(deleted_keys, task.partition_path, ordering)
     staged = stage_log_changes(job, task, logs.merging, incoming, NewLog(rows, deletes))
@@ -109,7 +111,8 @@ def write_slice_log(job: WriteJob, logs: LogSettings, task: WriteTask, target: L
         path=spec.path,
         prev_commit=target.previous_commit,
         num_writes=rows.num_rows,
-        num_update_writes=rows.num_rows,
+        num_inserts=reinserted,
+        num_update_writes=rows.num_rows - reinserted,
         num_deletes=len(deleted_keys),
         file_size_bytes=size,
         total_upsert_time_ms=int((time.monotonic() - started) * 1000),
@@ -127,6 +130,7 @@ def write_slice_log(job: WriteJob, logs: LogSettings, task: WriteTask, target: L
         statistics=statistics,
         keys=staged.keys,
         secondary=staged.secondary,
+        keys_depend_on_compaction=staged.depends_on_compaction,
     )
 
 

@@ -11,8 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hudi_table_services.commits.commit_point import facts_to_collect
+from hudi_table_services.commits.log_checks import refuse_unknown_writes
 from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.plan_attempt import ClusteringAttempt
+from hudi_table_services.commits.plans.incomplete_logs import warnings_of_incomplete_logs
 from hudi_table_services.commits.staging_area import StagingArea
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.clustering import (
@@ -26,6 +28,7 @@ from hudi_table_services.errors import (
     FileGroupConflictError,
     HudiTableServiceError,
     InvalidRequestError,
+    UnsupportedTableError,
 )
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.clustering.file_layouts import footer_of
@@ -59,7 +62,7 @@ from hudi_table_services.planning.clustering.outdated_plans import (
     partitions_of,
     unchanged_groups,
 )
-from hudi_table_services.planning.clustering.stored_plan import read_plan_settings
+from hudi_table_services.planning.clustering.stored_plan import read_plan_settings, refuse_bucket_plan
 from hudi_table_services.planning.file_sizing.write_profile import commit_metadata
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.file_slices import visibility_of
@@ -158,6 +161,8 @@ class ClusteringExecution:
         )
         ended: list[ExecutedPlan | DroppedPlan] = []
         failed: list[FailedPlan] = []
+        if not instants:
+            chosen = self._without_bucket_plans(chosen)
         for number, clustering in enumerate(chosen, start=1):
             time = clustering.instant.requested_time
             _LOG.info("Executing clustering %s (%d of %d)", time, number, len(chosen))
@@ -175,9 +180,22 @@ class ClusteringExecution:
             return self._report.nothing_executed(missing, dropped)
         return self._report.executed(executed, missing, dropped)
 
+    def _without_bucket_plans(self, chosen: Sequence[Clustering]) -> list[Clustering]:
+        """Leave out plans that only Hudi can execute, with a warning, so that they do not fail each run."""
+        kept = []
+        for clustering in chosen:
+            try:
+                refuse_bucket_plan(clustering.plan, clustering.instant.requested_time)
+            except UnsupportedTableError as refusal:
+                self._report.warn_of([f"{refusal.message} {refusal.hint}"])
+            else:
+                kept.append(clustering)
+        return kept
+
     def _execute(self, clustering: Clustering) -> ExecutedPlan | DroppedPlan:
         if clustering.instant.is_completed:
             return self._reused(clustering)
+        refuse_bucket_plan(clustering.plan, clustering.instant.requested_time)
         try:
             with ClusteringAttempt(
                 self._table,
@@ -224,6 +242,9 @@ class ClusteringExecution:
                 job = self._rewrite_job(work, attempt, staging.folder, wanted)
                 what = f"clustering {attempt.instant_time} of {self._table.config.table_name}"
                 outcomes = self._rewrite(job, work.tasks, what)
+            skipped = (each for outcome in outcomes for each in outcome.skipped)
+            timeline = work.snapshot.timeline
+            self._report.warn_of(warnings_of_incomplete_logs(self._table, timeline, skipped, "clustering"))
             with self._watch.phase("commit"):
                 instant, dropped_groups = attempt.complete(
                     work.snapshot,
@@ -248,6 +269,7 @@ class ClusteringExecution:
         )
         if not snapshot.schema_json:
             raise InvalidRequestError(f"The table at {self._storage.uri} has no schema yet.")
+        refuse_unknown_writes(self._table, snapshot.timeline, clustering.instant)
         groups = self._still_current(clustering, snapshot)
         schema = from_avro_json(snapshot.schema_json)
         settings = self._settings(clustering)
@@ -334,7 +356,8 @@ class ClusteringExecution:
     def _metadata(
         self, work: _Work, outcomes: Sequence[GroupOutcome], dropped_groups: frozenset[FileGroupId]
     ) -> CommitMetadata:
-        extra = {REQUEST_ID_KEY: self._request.request_id, SCHEMA_KEY: self._schema_json(work)}
+        # The stored text also has the default values of columns, with which Hudi fills partial updates.
+        extra = {REQUEST_ID_KEY: self._request.request_id, SCHEMA_KEY: work.snapshot.schema_json or ""}
         stats, replaced = committed_files(work.groups, outcomes, dropped_groups)
         return commit_metadata(stats, WriteOperation.CLUSTER, extra, replaced)
 
