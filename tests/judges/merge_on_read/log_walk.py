@@ -102,9 +102,9 @@ class LogWalk:
             writes += [self.hudi_writes_late_rows, self.we_write_late_rows]
         services = [self.hudi_clusters, self.we_cluster, self.hudi_cleans, self.we_clean]
         if self._planned is not None:
-            services += 2 * [self.hudi_executes, self.we_execute]
+            services += 3 * [self.hudi_executes, self.we_execute]
         elif self.models.snapshot != self.models.read_optimized:
-            services += 2 * [self.hudi_schedules, self.we_schedule]
+            services += 3 * [self.hudi_schedules, self.we_schedule]
         if self._before_write is not None:
             services += 2 * [self.hudi_rolls_back, self.we_roll_back]
         return writes + services
