@@ -239,7 +239,7 @@ def test_a_unit_of_time_partitions_a_table(
 
 def test_a_timestamp_as_partition_column_gives_a_warning(spark: SparkSession, tmp_path: Path) -> None:
     result = write(spark, tmp_path, times(tmp_path, 3), partition_by=("at",))
-    assert any("partition_by=at:day" in each for each in result.warnings)
+    assert any("--partition-by at:day" in each for each in result.warnings)
 
 
 def test_almost_as_many_partitions_as_rows_give_a_warning(spark: SparkSession, tmp_path: Path) -> None:

@@ -453,7 +453,7 @@ def test_timestamps_as_partition_column_get_an_early_warning(tmp_path: Path, uni
     checked = check_write(request(tmp_path, tmp_path / "rows.parquet", partition_by=("at",)))
     (warning,) = checked.warnings
     assert "'at' contains timestamps, so each different time becomes a partition of its own" in warning
-    assert "partition_by=at:day" in warning
+    assert 'create it with --partition-by at:day, in Airflow with partition_by="at:day"' in warning
     assert "source" not in warning
     days = request(tmp_path, tmp_path / "rows.parquet", partition_by=("at:day",))
     assert check_write(days).warnings == ()
