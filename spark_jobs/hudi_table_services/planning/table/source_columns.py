@@ -52,6 +52,25 @@ _CSV_OPTIONS = (
     *("pathGlobFilter", "recursiveFileLookup", "modifiedBefore", "modifiedAfter", "ignoreCorruptFiles"),
     *("ignoreMissingFiles", "basePath"),
 )
+_READER_FLAGS = frozenset(
+    {
+        "header",
+        "inferschema",
+        "multiline",
+        "enforceschema",
+        "preferdate",
+        "ignoreleadingwhitespace",
+        "ignoretrailingwhitespace",
+        "enabledatetimeparsingfallback",
+        "primitivesasstring",
+        "mergeschema",
+        "recursivefilelookup",
+        "ignorecorruptfiles",
+        "ignoremissingfiles",
+    }
+)
+"""Options, in lower case, for which Spark's own readers accept only ``true`` and ``false``, in any case."""
+_FORMATS_OF_FLAGS = ("csv", "json", "parquet")
 _CLOSE = 0.8
 """Minimum similarity of a misspelled name to the right name, as difflib computes it."""
 
@@ -77,6 +96,22 @@ def refuse_misspelled(source: SourceSpec) -> None:
             raise InvalidRequestError(
                 f"Spark's reader of CSV files has no option {option!r}.",
                 hint=f"Did you mean {known[meant]!r}?",
+            )
+
+
+def refuse_invalid_flags(source: SourceSpec) -> None:
+    """Refuse another value than true or false for an option of Spark's reader that is one of `_READER_FLAGS`.
+
+    Raises:
+        InvalidRequestError: the message names the option and its value.
+    """
+    if source.format.lower() not in _FORMATS_OF_FLAGS:
+        return
+    for name, value in source.options.items():
+        if name.lower() in _READER_FLAGS and value.lower() not in ("true", "false"):
+            raise InvalidRequestError(
+                f"The source option {name} is {value!r}, but Spark accepts only true or false.",
+                hint=f"Set {name}=true or {name}=false.",
             )
 
 
