@@ -26,7 +26,11 @@ from hudi_table_services.model.schema import (
     without_meta_columns,
 )
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.options.keys.writing import NULL_FOR_MISSING_COLUMNS, RECONCILE_SCHEMA
+from hudi_table_services.options.keys.writing import (
+    NULL_FOR_MISSING_COLUMNS,
+    RECONCILE_SCHEMA,
+    TABLE_VERSION,
+)
 from hudi_table_services.planning.table.source_casts import can_be_cast, cast_query, sql_name
 
 FILL_MISSING_OPTION = NULL_FOR_MISSING_COLUMNS.key
@@ -142,7 +146,7 @@ class _Merger:
                     f"Column {path!r} is a timestamp without zone, which tables of version {int(self.version)} "
                     "cannot store.",
                     hint=f"Set {ZONE_OPTION}=utc if the values are in UTC, or {ZONE_OPTION}=session if they are in "
-                    "Spark's session time zone, or use table version 8 or 9.",
+                    f"Spark's session time zone, or create a table with {TABLE_VERSION}=8 or {TABLE_VERSION}=9.",
                 )
 
     def _type(self, table: DataType, incoming: DataType, path: str, *, nested: bool) -> DataType:

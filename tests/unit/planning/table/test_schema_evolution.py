@@ -174,8 +174,11 @@ def test_a_decimal_grows_only_in_tables_that_hudi_0_15_does_not_read() -> None:
 def test_timestamps_without_zone_are_refused_for_tables_of_version_6() -> None:
     wall_clock = a_schema(Field("c", ArrayType(StructType((Field("t", TIMESTAMP_NTZ),)))))
     for table in (None, a_schema()):
-        with pytest.raises(InvalidRequestError, match=r"'c\.t' is a timestamp without zone"):
+        with pytest.raises(InvalidRequestError, match=r"'c\.t' is a timestamp without zone") as refused:
             evolve_schema(table, wall_clock, table_version=TableVersion.V6)
+        assert refused.value.hint.endswith(
+            "or create a table with hoodie.write.table.version=8 or hoodie.write.table.version=9."
+        )
         assert evolve_schema(table, wall_clock, table_version=TableVersion.V8) == wall_clock
     assert evolve_schema(wall_clock, wall_clock, table_version=TableVersion.V6) == wall_clock
 
