@@ -52,8 +52,10 @@ _CSV_OPTIONS = (
     *("pathGlobFilter", "recursiveFileLookup", "modifiedBefore", "modifiedAfter", "ignoreCorruptFiles"),
     *("ignoreMissingFiles", "basePath"),
 )
-_READER_FLAGS = frozenset(
-    {
+_FILE_FLAGS = frozenset({"recursivefilelookup", "ignorecorruptfiles", "ignoremissingfiles"})
+_READER_FLAGS: Mapping[str, frozenset[str]] = {
+    "csv": _FILE_FLAGS
+    | {
         "header",
         "inferschema",
         "multiline",
@@ -62,15 +64,11 @@ _READER_FLAGS = frozenset(
         "ignoreleadingwhitespace",
         "ignoretrailingwhitespace",
         "enabledatetimeparsingfallback",
-        "primitivesasstring",
-        "mergeschema",
-        "recursivefilelookup",
-        "ignorecorruptfiles",
-        "ignoremissingfiles",
-    }
-)
-"""Options, in lower case, for which Spark's own readers accept only ``true`` and ``false``, in any case."""
-_FORMATS_OF_FLAGS = ("csv", "json", "parquet")
+    },
+    "json": _FILE_FLAGS | {"multiline", "primitivesasstring", "enabledatetimeparsingfallback"},
+    "parquet": _FILE_FLAGS | {"mergeschema"},
+}
+"""Maps formats to options, in lower case, for which Spark's reader accepts only ``true`` and ``false``, in any case."""
 _CLOSE = 0.8
 """Minimum similarity of a misspelled name to the right name, as difflib computes it."""
 
@@ -100,15 +98,14 @@ def refuse_misspelled(source: SourceSpec) -> None:
 
 
 def refuse_invalid_flags(source: SourceSpec) -> None:
-    """Refuse another value than true or false for an option of Spark's reader that is one of `_READER_FLAGS`.
+    """Refuse an option of Spark's reader that must be true or false, if it has another value.
 
     Raises:
         InvalidRequestError: the message names the option and its value.
     """
-    if source.format.lower() not in _FORMATS_OF_FLAGS:
-        return
+    flags = _READER_FLAGS.get(source.format.lower(), frozenset())
     for name, value in source.options.items():
-        if name.lower() in _READER_FLAGS and value.lower() not in ("true", "false"):
+        if name.lower() in flags and value.lower() not in ("true", "false"):
             raise InvalidRequestError(
                 f"The source option {name} is {value!r}, but Spark accepts only true or false.",
                 hint=f"Set {name}=true or {name}=false.",
