@@ -51,6 +51,17 @@ class IndexLookup:
     rules: RoutingRules = field(default_factory=RoutingRules)
     parallelism: int = 2
 
+    def step(self, key_count: int, file_count: int) -> str:
+        """Describe the step that looks up keys in base files and combines rows, for the log and for Spark.
+
+        Args:
+            file_count: number of base files to search; 0 if rows are only combined.
+        """
+        if file_count:
+            return f"Look up {counted(key_count, 'key')} in {counted(file_count, 'base file')}"
+        why = " (there are no base files to search)" if self.searches_files else ""
+        return f"Combine the rows with equal keys among {counted(key_count, 'row')}{why}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutedBatch:
@@ -75,6 +86,18 @@ class RoutedBatch:
     unchanged_count: int = 0
     files_searched: int = 0
     files_pruned: int = 0
+
+    def lookup(self, key_count: int) -> str:
+        """Describe the result of a lookup of keys in base files, for the log."""
+        pruned = f"indexes and footers ruled out {self.files_pruned}"
+        duplicates = f"the batch has {counted(self.superseded_count, 'superseded row')}"
+        if self.files_searched:
+            files = counted(self.files_searched, "base file")
+            found = f"{self.matched_count} were found"
+            return f"Looked up {counted(key_count, 'key')} in {files} ({pruned}): {found}, and {duplicates}"
+        if self.files_pruned:
+            return f"No base file can contain one of {counted(key_count, 'key')} ({pruned}), and {duplicates}"
+        return f"There are no base files in which to look up {counted(key_count, 'key')}, and {duplicates}"
 
 
 class RecordIndex:
@@ -105,9 +128,7 @@ class RecordIndex:
         """
         targets = _targets(slices, key_ranges or {}) if self._lookup.searches_files else ()
         tasks = self._tag_tasks(staged, targets)
-        tagged = self._tag(
-            tasks, f"Look up {counted(staged.row_count, 'key')} in {counted(len(targets), 'base file')}"
-        )
+        tagged = self._tag(tasks, self._lookup.step(staged.row_count, len(targets)))
         by_file: dict[str, list[StagedBatch]] = defaultdict(list)
         for result in tagged:
             for path, batch in result.batches:

@@ -95,14 +95,7 @@ def place_rows(
     routed = index.place(staged, files.slices, files.key_ranges)
     if files.is_required:
         routed = replace(routed, files_pruned=routed.files_pruned + files.pruned_count)
-        _LOG.info(
-            "Looked up %s in %s (indexes and footers ruled out %d): %d were found, and the batch has %s",
-            counted(staged.row_count, "key"),
-            counted(routed.files_searched, "base file"),
-            routed.files_pruned,
-            routed.matched_count,
-            counted(routed.superseded_count, "superseded row"),
-        )
+        _LOG.info("%s", routed.lookup(staged.row_count))
     return PlacedBatch(staged=staged, routed=routed, snapshot=snapshot)
 
 
