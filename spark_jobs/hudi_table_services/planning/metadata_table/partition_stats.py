@@ -3,7 +3,8 @@
 A record of `partition_stats` has the statistics of one column in one partition of the table. A record is tight if it
 covers all live files of the partition; a tight record replaces the earlier record. If a partition has no record for the
 column of a filter, but other partitions have a record for this column, Hudi 1.2 skips the partition, and the query
-loses its rows. So a commit writes a tight record for every indexed column of every partition that it changes.
+loses its rows. So a commit writes a record for every indexed column of every partition that it changes. The record is
+tight, unless an earlier instant is pending (`commits.metadata_table.overtaken_statistics`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -55,11 +56,14 @@ class PartitionFiles:
 
 
 def partition_stat_records(
-    files: PartitionFiles, columns: Sequence[IndexedColumn]
+    files: PartitionFiles, columns: Sequence[IndexedColumn], *, is_tight: bool = True
 ) -> Iterator[MetadataRecord]:
-    """Yield a tight record for each indexed column of a partition; nothing for a partition without live files.
+    """Yield a record for each indexed column of a partition; nothing for a partition without live files.
 
     A column that a file does not have counts as a column of nulls.
+
+    Args:
+        is_tight: whether the records replace earlier records. Otherwise, readers unite the ranges.
 
     Raises:
         CorruptTableError: a live file lacks statistics (`PartitionFiles.without_statistics`), or stored values do
@@ -73,7 +77,7 @@ def partition_stat_records(
         yield MetadataRecord(
             key=partition_stats_key(column.name, files.partition_path),
             record_type=RecordType.PARTITION_STATS,
-            payload=_tight(merged, files.partition_path, column),
+            payload=_statistics(merged, files.partition_path, column, is_tight=is_tight),
         )
 
 
@@ -168,7 +172,9 @@ def _merged(one: ColumnRange, other: ColumnRange) -> ColumnRange:
     return ColumnRange(min(lows, key=order, default=None), max(highs, key=order, default=None), counts)
 
 
-def _tight(merged: ColumnRange, partition_path: str, column: IndexedColumn) -> ColumnStats:
+def _statistics(
+    merged: ColumnRange, partition_path: str, column: IndexedColumn, *, is_tight: bool
+) -> ColumnStats:
     value_count, null_count, total_size, total_uncompressed = merged.counts
     return ColumnStats(
         file_name=files_key(partition_path),
@@ -179,6 +185,6 @@ def _tight(merged: ColumnRange, partition_path: str, column: IndexedColumn) -> C
         null_count=null_count,
         total_size_bytes=total_size,
         total_uncompressed_bytes=total_uncompressed,
-        is_tight_bound=True,
+        is_tight_bound=is_tight,
         value_type=column.value_type,
     )
