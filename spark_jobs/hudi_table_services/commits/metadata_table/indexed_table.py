@@ -31,11 +31,13 @@ class IndexedTable:
     Attributes:
         metadata: the metadata table.
         schema_json: Avro schema of the table after the change; None means the schema of the latest write.
+        may_be_overtaken: see `overtaken_statistics.may_be_overtaken`.
     """
 
     table: TableAccess
     metadata: MetadataTable
     schema_json: str | None = None
+    may_be_overtaken: bool = False
 
     @property
     def storage(self) -> Storage:

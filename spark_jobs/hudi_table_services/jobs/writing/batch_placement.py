@@ -112,14 +112,7 @@ def place_rows(
     if files.is_required:
         routed = replace(routed, files_pruned=routed.files_pruned + files.pruned_count)
         is_copy_on_write = snapshot.config.table_type is TableType.COPY_ON_WRITE
-        _LOG.info(
-            "Looked up %s in %s (indexes and footers ruled out %d): %d were found, and the batch has %s",
-            counted(staged.row_count, "key"),
-            counted(routed.files_searched, "base file" if is_copy_on_write else "file slice"),
-            routed.files_pruned,
-            routed.matched_count,
-            counted(routed.superseded_count, "superseded row"),
-        )
+        _LOG.info("%s", routed.lookup(staged.row_count, "base file" if is_copy_on_write else "file slice"))
     return PlacedBatch(staged=staged, routed=routed, snapshot=snapshot)
 
 
