@@ -179,8 +179,8 @@ def _passed_before() -> dict[str, float]:
     commit, found = _commit(), {}
     for path in ENDED.glob("*.json"):
         note = json.loads(path.read_text(encoding="utf-8"))
-        is_same = (note["commit"], note["depth"]) == (commit, _depth()) and not commit.endswith("-dirty")
-        if note["passed"] and is_same:
+        is_same = (note["commit"], note["depth"]) == (commit, _depth())
+        if note["passed"] and is_same and commit and not commit.endswith("-dirty"):
             found[path.stem] = note["seconds"]
     return found
 
@@ -191,7 +191,10 @@ def _depth() -> str:
 
 def _commit() -> str:
     command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    try:
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""  # an archive of the sources has no commit
 
 
 def _groups() -> tuple[str, ...]:

@@ -41,8 +41,11 @@ def test_only_groups_that_passed_with_the_same_commit_and_depth_are_left_out(
     assert runner._passed_before() == {}
 
 
-def test_with_local_changes_all_groups_run(runner: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COMMIT_OF_TEST", "c1-dirty")
+@pytest.mark.parametrize("commit", ["c1-dirty", ""], ids=["local changes", "no commit"])
+def test_without_a_commit_of_the_sources_all_groups_run(
+    runner: ModuleType, monkeypatch: pytest.MonkeyPatch, commit: str
+) -> None:
+    monkeypatch.setenv("COMMIT_OF_TEST", commit)
     runner._note("test-unit", 1, 12.0, has_passed=True)
     assert runner._passed_before() == {}
 

@@ -100,3 +100,21 @@ def test_a_range_inside_the_tight_record_of_hudi_needs_no_compaction(version: Ta
     overtake(storage, early=30, late=50)
     assert range_of_numbers(storage)[:2] == (2, 51)
     assert compactions(storage) == 0
+
+
+@VERSIONS
+@pytest.mark.usefixtures("hudis_records")
+def test_damaged_statistics_of_a_concurrent_commit_do_not_refuse_a_write(
+    version: TableVersion, caplog: pytest.LogCaptureFixture
+) -> None:
+    storage, clock = copied(maintained(version)), ticking(0.3)
+
+    def commit_and_damage() -> None:
+        late = Write((LATE,), "late", 10)(storage, clock)
+        folder = f".hoodie/metadata/{PARTITION_STATS}"
+        (log,) = (f.path for f in storage.list_files(folder) if late.requested_time in f.name)
+        storage.write(log, storage.read(log)[:-9])
+
+    Write((EARLY,), "early", 50)(During(storage, act=commit_and_damage), clock)
+    assert [i.action for i in opened(storage).data_timeline.completed_writes] == [Action.COMMIT] * 4
+    assert "The statistics of concurrent commits in the metadata table cannot be read" in caplog.text

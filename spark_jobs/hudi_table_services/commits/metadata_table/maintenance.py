@@ -90,7 +90,7 @@ def write_change(
         pending: the instant that is going to be completed.
 
     Returns:
-        If it is not `Written.NOTHING`, call `run_services_after` when the instant is completed.
+        What was written. Unless it is `Written.NOTHING`, call `run_services_after` when the instant is completed.
 
     Raises:
         UnsupportedTableError: the metadata table has an index that this release cannot update.
@@ -134,7 +134,9 @@ def run_services_after(table: TableAccess, lock: TableLock | None, written: Writ
     """
     settings = table.metadata.services
     if written is Written.OVERTAKEN:
-        _LOG.info("Compacting the metadata table, because an earlier commit hides statistics of this commit")
+        _LOG.info(
+            "Compacting the metadata table: statistics of a concurrent commit hide those of this commit"
+        )
         settings = replace(settings, max_delta_commits=1)
     try:
         config = read_table_config(table.storage)

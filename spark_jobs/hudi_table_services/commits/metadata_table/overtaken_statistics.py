@@ -11,15 +11,19 @@ writes tight records in any case. If such a record hides the range of a commit (
 metadata table right after it completes: the compaction merges statistics of partitions in the order of completion.
 """
 
+import logging
 from collections.abc import Iterable
 from dataclasses import replace
 
+from hudi_table_services.errors import CorruptTableError, ObjectNotFoundError
 from hudi_table_services.hudi_format.metadata_table.file_groups import PARTITION_STATS
 from hudi_table_services.model.metadata_table import ColumnStats, MetadataChange, MetadataRecord
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
 from hudi_table_services.storage.metadata_table.record_merging import merge_records
+
+_LOG = logging.getLogger(__name__)
 
 
 def may_be_overtaken(data_timeline: Timeline, instant_time: str) -> bool:
@@ -38,11 +42,19 @@ def is_overtaken(metadata: MetadataTable, instant_time: str, changes: Iterable[M
         instant_time: requested time of the delta commit.
         changes: its changes of the partition `partition_stats`.
 
-    Raises:
-        CorruptTableError, UnsupportedTableError: the log files of `partition_stats` cannot be read.
+    If the log files of `partition_stats` are damaged, the result is False: no compaction merges damaged log files. The
+    health report shows the damage.
     """
     if not any(i.requested_time > instant_time for i in metadata.timeline.completed_writes):
         return False
+    try:
+        return _is_hidden(metadata, instant_time, changes)
+    except (CorruptTableError, ObjectNotFoundError) as error:
+        _LOG.warning("The statistics of concurrent commits in the metadata table cannot be read: %s", error)
+        return False
+
+
+def _is_hidden(metadata: MetadataTable, instant_time: str, changes: Iterable[MetadataChange]) -> bool:
     own = {change.key.encode(): change for change in changes if isinstance(change, MetadataRecord)}
     partition = MetadataPartition(metadata, PARTITION_STATS)
     for file_slice in partition.slices:
