@@ -136,9 +136,10 @@ MINUTES ?= 60
 soak: .venv/.ready ## Run an Airflow for MINUTES=60 and check whether its processes grow; PLAIN=1 runs plain Airflow DAGs instead
 	@$(WITH_JAVA) .venv/bin/python scripts/soak.py --minutes $(MINUTES) $(if $(PLAIN),--plain)
 
-bench: .venv-judges/.ready ## Compare the engine with Hudi 1.2.0, Delta and plain Parquet, without metadata tables (45 minutes)
+bench: .venv-judges/.ready ## Compare the engine with Hudi 1.2.0, Delta and plain Parquet, without metadata tables (more than an hour)
 	$(WITH_JAVA) .venv-judges/bin/python benchmarks/run.py
 	.venv-judges/bin/python benchmarks/metadata.py
+	.venv-judges/bin/python benchmarks/compaction_planning.py
 
 bench-spark-connect: .venv/.ready ## Compare a small load through spark-submit with one through a Spark Connect server (5 minutes)
 	$(WITH_JAVA) .venv/bin/python benchmarks/spark_connect.py

@@ -5,6 +5,8 @@ takes the next group of a common queue. The longest groups are at its front, so 
 time. The output of the first lane is printed immediately, and the output of the second lane is printed when that lane
 ends. The first failure ends both lanes; with ``KEEP_GOING=1``, all groups run.
 
+With ``RESUME=1``, a run that was ended goes on: groups that have passed with the same commit do not run again.
+
 ``build/test-times.json`` contains the seconds and the number of tests of each group. ``scripts/make_testing_doc.py``
 writes these numbers into ``docs/testing.md``.
 """
@@ -18,6 +20,7 @@ import tempfile
 import threading
 import time
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -25,6 +28,9 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "build" / "test-reports"
+ENDED = ROOT / "build" / "test-groups"
+"""A file for each group that has run: its commit, depth, lane and seconds, and whether it passed."""
+
 TIMES = ROOT / "build" / "test-times.json"
 GROUPS = (
     "test-airflow-stack",
@@ -60,6 +66,7 @@ GROUPS_OF_ALL = (
 """Groups of ``make test-all``, roughly from the longest to the shortest."""
 
 KEEPS_GOING = os.environ.get("KEEP_GOING", "0") not in ("", "0")
+RESUMES = os.environ.get("RESUME", "0") not in ("", "0")
 SECONDS_TO_END = 120.0
 """Time that an interrupted group gets for ending its processes."""
 
@@ -69,9 +76,11 @@ class Lane:
     """Groups that run one after the other. Each group runs in a separate session, so `end` also ends its children.
 
     Attributes:
+        number: number of the lane, from 1.
         queue: groups that no lane has started yet; all lanes share this queue.
     """
 
+    number: int
     queue: deque[str]
     output: IO[bytes] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
@@ -95,6 +104,8 @@ class Lane:
             )
             code = self.running.wait()
             self.seconds[group] = time.monotonic() - started
+            if not self.is_ended:
+                _note(group, self.number, self.seconds[group], has_passed=code == 0)
             if code and not self.is_ended:
                 self.failed.append(group)
                 if not KEEPS_GOING:
@@ -115,14 +126,15 @@ class Lane:
 
 def main() -> int:
     """Run both lanes. Returns 1 if a group failed."""
-    started = time.monotonic()
-    for old in REPORTS.glob("*.xml"):
-        old.unlink()
+    groups, passed = _groups(), _passed_before() if RESUMES else {}
+    for group in groups:
+        if group not in passed:
+            for old in (REPORTS / f"{group}.xml", _note_of(group)):
+                old.unlink(missing_ok=True)
     TIMES.unlink(missing_ok=True)
     with tempfile.TemporaryFile() as second_output:
-        groups = _groups()
-        queue = deque(groups)
-        lanes = [Lane(queue), Lane(queue, second_output)]
+        queue = deque(group for group in groups if group not in passed)
+        lanes = [Lane(1, queue), Lane(2, queue, second_output)]
         failure = threading.Event()
         threads = [threading.Thread(target=lane.run, args=(failure,)) for lane in lanes]
         for thread in threads:
@@ -140,32 +152,76 @@ def main() -> int:
         sys.stdout.flush()
         sys.stdout.buffer.write(second_output.read())
         sys.stdout.flush()
-    has_passed = _print_summary(groups, lanes)
+    has_passed = _print_summary(groups, passed, lanes)
     if has_passed:
-        _write_times(groups, lanes, time.monotonic() - started)
+        _write_times(groups)
     return 0 if has_passed else 1
 
 
+def _note_of(group: str) -> Path:
+    return ENDED / f"{group}.json"
+
+
+def _note(group: str, lane: int, seconds: float, *, has_passed: bool) -> None:
+    ENDED.mkdir(parents=True, exist_ok=True)
+    note = {
+        "commit": _commit(),
+        "depth": _depth(),
+        "lane": lane,
+        "seconds": round(seconds),
+        "passed": has_passed,
+    }
+    _note_of(group).write_text(json.dumps(note) + "\n", encoding="utf-8")
+
+
+def _passed_before() -> dict[str, float]:
+    """Map each group that has passed with this commit and depth to its seconds. With local changes, no group has."""
+    commit, found = _commit(), {}
+    for path in ENDED.glob("*.json"):
+        note = json.loads(path.read_text(encoding="utf-8"))
+        is_same = (note["commit"], note["depth"]) == (commit, _depth())
+        if note["passed"] and is_same and commit and not commit.endswith("-dirty"):
+            found[path.stem] = note["seconds"]
+    return found
+
+
+def _depth() -> str:
+    return os.environ.get("TEST_DEPTH", "sample")
+
+
+def _commit() -> str:
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""  # an archive of the sources has no commit
+
+
 def _groups() -> tuple[str, ...]:
-    return GROUPS_OF_ALL if os.environ.get("TEST_DEPTH") == "all" else GROUPS
+    return GROUPS_OF_ALL if _depth() == "all" else GROUPS
 
 
 def _pytest_arguments(group: str) -> str:
     return f"{os.environ.get('PYTEST_ARGS', '')} --junit-xml={REPORTS / group}.xml".strip()
 
 
-def _print_summary(groups: tuple[str, ...], lanes: list[Lane]) -> bool:
-    """Print a line for each group. Return whether all groups passed."""
+def _print_summary(groups: tuple[str, ...], passed: Mapping[str, float], lanes: list[Lane]) -> bool:
+    """Print a line for each group. Return whether all groups passed.
+
+    Args:
+        passed: groups that have passed in an earlier run, with their seconds.
+    """
     for group in groups:
         lane = next((each for each in lanes if group in each.seconds), None)
-        if lane is None:
+        if group in passed:
+            print(f"{group:<20} passed {passed[group]:>6.0f} s{_tests_of(group)}, in an earlier run")
+        elif lane is None:
             print(f"{group:<20} not run")
         else:
             state = "FAILED" if group in lane.failed else "ended" if lane.is_ended else "passed"
             print(f"{group:<20} {state:<7} {lane.seconds[group]:>6.0f} s{_tests_of(group)}")
-    return all(any(group in lane.seconds for lane in lanes) for group in groups) and not any(
-        lane.failed for lane in lanes
-    )
+    ended = {*passed, *(group for lane in lanes for group in lane.seconds)}
+    return ended.issuperset(groups) and not any(lane.failed for lane in lanes)
 
 
 def _tests_of(group: str) -> str:
@@ -175,15 +231,14 @@ def _tests_of(group: str) -> str:
     return f" {counts['tests']:>5} tests" + (f", {counts['skipped']} skipped" if counts["skipped"] else "")
 
 
-def _write_times(groups: tuple[str, ...], lanes: list[Lane], seconds: float) -> None:
+def _write_times(groups: tuple[str, ...]) -> None:
+    notes = {group: json.loads(_note_of(group).read_text(encoding="utf-8")) for group in groups}
     found = {
-        group: {"lane": number, "seconds": round(lane.seconds[group]), **_counts(group)}
-        for group in groups
-        for number, lane in enumerate(lanes, start=1)
-        if group in lane.seconds
+        group: {"lane": note["lane"], "seconds": note["seconds"], **_counts(group)}
+        for group, note in notes.items()
     }
-    TIMES.parent.mkdir(exist_ok=True)
-    document = {"depth": os.environ.get("TEST_DEPTH", "sample"), "seconds": round(seconds), "groups": found}
+    of_lanes = [sum(note["seconds"] for note in notes.values() if note["lane"] == lane) for lane in (1, 2)]
+    document = {"depth": _depth(), "seconds": max(of_lanes), "groups": found}
     TIMES.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 

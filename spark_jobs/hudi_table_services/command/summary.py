@@ -24,7 +24,7 @@ class Grid:
         rows: all rows, in the order in which they are shown.
         noun: noun for one row, such as ``group``.
         title: heading of the table; empty means no heading.
-        optional: columns that a narrow terminal leaves out, because other columns contain the same values.
+        optional: columns that a narrow terminal leaves out, in this order, until the other columns fit on one line.
         whole: columns whose cells stay on one line, such as instants, which users copy. Numbers also stay on one line.
     """
 

@@ -99,7 +99,15 @@ def timeline_summary(view: TimelineView) -> Summary:
     columns = ("instant", "time", "action", "operation", "state", ">rows", ">files", ">size")
     return Summary(
         title=f"Timeline of {view.table_name}: {counted(view.instant_count, 'active instant', ',')}",
-        grids=(Grid(columns=columns, rows=rows, noun="instant", optional=("time",), whole=("instant",)),),
+        grids=(
+            Grid(
+                columns=columns,
+                rows=rows,
+                noun="instant",
+                optional=("time", ">files", ">size"),
+                whole=("instant",),
+            ),
+        ),
         notes=[*notes, "Older instants are archived."] if view.has_archive else notes,
         shown_rows=None,
     )

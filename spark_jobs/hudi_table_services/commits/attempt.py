@@ -16,6 +16,7 @@ from hudi_table_services.commits.checks import (
     NoConflict,
     NoDuplicateNewKey,
     NoSecondWrite,
+    NoSharedIndexBucket,
     NothingArchivedSince,
     RowComparison,
     SameSchema,
@@ -29,6 +30,7 @@ from hudi_table_services.commits.commit_point import (
 )
 from hudi_table_services.commits.log_checks import (
     LogNamesStillValid,
+    NoPendingCompaction,
     logged_file_groups,
     named_logs,
     refuse_open_writes,
@@ -206,7 +208,7 @@ class CommitAttempt:
         self._traces.delete_unlisted(keep=counted)
         completed = self._complete(
             new_files(metadata, self._table.config.table_version, facts),
-            self._checks(metadata, reinserted),
+            self._checks(metadata, reinserted, facts.depend_on_compactions),
             comparison,
         )
         _LOG.info("Completed %s %s", self._action.value, completed.requested_time)
@@ -237,13 +239,20 @@ class CommitAttempt:
             compared |= {change.instant for change in changes}
         raise AssertionError("unreachable")
 
-    def _checks(self, metadata: CommitMetadata, reinserted: frozenset[FileGroupId]) -> tuple[Check, ...]:
+    def _checks(
+        self,
+        metadata: CommitMetadata,
+        reinserted: frozenset[FileGroupId],
+        depend_on_compactions: frozenset[FileGroupId],
+    ) -> tuple[Check, ...]:
         logged = logged_file_groups(metadata)
         return (
             NoSecondWrite(self._request_id),
             SameSchema(),
             NothingArchivedSince(since=self._requested_among),
             NoConflict(changed_file_groups(metadata), self._strategy, logged, reinserted),
+            NoPendingCompaction(depend_on_compactions),
+            NoSharedIndexBucket(_new_file_groups(metadata)),
             *((LogNamesStillValid(named_logs(metadata)),) if self._names_slices else ()),
         )
 
@@ -290,3 +299,8 @@ def changed_file_groups(metadata: CommitMetadata) -> frozenset[FileGroupId]:
     }
     replaced: Mapping[str, tuple[str, ...]] = metadata.partition_to_replace_file_ids or {}
     return frozenset(rewritten | {FileGroupId(p, f) for p, ids in replaced.items() for f in ids})
+
+
+def _new_file_groups(metadata: CommitMetadata) -> frozenset[FileGroupId]:
+    added = (stat for stat in metadata.write_stats if stat.prev_commit == NEW_FILE_GROUP)
+    return frozenset(FileGroupId(stat.partition_path, stat.file_id) for stat in added)

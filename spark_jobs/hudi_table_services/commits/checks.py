@@ -8,6 +8,7 @@ from hudi_table_services.commits.table_now import TableNow
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import FileGroupConflictError, InstantVanishedError, ObjectNotFoundError
 from hudi_table_services.hudi_format.avro_schema import from_optional_avro_json
+from hudi_table_services.hudi_format.bucket_ids import bucket_number
 from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange, ConflictStrategy
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant, InstantState
@@ -96,6 +97,37 @@ class NoConflict:
         conflict = find_conflict(now.changes, self.file_groups, self.strategy, self.logged, self.reinserted)
         if conflict is not None:
             raise FileGroupConflictError(conflict.message, hint=_RUN_AGAIN)
+
+
+@dataclass(frozen=True, slots=True)
+class NoSharedIndexBucket:
+    """No other writer has added a file group for a bucket of a bucket index to which this commit adds one.
+
+    Two file groups of one bucket make every later write of Hudi fail
+    (BucketIndexConcurrentFileWritesConflictResolutionStrategy, Hudi 1.2).
+
+    Attributes:
+        new: file groups that this commit adds, whatever their index is.
+    """
+
+    new: frozenset[FileGroupId]
+
+    def refuse(self, now: TableNow) -> None:
+        """Raises FileGroupConflictError."""
+        own = {_index_bucket(group) for group in self.new} - {None}
+        for change in now.changes if own else ():
+            for group in sorted(change.file_groups if change.kind is ChangeKind.COMPLETED else ()):
+                if _index_bucket(group) in own:
+                    raise FileGroupConflictError(
+                        f"Another writer's {change.instant.action.value} {change.instant.requested_time} wrote the "
+                        f"file group {group}, and this write adds a file group for the same bucket.",
+                        hint=_RUN_AGAIN,
+                    )
+
+
+def _index_bucket(group: FileGroupId) -> tuple[str, int] | None:
+    number = bucket_number(group.file_id)
+    return None if number is None else (group.partition_path, number)
 
 
 class RowComparison(Protocol):

@@ -54,14 +54,14 @@ def complete(
         before()
     if lock is not None:
         lock.verify()
-    is_in_metadata_table = maintenance.write_change(table, pending, change, lock)
+    written = maintenance.write_change(table, pending, change, lock)
     # The update of the metadata table takes time, so verify the lock again. Do not add a step between this point and
     # the creation of the completed file.
     if lock is not None:
         lock.verify()
     completed = table.timeline_store.complete(pending, change.content)
-    if is_in_metadata_table:
-        maintenance.run_services_after(table, lock)
+    if written is not maintenance.Written.NOTHING:
+        maintenance.run_services_after(table, lock, written)
     return completed
 
 

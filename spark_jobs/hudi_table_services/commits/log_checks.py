@@ -10,10 +10,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from hudi_table_services.commits.table_now import TableNow
-from hudi_table_services.errors import FileGroupConflictError
+from hudi_table_services.errors import CommitConflictError, FileGroupConflictError
 from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.model.instant import Action, InstantState
+from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.compaction.open_writes import open_writes
@@ -84,6 +84,34 @@ class LogNamesStillValid:
                 )
 
 
+@dataclass(frozen=True, slots=True)
+class NoPendingCompaction:
+    """No compaction of these file groups is pending, so that the indexes of keys stay right.
+
+    Attributes:
+        file_groups: see `CollectedFacts.depend_on_compactions`.
+    """
+
+    file_groups: frozenset[FileGroupId]
+
+    def refuse(self, now: TableNow) -> None:
+        """Raises CommitConflictError, because a retry inside the job cannot succeed."""
+        if not self.file_groups:
+            return
+        for instant in now.timeline.pending:
+            is_compaction = instant.action is Action.COMPACTION
+            planned = planned_file_groups(now.table.timeline_store, instant) if is_compaction else frozenset()
+            shared = sorted(planned & self.file_groups)
+            if shared:
+                raise CommitConflictError(
+                    f"This write adds an older version of a row to the file group {shared[0]}. The version wins as "
+                    f"soon as the pending compaction {instant.requested_time} completes, because the compaction "
+                    "removes the entries of the log files against which the version loses now. The record index and "
+                    "the secondary indexes would then be wrong.",
+                    hint="Nothing was committed. Execute or cancel the compaction, then run the request again.",
+                )
+
+
 def _is_planned(now: TableNow, log: NamedLog) -> bool:
     """Whether a log file belongs to the slice that a pending compaction creates."""
     return any(
@@ -122,6 +150,42 @@ def refuse_open_writes(table: TableAccess, own_time: str, file_groups: Collectio
                 f"The pending deltacommit {time} names no file groups, so it may change those of this write.",
                 hint=_WAIT,
             )
+
+
+def refuse_unknown_writes(table: TableAccess, timeline: Timeline, plan: Instant) -> None:
+    """Refuse to execute a clustering while a delta commit is pending that may add log files to any file group.
+
+    Such a delta commit has an inflight file without file groups, like those of Flink, or is only requested and began
+    before the plan: a writer of Hudi that begins later sees the plan, and changes none of its file groups.
+
+    Raises:
+        FileGroupConflictError: there is such a delta commit.
+    """
+    inflight = _inflight_times(timeline)
+    for time in open_writes(
+        timeline, workload_profiles(table.timeline_store, timeline)
+    ).unknown_delta_commits:
+        is_harmless = time not in inflight and (
+            time > plan.requested_time or read_heartbeat_owner(table.storage, time)
+        )
+        if not is_harmless:
+            raise FileGroupConflictError(
+                f"The pending deltacommit {time} names no file groups, so it may add log files to file groups of "
+                f"clustering {plan.requested_time}. The rows of these log files would be lost.",
+                hint="Run the job again after the write has ended. If its writer is dead, roll the write back with "
+                "rollback.py --all-failed.",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class NoUnknownWrite:
+    """See `refuse_unknown_writes`."""
+
+    plan: Instant
+
+    def refuse(self, now: TableNow) -> None:
+        """Raises FileGroupConflictError."""
+        refuse_unknown_writes(now.table, now.timeline, self.plan)
 
 
 def _inflight_times(timeline: Timeline) -> frozenset[str]:

@@ -17,6 +17,7 @@ from hudi_table_services.commits.checks import (
     SomeGroupsUnchanged,
 )
 from hudi_table_services.commits.commit_point import complete, create_metadata_table_after_write
+from hudi_table_services.commits.log_checks import NoUnknownWrite
 from hudi_table_services.commits.plans.plan_execution import PlanExecution
 from hudi_table_services.commits.plans.swept_files import sweep_listed
 from hudi_table_services.commits.table_change import new_files
@@ -24,9 +25,10 @@ from hudi_table_services.commits.table_now import Check, Conditions, TableNow, r
 from hudi_table_services.commits.undo import roll_back_plan
 from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import ClusteringPlan
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.clustering.outdated_plans import partitions_of, unchanged_groups
 from hudi_table_services.planning.conflict_detection import groups_to_drop
@@ -100,6 +102,7 @@ class ClusteringAttempt(PlanExecution):
             NotCancelled(self._instant),
             NothingArchivedSince(since=snapshot.timeline),
             NothingUndone(),
+            NoUnknownWrite(self._instant),
             SomeGroupsUnchanged(self.instant_time, metadata),
             FilesExist(self.instant_time, paths, when_missing=lambda: self._leave_to_others(paths)),
         )
@@ -127,7 +130,12 @@ class ClusteringAttempt(PlanExecution):
         """
         with self._lock:
             self._refuse_taken_over()
-            if unchanged_groups(plan, load_snapshot(self._table.storage, partitions_of(plan))):
+            snapshot = load_snapshot(self._table.storage, partitions_of(plan))
+            # In table version 6, the name of a log file does not show that its delta commit is still pending.
+            may_fail = self._table.config.table_version is TableVersion.V6 and any(
+                i.action is Action.DELTA_COMMIT for i in snapshot.timeline.pending
+            )
+            if may_fail or unchanged_groups(plan, snapshot):
                 return False
             self._lock.verify()
             # Keep the heartbeat file until the plan is removed. Without the file, other jobs would assume that Hudi is

@@ -80,14 +80,15 @@ def _plan_of_compaction(table: TableAccess, instant: Instant, *, whole_slice: bo
 
 
 def require_undone_logs(table: TableAccess, chosen: Collection[Instant]) -> None:
-    """Refuse to undo a compaction of table version 6 if readers see log files that hang on its file slices.
+    """Refuse to undo writes of table version 6 if readers see log files that other writes added to their file slices.
 
     Args:
         chosen: instants that are going to be undone, in any order.
 
     Raises:
-        UnsupportedTableError: a log file with the instant of a chosen compaction in its name contains visible blocks of
-            a write that is not chosen.
+        UnsupportedTableError: a log file with a chosen instant in its name contains visible blocks of a write that is
+            not chosen. This write can have an earlier requested time: a writer of Hudi takes its time before it reads
+            the table.
     """
     if not appends_to_slices(table):
         return
@@ -95,9 +96,11 @@ def require_undone_logs(table: TableAccess, chosen: Collection[Instant]) -> None
     visibility = Visibility.of(timeline, has_own_log_instants=False)
     undone = {i.requested_time for i in chosen}
     for instant in chosen:
-        if not is_compaction(instant, _metadata(table, instant)):
-            continue
-        for path in filterfalse(_is_base_file, _listed_files(table.storage, instant)):
+        metadata = _metadata(table, instant)
+        if metadata is None and instant.action is not Action.COMPACTION:
+            continue  # no other writer saw its file slices
+        partitions = None if metadata is None else metadata.partition_to_write_stats
+        for path in filterfalse(_is_base_file, _listed_files(table.storage, instant, partitions)):
             found = block_instants(table.storage, path)
             seen = [t for t in found.writers - found.undone_after - undone if visibility.sees(t)]
             if seen:

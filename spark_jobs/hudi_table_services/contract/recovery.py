@@ -39,10 +39,15 @@ class RollbackRequest(JobRequest):
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)
         check_instants(self.instants)
-        if bool(self.instants) == self.all_failed:
+        if not self.instants and not self.all_failed:
             raise InvalidRequestError(
-                "The request must name either instants or all failed writes, but not both.",
-                hint="Give --instant or --all-failed.",
+                "The request names neither instants nor all failed writes.",
+                hint="Give --instant or --all-failed, in Airflow instant or all_failed=True.",
+            )
+        if self.instants and self.all_failed:
+            # The text contains the names of both fields, which the command replaces by its flags.
+            raise InvalidRequestError(
+                "instants and all_failed are both given.", hint="Leave out one of the two."
             )
 
     @property

@@ -117,6 +117,7 @@ class WrittenFileGroup:
         keys: keys that the file group did not have before, and keys that it no longer has; None if there are no such
             keys, or if the job stages no keys.
         secondary: changed entries of the secondary indexes that the job names.
+        keys_depend_on_compaction: see `StagedRowChanges.depends_on_compaction`.
     """
 
     stat: WriteStat
@@ -125,6 +126,7 @@ class WrittenFileGroup:
     statistics: FileStatistics | None = None
     keys: StagedKeys | None = None
     secondary: tuple[StagedSecondaryKeys, ...] = ()
+    keys_depend_on_compaction: bool = False
 
 
 def new_file_id() -> str:

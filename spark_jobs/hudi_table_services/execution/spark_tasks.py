@@ -26,6 +26,7 @@ from hudi_table_services.errors import (
 from hudi_table_services.execution.driver_tasks import collect_small, fits_driver, run_in_driver
 from hudi_table_services.execution.sessions import connect
 from hudi_table_services.execution.sessions.connect import is_connect
+from hudi_table_services.execution.sessions.session import is_stopped
 from hudi_table_services.execution.task_groups import group_tasks
 from hudi_table_services.execution.task_progress import Measure, Phase, ServerCounts, TaskCounts
 
@@ -96,7 +97,7 @@ def _run_on_workers(
 ) -> list[ResultT]:
     groups: tuple[tuple[int, ...], ...] = tuple((i,) for i in range(len(tasks)))
     if weights is not None:
-        with _translated_errors(description):
+        with _translated_errors(spark, description):
             parallelism = default_parallelism(spark)
         groups = group_tasks(weights, parallelism)
     grouped = [[(index, tasks[index]) for index in group] for group in groups]
@@ -147,7 +148,7 @@ def map_batches(
     spark = frame.sparkSession
     with Phase(description, (), None).logged():
         if may_collect and fits_driver(spark):
-            with _translated_errors(description):
+            with _translated_errors(spark, description):
                 batches = collect_small(frame)
             results = None if batches is None else run_in_driver([batches], lambda each: work(iter(each)))
             if results is not None:
@@ -164,7 +165,7 @@ def collect_results(spark: "SparkSession", frame: "DataFrame", description: str)
         InvalidDataError: Spark cannot process a value, such as a string that is cast to a number.
         ExecutionFailedError: the Spark job failed, or a result is the error of a missing file.
     """
-    with _translated_errors(description):
+    with _translated_errors(spark, description):
         _describe(spark, description)
         try:
             rows = frame.collect()
@@ -184,12 +185,12 @@ def collect_results(spark: "SparkSession", frame: "DataFrame", description: str)
 
 
 @contextmanager
-def _translated_errors(description: str) -> Iterator[None]:
+def _translated_errors(spark: "SparkSession", description: str) -> Iterator[None]:
     """Translate an exception of a Spark job. Spark's exception classes differ between classic and Connect."""
     try:
         yield
     except Exception as error:
-        if _has_lost_spark(error):
+        if _has_lost_spark(spark, error):
             raise ExecutionFailedError(
                 f"Spark ended in the step: {description}. The JVM of its driver is shutting down or has ended.",
                 hint="Another program ended the JVM, or memory was short: see the log of Spark and of the machine. "
@@ -226,13 +227,14 @@ def _describe(spark: "SparkSession", description: str | None) -> None:
         context.setJobDescription(description)
 
 
-def _has_lost_spark(error: Exception) -> bool:
+def _has_lost_spark(spark: "SparkSession", error: Exception) -> bool:
     """Whether the JVM of Spark's driver has ended or is shutting down. Without Java, py4j is not installed."""
     names = {each.__name__ for each in type(error).__mro__}
     return (
         isinstance(error, ConnectionError)
         or "Py4JNetworkError" in names
         or "SparkContext was shut down" in str(error)
+        or is_stopped(spark)
     )
 
 

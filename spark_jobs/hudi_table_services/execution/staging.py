@@ -39,6 +39,7 @@ class StagedBatch:
         delete_count: number of rows that delete a row of the table.
         reinsert_count: number of rows whose key is in the base file of the file group, and whose row log files have
             deleted.
+        index_bucket: bucket of the bucket index to which inserts belong; None if the table has no bucket index.
     """
 
     path: str
@@ -50,6 +51,7 @@ class StagedBatch:
     size_bytes: int = 0
     delete_count: int = 0
     reinsert_count: int = 0
+    index_bucket: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ class StagedFileWriter:
         file_id: str | None = None,
         delete_count: int = 0,
         reinsert_count: int = 0,
+        index_bucket: int | None = None,
     ) -> None:
         self._writer.write_batch(batch)
         self.batches.append(
@@ -92,6 +95,7 @@ class StagedFileWriter:
                 size_bytes=batch.nbytes,
                 delete_count=delete_count,
                 reinsert_count=reinsert_count,
+                index_bucket=index_bucket,
             )
         )
         self._row_count += batch.num_rows

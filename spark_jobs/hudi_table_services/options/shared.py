@@ -87,12 +87,23 @@ def _check_known(options: Mapping[str, str], group: OptionGroup) -> tuple[str, .
             hint = advice_on_key(key) or "docs/options.md lists the known keys."
             raise InvalidRequestError(f"Unknown option {key}.", hint=hint)
         if option.effect is Effect.HONOURED and group not in option.services:
-            warnings.append(f"{key} has no effect here: it is for {option.services[0].value}.")
+            warnings.append(
+                f"{key} has no effect here: it is for {option.services[0].value}.{_why_invalid(value, option)}"
+            )
             continue
         _check_value(key, value, option)
         if option.effect is Effect.NO_EFFECT:
             warnings.append(f"{key} has no effect here: {option.meaning}.")
     return tuple(warnings)
+
+
+def _why_invalid(value: str, option: AnyOption) -> str:
+    """Return a sentence if the jobs that read the option would refuse its value; else an empty string."""
+    try:
+        option.parse(value)
+    except InvalidRequestError as refusal:
+        return f" Its value is invalid, too: {refusal.message}"
+    return ""
 
 
 def _check_value(key: str, value: str, option: AnyOption) -> None:

@@ -13,6 +13,7 @@ from hudi_table_services.model.write_stat import FILE_SIZES_KEY, WriteOperation
 from hudi_table_services.options.keys import clustering as clustering_keys
 from hudi_table_services.options.keys import writing as keys
 from hudi_table_services.options.keys.base_files import BLOOM_MAX_ENTRIES
+from hudi_table_services.options.keys.bucket_index import HASH_FIELD, NUM_BUCKETS
 from hudi_table_services.options.keys.key_generation import RECORD_KEY
 from hudi_table_services.options.keys.log_files import LOG_BLOCK_FORMAT, LOG_BLOCK_SIZE, TABLE_TYPE
 from hudi_table_services.options.keys.time_partitions import partition_options
@@ -76,6 +77,8 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
         database_name=reader[keys.DATABASE_NAME],
         file_sizing=file_sizing,
         index_type=index_type,
+        bucket_count=reader[NUM_BUCKETS],
+        bucket_hash_fields=reader[HASH_FIELD],
         update_partition_path=_update_partition_path(reader, index_type),
         combine_before_insert=reader[keys.COMBINE_BEFORE_INSERT],
         combine_before_upsert=reader[keys.COMBINE_BEFORE_UPSERT],

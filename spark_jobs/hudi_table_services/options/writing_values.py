@@ -12,6 +12,7 @@ from hudi_table_services.model.table_config import RecordMergeMode
 from hudi_table_services.model.table_version import TableType, TableVersion
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.base_files import BaseFileOptions
+from hudi_table_services.options.keys.bucket_index import NUM_BUCKETS
 from hudi_table_services.options.keys.clustering import (
     EXPIRATION_MINUTES,
     ROLLBACK_ON_CONFLICT,
@@ -35,11 +36,23 @@ class IndexType(str, Enum):
     """Name of RECORD_INDEX since Hudi 1.1."""
     RECORD_LEVEL_INDEX = "RECORD_LEVEL_INDEX"
     """Partitioned record index: each file group contains the keys of one partition of the table."""
+    BUCKET = "BUCKET"
+    """A hash of the key determines the file group of a row; see docs/bucket-index.md."""
 
     @property
     def is_global(self) -> bool:
         """Whether a record key is unique in the whole table. If not, the key is unique only in its partition path."""
-        return self not in (IndexType.SIMPLE, IndexType.BLOOM, IndexType.RECORD_LEVEL_INDEX)
+        return self not in (
+            IndexType.SIMPLE,
+            IndexType.BLOOM,
+            IndexType.RECORD_LEVEL_INDEX,
+            IndexType.BUCKET,
+        )
+
+    @property
+    def has_buckets(self) -> bool:
+        """Whether the key of a new row determines its file group, instead of the sizes of the files."""
+        return self is IndexType.BUCKET
 
     @property
     def uses_record_index(self) -> bool:
@@ -109,6 +122,8 @@ class WriteOptions:
         table_version: version of a new table in the request; None if the request does not choose.
         table_type: type of a new table in the request; None if the request does not choose. An existing table of
             another type is refused.
+        bucket_count: number of buckets of a partition. Only the bucket index uses this value.
+        bucket_hash_fields: key fields that determine the bucket; empty means all key fields.
         update_partition_path: whether a row whose partition path changed moves to the new path. Only a global index
             uses this value.
         record_merge_mode: None means event-time ordering if the table has an ordering field.
@@ -135,6 +150,8 @@ class WriteOptions:
     database_name: str
     file_sizing: FileSizingOptions
     index_type: IndexType
+    bucket_count: int = NUM_BUCKETS.default_value
+    bucket_hash_fields: tuple[str, ...] = ()
     update_partition_path: bool
     combine_before_insert: bool
     combine_before_upsert: bool

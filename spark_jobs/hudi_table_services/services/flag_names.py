@@ -1,9 +1,13 @@
-"""Name flags in errors where the user typed flags, although the error names keys of options or fields of a request."""
+"""Name flags in errors where the user typed flags, although the error names keys of options or fields of a request.
+
+Conversely, `option_for` finds the option that a user means by an unknown flag.
+"""
 
 import re
 from collections.abc import Collection, Mapping
 
 from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.options.option import AnyOption, Effect, OptionGroup
 from hudi_table_services.options.registry import KNOWN_OPTIONS
 
 _KEYS = {option.flag: option.key for option in KNOWN_OPTIONS.values() if option.flag}
@@ -45,3 +49,24 @@ def _with_flag_of_field(text: str, field: str, flag: str) -> str:
     if "_" in field:
         return re.sub(rf"(?<![\w/.'\"-]){field}(?![\w/'\"]|\.\w)", flag, text)
     return re.sub(rf"^{field}(?= is | and )", flag, text)
+
+
+def option_for(flag: str) -> AnyOption | None:
+    """Return the option whose key is the flag in Hudi's notation; None if no key, or more than one key, is.
+
+    The first words of a key may be missing: ``--table-version`` means ``hoodie.write.table.version``.
+    """
+    name = flag.removeprefix("--")
+    found = {option.key: option for key, option in KNOWN_OPTIONS.items() if name in _short_names(key)}
+    usable = [
+        option
+        for option in found.values()
+        if option.effect is Effect.HONOURED and option.services != (OptionGroup.COMPACTION,)
+    ]
+    return usable[0] if len(usable) == 1 else None
+
+
+def _short_names(key: str) -> Collection[str]:
+    """Return the key without ``hoodie``, and without one more word, if at least two words remain."""
+    words = re.split(r"[._]", key.removeprefix("hoodie."))
+    return ["-".join(words[skipped:]) for skipped in (0, 1) if len(words) - skipped > 1]

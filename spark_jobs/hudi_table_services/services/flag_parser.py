@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 
 from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.options.option import AnyOption
+from hudi_table_services.services.flag_names import option_for
 
 
 class _StoreOnce(argparse._StoreAction):
@@ -87,6 +89,8 @@ class RequestParser(argparse.ArgumentParser):
         if flag in self._flags_elsewhere:
             return self._flags_elsewhere[flag]
         flags = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
+        if "--option" in flags and (option := option_for(flag)) is not None:
+            return _advice_on_option(option, flags)
         containing = [name for name in flags if flag.strip("-") in name]
         if (
             len(containing) > 1
@@ -101,6 +105,12 @@ class RequestParser(argparse.ArgumentParser):
             if flags and flags[-1] in action.option_strings and isinstance(action, argparse._AppendAction):
                 return f"Repeat the flag for each value: {flags[-1]} {unknown}."
         return ""
+
+
+def _advice_on_option(option: AnyOption, flags: Sequence[str]) -> str:
+    if option.flag in flags:
+        return f"Did you mean {option.flag}?"
+    return f"Did you mean --option {option.key}=VALUE?"
 
 
 def _first(unknown: Sequence[str]) -> str:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.writing import OPERATIONS, SourceSpec, TimestampsWithoutZone, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.keys.writing import MAX_FILE_SIZE, OPERATION
 from hudi_table_services.options.writing import resolve_options
+from hudi_table_services.options.writing_values import InsertDupPolicy, WriteOptions
 from hudi_table_services.services.flags import PairsAction, names_in
 from hudi_table_services.services.service import Service, SparkScript
 
@@ -43,6 +45,20 @@ The result document contains the details.
 """
 _SOURCE = {"source_path": "path", "source_format": "format", "source_options": "options", "source_sql": "sql"}
 """Maps the name of each flag's value to a field of `SourceSpec`."""
+
+_SECOND_RUN = {
+    WriteOperation.UPSERT: "updates the same rows again, and adds no duplicates",
+    WriteOperation.BULK_INSERT: "inserts the rows again, and adds duplicates",
+    WriteOperation.DELETE: "searches the same keys again, and also deletes rows that other writes have added since",
+    WriteOperation.INSERT_OVERWRITE: "replaces all rows of the same partitions again, and adds no duplicates",
+    WriteOperation.INSERT_OVERWRITE_TABLE: "replaces all rows of the table again, and adds no duplicates",
+    WriteOperation.DELETE_PARTITION: "deletes the same partitions again, with rows that other writes have added since",
+}
+_SECOND_INSERT = {
+    InsertDupPolicy.NONE: "inserts the rows again, and may add duplicates",
+    InsertDupPolicy.DROP: "writes no row whose record key is in the table, and adds no duplicates",
+    InsertDupPolicy.FAIL: "fails, because the record keys are already in the table",
+}
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
@@ -122,9 +138,20 @@ def _needed_flags(flags: Mapping[str, Any]) -> Sequence[Sequence[str]]:
 
 
 def _check_options(request: UpsertRequest) -> None:
+    options = resolve_options(request)
     if not request.can_be_repeated and not request.dry_run:
-        _LOG.info("No request id was given: a second run writes the rows again. See --request-id.")
-    resolve_options(request)
+        _LOG.info(
+            "No request id was given, so a second run %s. If both runs have the same --request-id, the second run does "
+            "nothing.",
+            _second_run(options),
+        )
+
+
+def _second_run(options: WriteOptions) -> str:
+    """Return what a second write of the same rows does, as the predicate of a sentence."""
+    if options.operation is WriteOperation.INSERT:
+        return _SECOND_INSERT[options.insert_dup_policy]
+    return _SECOND_RUN[options.operation]
 
 
 def _require_rows(request: UpsertRequest) -> None:

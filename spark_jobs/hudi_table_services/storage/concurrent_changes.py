@@ -158,7 +158,8 @@ def _completed(store: TimelineStore, instant: Instant) -> ConcurrentChange:
 def _may_add_rows(stat: WriteStat, metadata: CommitMetadata) -> bool:
     """Whether a file may have rows with new keys.
 
-    Log files of this project have no new keys. Writers with a bucket index count new keys in log files as updates.
+    In log files of this project, new keys (bucket index) count as inserts, and so do rows that an earlier log file has
+    deleted. Hudi's writers with a bucket index count new keys in log files as updates.
     """
     is_foreign_log = stat.is_log_file and REQUEST_ID_KEY not in metadata.extra_metadata
     return stat.num_inserts > 0 or stat.prev_commit == NEW_FILE_GROUP or is_foreign_log

@@ -2,6 +2,7 @@
 
 import difflib
 import fnmatch
+import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,9 @@ from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import FolderListing, Storage, StoredObject
 
 _MATCHED_PATHS = 1_000
-_SHOWN_NAMES = 5
+_SHOWN_NAMES = 3
+_CLOSE = 0.75
+"""Minimum similarity of a missing name to a name that an error proposes, as difflib computes it."""
 _WILDCARDS = re.compile(r"[*?\[{]")
 _ALTERNATIVES = re.compile(r"\{([^{}]*)\}")
 _ROOT = re.compile(r"(?:[a-zA-Z][a-zA-Z0-9+.-]*://[^/]*)?/*")
@@ -165,8 +168,21 @@ def _content(folder: str, missing: str, names: Sequence[str]) -> str:
     """List names in the folder that does not contain `missing`. A name that resembles the missing name comes first."""
     if not names:
         return f"{folder} is empty or missing."
-    close = difflib.get_close_matches(missing, names, n=1)
+    close = _most_similar(missing, names)
     shown = (*close, *(name for name in names if name not in close))[:_SHOWN_NAMES]
     more = f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
     question = f"Did you mean {close[0]}? " if close else ""
     return f"{question}{folder} contains: {', '.join(shown)}{more}."
+
+
+def _most_similar(missing: str, names: Sequence[str]) -> Sequence[str]:
+    """Return the name that resembles the missing name, as a sequence of one or no name.
+
+    The comparison leaves out the endings of the names, because a common ending makes all files of a folder similar.
+    """
+    by_stem = {_stem(name): name for name in reversed(names)}
+    return [by_stem[stem] for stem in difflib.get_close_matches(_stem(missing), by_stem, n=1, cutoff=_CLOSE)]
+
+
+def _stem(name: str) -> str:
+    return posixpath.splitext(name.rstrip("/"))[0].lower()

@@ -5,17 +5,15 @@ too. A dictionary contains the expected rows.
 """
 
 import random
-import shutil
 from pathlib import Path
 
 import pytest
 
-from hudi_table_services.storage.stores.local import LocalStorage
+from judges.merge_on_read.broken_logs import die_before_completing
 from judges.merge_on_read.shared_log_tables import DELETED, SharedTable, without
 from judges.oracle import V6_OLD, V8, V9, Oracle
 from judges.rows import ALL_TYPES, KEY, ORDERING, Model, Row, assert_rows_equal, merged, some_rows
 from support.depth import by_depth, cases
-from support.faulty_storage import Crash, FaultyStorage
 
 ORACLES = cases([V6_OLD, V8, V9], [V6_OLD, V9])
 TURNS = by_depth(10, 40)
@@ -134,21 +132,6 @@ def test_hudi_undoes_our_dead_write_and_we_undo_a_dead_write_of_ours(table: Shar
         table.write(some_rows(range(5, 7), 4 + 2 * number))
         model = merged(model, some_rows(range(5, 7), 4 + 2 * number))
         table.check(model, "after the next write")
-
-
-def die_before_completing(table: SharedTable, rows: list[Row]) -> None:
-    """Stop a write when it would create its completed instant file. Its files and markers stay, its heartbeat ends."""
-
-    class Dying(FaultyStorage):
-        def create(self, path: str, data: bytes) -> None:
-            if path.endswith(".deltacommit"):
-                self.has_crashed = True
-                raise Crash
-            super().create(path, data)
-
-    with pytest.raises(Crash):
-        table.write(rows, storage=Dying(LocalStorage(str(table.base_path))))
-    shutil.rmtree(table.base_path / ".hoodie" / ".heartbeat")
 
 
 @pytest.mark.parametrize("seed", cases(range(4), [0]))

@@ -21,8 +21,8 @@ rule  the writer must
 21    write content of version 3
 ====  ==========================================================================================================
 
-Rules 4, 9, 11 to 13, 19 and 20 concern rollbacks, compactions, readers and the metadata table; their tests are beside
-these features.
+The tests of the other rules, which concern rollbacks, compactions, readers and the metadata table, are in
+``test_rules_of_logs``.
 """
 
 import json

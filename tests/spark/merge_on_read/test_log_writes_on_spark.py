@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.depth import by_depth, cases
@@ -76,3 +77,26 @@ def test_many_slices_of_many_partitions_in_random_turns(spark: SparkSession, tmp
         rows |= {row[0]: row for row in batch}
         assert table.rows() == sorted(rows.values())
     assert sum(log_counts(table)) >= 15
+
+
+@pytest.mark.parametrize("kind", ["MERGE_ON_READ", "COPY_ON_WRITE"])
+def test_the_bucket_index_on_spark(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    options = {
+        "hoodie__table__type": kind,
+        "hoodie__write__table__version": "9",
+        "hoodie__index__type": "BUCKET",
+        "hoodie__bucket__index__num__buckets": "3",
+    }
+    table = TableUnderTest(spark, tmp_path / "t", **options)
+    table.write(OLD)
+    new: list[Row] = [(f"n{i}", 2, "ab"[i % 2], 0.0) for i in range(50)]
+    changed: list[Row] = [(key, 2, partition, -1.0) for key, _, partition, _ in OLD[:20]]
+    result = table.write([*new, *changed])
+    assert (result.rows.inserted, result.rows.updated) == (50, 20)
+    assert table.rows() == sorted([*new, *changed, *OLD[20:]])
+    groups = [s.file_group_id for s in load_snapshot(LocalStorage(str(table.base_path))).all_slices]
+    assert sorted((g.partition_path, int(g.file_id[:8])) for g in groups) == [
+        (partition, number) for partition in "ab" for number in range(3)
+    ]
+    with pytest.raises(InvalidRequestError, match=r"num\.buckets=4"):
+        table.write(new, options={"hoodie.bucket.index.num.buckets": "4"})

@@ -38,15 +38,22 @@ class Disturbance(Protocol):
 
 @dataclass
 class OneFault:
-    """The request to disturb, by its number from 1, and the number of requests so far."""
+    """The request to disturb, by its number from 1, and the number of requests so far.
+
+    Attributes:
+        method: count only requests with this HTTP method; empty to count all.
+    """
 
     fault: Fault
     number: int
+    method: str = ""
     count: int = 0
     disturbed: str = ""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def fault_of(self, request: str, headers: Mapping[str, str]) -> Fault | None:
+        if not request.startswith(self.method):
+            return None
         with self.lock:
             self.count += 1
             if self.count != self.number:

@@ -155,6 +155,12 @@ def test_print_request_contains_the_table(capsys: pytest.CaptureFixture[str]) ->
         (["clean", "/t", "/u"], 64, "Unrecognized arguments: /u"),
         (["clean", "/t", "--previw"], 64, "Unrecognized arguments: --previw. Did you mean --preview?"),
         (["upsert", "/t", "--record_key=day"], 64, "--record_key=day. Did you mean --record-key?"),
+        (
+            ["upsert", "/t", "--table-version=9"],
+            64,
+            "Did you mean --option hoodie.write.table.version=VALUE?",
+        ),
+        (["upsert", "/t", "--ordering-fields=ts"], 64, "Did you mean --ordering-field?"),
         (["upsert", "/t", "--operation=upsrt"], 64, "invalid choice: 'upsrt'. Did you mean upsert?"),
         (["upsert", "/t", "--operation=merge"], 64, "invalid choice: 'merge'. Use one of "),
         (["rollback", "/t", "--instant", "1", "2"], 64, "Repeat the flag for each value: --instant 2."),

@@ -280,12 +280,37 @@ def test_strings_of_the_table_are_printed_literally_and_names_of_scripts_as_comm
     assert printed in shown(Summary(title="t", facts=(("name", text),)))
 
 
-def test_a_very_narrow_terminal_gets_lines_that_are_wider_than_the_terminal() -> None:
+def test_a_table_that_is_too_wide_without_its_optional_columns_becomes_a_list_of_all_values() -> None:
     grid = Grid(
-        columns=("instant", "text", ">size"), rows=[("2" * 17, "a b c", "1")], noun="r", whole=("instant",)
+        columns=("instant", "text", "empty", ">size"),
+        rows=[("2" * 17, "a b c", "", "1"), ("3" * 17, "x" * 30, "", "")],
+        noun="r",
+        title="Rows",
+        optional=("text",),
+        whole=("instant",),
     )
-    text = shown(Summary(title="t", grids=(grid,)), width=20)
-    assert [line for line in text.splitlines() if "2" * 17 in line and " 1" in line]
+    assert shown(Summary(title="t", grids=(grid,)), width=20).splitlines() == [
+        "t",
+        "  Rows",
+        "  instant:",
+        f"    {'2' * 17}",
+        "    text: a b c",
+        "    size: 1",
+        "  instant:",
+        f"    {'3' * 17}",
+        "    text:",
+        f"    {'x' * 30}",
+    ]
+
+
+def test_cells_of_several_words_wrap_between_words() -> None:
+    words = "a sentence with several words that fit in one line of at least twenty characters"
+    grid = Grid(columns=("name", "text"), rows=[("x" * 30, words)], noun="r")
+    lines = shown(Summary(title="t", grids=(grid,)), width=54).splitlines()
+    assert lines[1].split() == ["name", "text"]
+    assert lines[2].split()[0] == "x" * 30
+    assert " ".join(" ".join(lines[2:]).split()[1:]) == words
+    assert all(len(line.rstrip()) <= 54 for line in lines)
 
 
 def test_a_narrow_terminal_leaves_out_optional_columns_and_names_them() -> None:

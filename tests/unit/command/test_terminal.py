@@ -19,6 +19,7 @@ from hudi_table_services.command.stderr_lines import stderr_lines
 from hudi_table_services.contract.progress import PROGRESS_FIELD, JobProgress
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.tables.views.live_files import read_files
 from support.command.terminal import CONTROL, run_on_a_terminal, without_control
 from support.small_tables import SmallTable
 
@@ -79,13 +80,18 @@ def test_a_job_shows_a_bar_a_summary_and_no_log_lines(table: SmallTable) -> None
 
 
 @pytest.mark.parametrize("view", ["timeline", "files"])
-def test_a_narrow_terminal_keeps_instants_on_one_line(table: SmallTable, view: str) -> None:
-    exit_code, received = on_a_terminal("show", view, path_of(table), columns=60)
-    assert exit_code == 0
-    text = without_control(received)
-    if view == "timeline":
-        assert all(each.requested_time in text for each in table.timeline_store.load())
-    assert "--wide shows all columns." in " ".join(text.split())
+def test_a_narrow_terminal_breaks_no_word(table: SmallTable, view: str) -> None:
+    for columns in (40, 60):
+        exit_code, received = on_a_terminal("show", view, path_of(table), columns=columns)
+        assert exit_code == 0
+        words = without_control(received).split()
+        if view == "timeline":
+            assert {each.requested_time for each in table.timeline_store.load()} <= set(words)
+            assert words.count("completed") == 3
+        else:
+            names = {each.name for each in read_files(table.storage).files}
+            assert len(names) == 4
+            assert names <= set(words)
     exit_code, received = on_a_terminal("show", view, path_of(table), "--wide", columns=60)
     text = without_control(received)
     assert "Not shown" not in text

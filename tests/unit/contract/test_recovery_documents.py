@@ -57,9 +57,16 @@ def test_flags_become_requests() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "message"),
-    [({}, "either instants"), ({"instants": (TIME,), "all_failed": True}, "not both"), ({"instants": ("x",)}, "time")],
+    [
+        (
+            {},
+            "The request names neither instants nor all failed writes. Give --instant or --all-failed, in Airflow",
+        ),
+        ({"instants": (TIME,), "all_failed": True}, "^instants and all_failed are both given."),
+        ({"instants": ("x",)}, "'x' is not an instant time"),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_rollback_needs_either_instants_or_all_failed(fields: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidRequestError, match=message):
         RollbackRequest(base_path="/t", **fields)  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ No key is ignored silently.
 """
 
 import contextlib
+import re
 from dataclasses import fields
 from operator import attrgetter
 
@@ -206,7 +207,7 @@ def test_a_key_that_contradicts_its_field_is_refused(
             "HBASE",
             "Valid values: SIMPLE, BLOOM, GLOBAL_SIMPLE, GLOBAL_BLOOM, RECORD_INDEX",
         ),
-        ("hoodie.index.type", "BUCKET", "hoodie.index.type=BUCKET is not supported"),
+        ("hoodie.index.type", "INMEMORY", "hoodie.index.type=INMEMORY is not supported"),
         ("hoodie.record.merge.mode", "CUSTOM", "Use EVENT_TIME_ORDERING or COMMIT_TIME_ORDERING"),
         (f"{WRITE}payload.class", "com.example.Mine", "payload.class=com.example.Mine is not supported"),
         (f"{WRITE}operation", "merge", "Valid values: upsert"),
@@ -289,9 +290,6 @@ def test_a_key_that_resembles_no_known_key_is_refused() -> None:
     "key",
     [
         "hoodie.upsert.shuffle.parallelism",
-        "hoodie.cleaner.commits.retained",
-        "hoodie.clean.commits.retained",
-        "hoodie.clustering.inline",
         "hoodie.metadata.index.async",
         "hoodie.datasource.hive_sync.enable",
         "hoodie.write.auto.upgrade",
@@ -303,6 +301,15 @@ def test_a_key_that_jobs_of_this_project_ignore_gives_a_warning(key: str) -> Non
     (warning,) = resolve({key: "whatever"}).warnings
     assert warning.startswith(f"{key} has no effect here: ")
     assert "whatever" not in warning
+
+
+@pytest.mark.parametrize(
+    "key", ["hoodie.cleaner.commits.retained", "hoodie.clean.commits.retained", "hoodie.clustering.inline"]
+)
+def test_the_warning_about_a_key_of_another_service_says_that_its_value_is_invalid(key: str) -> None:
+    (warning,) = resolve({key: "whatever"}).warnings
+    assert warning.startswith(f"{key} has no effect here: it is for ")
+    assert re.search(r"\. Its value is invalid, too: hoodie\.\S+=whatever is not ", warning)
 
 
 @pytest.mark.parametrize(

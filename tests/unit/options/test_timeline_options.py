@@ -21,10 +21,21 @@ def resolve(**options: str) -> ServiceOptions:
     return resolve_service_options(RollbackRequest(base_path="/t", all_failed=True, options=keys))
 
 
-@pytest.mark.parametrize("value", ["24", "banana"])
-def test_an_option_of_cleaning_gives_a_warning(value: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "more"),
+    [
+        ("24", ""),
+        (
+            "banana",
+            " Its value is invalid, too: hoodie.clean.hours.retained=banana is not a whole number.",
+        ),
+    ],
+)
+def test_the_warning_about_an_option_of_cleaning_says_if_its_value_is_invalid(value: str, more: str) -> None:
     resolved = resolve(hoodie_clean_hours_retained=value)
-    assert resolved.warnings == ("hoodie.clean.hours.retained has no effect here: it is for cleaning.",)
+    assert resolved.warnings == (
+        f"hoodie.clean.hours.retained has no effect here: it is for cleaning.{more}",
+    )
 
 
 @pytest.mark.parametrize(

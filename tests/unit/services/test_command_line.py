@@ -7,6 +7,7 @@ import pytest
 
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.services.recovery import ROLLBACK
 from hudi_table_services.services.writing import UPSERT
 
 ALL_FLAGS = [
@@ -129,6 +130,22 @@ def test_the_error_names_a_bad_flag(flags: list[str], message: str) -> None:
     with pytest.raises(InvalidRequestError) as refused:
         UPSERT.parse(flags)
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ([], "The request names neither instants nor all failed writes. Give --instant or --all-failed"),
+        (
+            ["--instant=20260102030405006", "--all-failed"],
+            "--instant and --all-failed are both given. Leave out one of the two.",
+        ),
+    ],
+)
+def test_the_error_of_a_rollback_names_its_flags(flags: list[str], message: str) -> None:
+    with pytest.raises(InvalidRequestError) as refused:
+        ROLLBACK.parse(["--base-path=/t", *flags])
+    assert str(refused.value).startswith(message)
 
 
 def test_help_lists_every_flag_examples_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,16 +63,33 @@ def test_all_files_are_listed_in_the_order_of_their_paths(tmp_path: Path) -> Non
 
 def test_the_error_about_a_missing_source_lists_its_folder(tmp_path: Path) -> None:
     put(tmp_path, *(f"{number}.csv" for number in range(7)), "sub/x")
-    with pytest.raises(InvalidRequestError, match=r"/x' does not exist. .* 0.csv, .* 4.csv and 3 more\."):
+    with pytest.raises(
+        InvalidRequestError, match=r"/x' does not exist. .* contains: 0.csv, 1.csv, 2.csv and 5 more\."
+    ):
         found(f"{tmp_path}/x")
 
 
 def test_the_error_about_a_misspelled_source_begins_with_the_similar_name(tmp_path: Path) -> None:
     put(tmp_path, *(f"{number}.csv" for number in range(7)), "trips.csv")
     with pytest.raises(
-        InvalidRequestError, match=r"Did you mean trips.csv\? .* contains: trips.csv, 0.csv, "
+        InvalidRequestError,
+        match=r"Did you mean trips.csv\? .* contains: trips.csv, 0.csv, 1.csv and 5 more\.",
     ):
         found(f"{tmp_path}/tripz.csv")
+
+
+@pytest.mark.parametrize(
+    ("missing", "proposed"),
+    [("nope.parquet", ""), ("orders.csv", "orders.parquet"), ("ORDER.parquet", "orders.parquet")],
+)
+def test_only_a_name_that_is_similar_without_its_ending_is_proposed(
+    tmp_path: Path, missing: str, proposed: str
+) -> None:
+    put(tmp_path, "o2.parquet", "orders.parquet")
+    with pytest.raises(InvalidRequestError) as refused:
+        found(f"{tmp_path}/{missing}")
+    question = f"Did you mean {proposed}? " if proposed else ""
+    assert refused.value.hint.startswith(f"{question}{tmp_path} contains: o")
 
 
 @pytest.mark.parametrize(

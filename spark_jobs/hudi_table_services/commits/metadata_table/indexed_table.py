@@ -31,11 +31,13 @@ class IndexedTable:
     Attributes:
         metadata: the metadata table.
         schema_json: Avro schema of the table after the change; None means the schema of the latest write.
+        may_be_overtaken: see `overtaken_statistics.may_be_overtaken`.
     """
 
     table: TableAccess
     metadata: MetadataTable
     schema_json: str | None = None
+    may_be_overtaken: bool = False
 
     @property
     def storage(self) -> Storage:
@@ -103,24 +105,22 @@ class IndexedTable:
         live = {
             path: {id_: _names(found) for id_, found in groups.items()} for path, groups in before.items()
         }
+        stats = [stat for stat in metadata.write_stats if stat.path and stat.partition_path in before]
         visibility = visibility_of(snapshot)
         if visibility.has_own_log_instants:
-            compacted = [
-                before[s.partition_path].get(s.file_id) for s in metadata.write_stats if not s.is_log_file
-            ]
+            compacted = [before[s.partition_path].get(s.file_id) for s in stats if not s.is_log_file]
             logs = {log.instant_time for found in compacted if found is not None for log in found.log_files}
             visibility = knowing_archived(self.storage, self.table.config, visibility, logs)
         for path, ids in (metadata.partition_to_replace_file_ids or {}).items():
             for file_id in ids:
                 live.get(path, {}).pop(file_id, None)
-        for stat in metadata.write_stats:
-            if stat.path:
-                path, name = stat.partition_path, file_name(stat.path)
-                if stat.is_log_file:
-                    kept = live[path].get(stat.file_id, frozenset())
-                else:
-                    kept = _later_logs(before[path].get(stat.file_id), name, visibility)
-                live[path][stat.file_id] = kept | {name}
+        for stat in stats:
+            path, name = stat.partition_path, file_name(stat.path)
+            if stat.is_log_file:
+                kept = live[path].get(stat.file_id, frozenset())
+            else:
+                kept = _later_logs(before[path].get(stat.file_id), name, visibility)
+            live[path][stat.file_id] = kept | {name}
         return {path: frozenset().union(*groups.values()) for path, groups in live.items()}
 
 

@@ -7,6 +7,7 @@ the metadata table off before the first change that would make it stale.
 import logging
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from enum import Enum
 
 from hudi_table_services.commits.metadata_table.delta_commit import (
     ChangesByPartition,
@@ -15,6 +16,7 @@ from hudi_table_services.commits.metadata_table.delta_commit import (
 )
 from hudi_table_services.commits.metadata_table.indexed_table import IndexedTable, schema_of
 from hudi_table_services.commits.metadata_table.key_logs import KeyChangesOfGroups, staged_keys_reader
+from hudi_table_services.commits.metadata_table.overtaken_statistics import is_overtaken, may_be_overtaken
 from hudi_table_services.commits.metadata_table.partitioned_key_logs import (
     PartitionedKeyChanges,
     partitioned_key_staging,
@@ -39,7 +41,7 @@ from hudi_table_services.commits.table_change import CleanedFiles, NewFiles, NoF
 from hudi_table_services.errors import CorruptTableError, HudiTableServiceError, TableNotFoundError
 from hudi_table_services.execution.metadata_table.collected_facts import FactsToCollect
 from hudi_table_services.execution.metadata_table.staged_keys import KeyStaging
-from hudi_table_services.hudi_format.metadata_table.file_groups import RECORD_INDEX
+from hudi_table_services.hudi_format.metadata_table.file_groups import PARTITION_STATS, RECORD_INDEX
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.options.keys.writing import METADATA_ENABLE
@@ -64,7 +66,22 @@ from hudi_table_services.tables.table import TableAccess
 _LOG = logging.getLogger(__name__)
 
 
-def write_change(table: TableAccess, pending: Instant, change: TableChange, lock: TableLock | None) -> bool:
+class Written(Enum):
+    """What `write_change` did.
+
+    NOTHING: the table has no metadata table, or the change concerns no file.
+    CHANGE: the metadata table contains the change.
+    OVERTAKEN: as `CHANGE`, but a compaction must follow; see the module `overtaken_statistics`.
+    """
+
+    NOTHING = "NOTHING"
+    CHANGE = "CHANGE"
+    OVERTAKEN = "OVERTAKEN"
+
+
+def write_change(
+    table: TableAccess, pending: Instant, change: TableChange, lock: TableLock | None
+) -> Written:
     """Write a change into the metadata table, right before the instant of the change completes.
 
     Call this function under the table lock.
@@ -73,7 +90,7 @@ def write_change(table: TableAccess, pending: Instant, change: TableChange, lock
         pending: the instant that is going to be completed.
 
     Returns:
-        Whether the metadata table contains the change. If so, call `run_services_after` when the instant is completed.
+        What was written. Unless it is `Written.NOTHING`, call `run_services_after` when the instant is completed.
 
     Raises:
         UnsupportedTableError: the metadata table has an index that this release cannot update.
@@ -81,33 +98,49 @@ def write_change(table: TableAccess, pending: Instant, change: TableChange, lock
         CommitConflictError, ObjectExistsError: another process is writing the same instant.
     """
     if isinstance(change, NoFiles):
-        return False
+        return Written.NOTHING
     metadata = _to_be_updated(table)
     if metadata is None:
-        return False
+        return Written.NOTHING
     if not metadata.has_own_log_instants and metadata.timeline.pending:
         config = read_table_config(table.storage)
         finish_services(replace(table, config=config), lock)
         metadata = _opened(table, config)
     require_current(metadata, ignore={pending.requested_time})
+    written = Written.CHANGE
     if _is_missing(metadata, pending, change):
-        indexed = _indexed(table, metadata, change)
+        indexed = replace(
+            _indexed(table, metadata, change),
+            may_be_overtaken=may_be_overtaken(metadata.data_timeline, pending.requested_time),
+        )
         keys = _key_changes(indexed, pending, change)
         secondary = _secondary_changes(indexed, change)
         changes = _changes(indexed, change)
         commit = prepare_delta_commit(metadata, pending.requested_time, changes, keys, secondary)
+        statistics = changes.get(PARTITION_STATS, ())
+        if statistics and is_overtaken(metadata, pending.requested_time, statistics):
+            written = Written.OVERTAKEN
         write_delta_commit(metadata, commit)
-    return True
+    return written
 
 
-def run_services_after(table: TableAccess, lock: TableLock | None) -> None:
+def run_services_after(table: TableAccess, lock: TableLock | None, written: Written) -> None:
     """Run the services of the metadata table that are due after a change. Call this function under the table lock.
 
     The change is complete, so a service that fails does not make the job fail: the next change repeats the service.
+
+    Args:
+        written: the result of `write_change`.
     """
+    settings = table.metadata.services
+    if written is Written.OVERTAKEN:
+        _LOG.info(
+            "Compacting the metadata table: statistics of a concurrent commit hide those of this commit"
+        )
+        settings = replace(settings, max_delta_commits=1)
     try:
         config = read_table_config(table.storage)
-        run_services(replace(table, config=config), lock, settings=table.metadata.services)
+        run_services(replace(table, config=config), lock, settings=settings)
     except HudiTableServiceError as failure:
         _LOG.warning(
             "The services of the metadata table failed (%s); the next change of the table repeats them.",

@@ -98,7 +98,7 @@ def _partition_stats(
 ) -> list[MetadataChange]:
     """Statistics of every partition that the write touches.
 
-    In copy-on-write tables, they are tight: they are computed from all live files of the partition.
+    In copy-on-write tables, they are computed from all live files of the partition.
     """
     metadata = change.metadata
     if table.table.config.table_type is not TableType.COPY_ON_WRITE:
@@ -106,11 +106,12 @@ def _partition_stats(
     touched = sorted({*metadata.partition_to_write_stats, *(metadata.partition_to_replace_file_ids or {})})
     live = table.live_files_after(metadata, touched)
     by_partition = _known_statistics(table, live, new)
-    changes: list[MetadataChange] = list(
-        deleted_partition_stats((path for path in touched if not live[path]), table.columns)
-    )
+    changes: list[MetadataChange] = []
+    is_tight = not table.may_be_overtaken
+    if is_tight:  # a deletion would also delete the statistics of an earlier instant that completes later
+        changes += deleted_partition_stats((path for path in touched if not live[path]), table.columns)
     for path in touched:
-        changes += partition_stat_records(by_partition[path], table.columns)
+        changes += partition_stat_records(by_partition[path], table.columns, is_tight=is_tight)
     return changes
 
 

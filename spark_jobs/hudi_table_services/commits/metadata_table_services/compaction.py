@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from hudi_table_services.commits.metadata_table_services.opened_services import OpenedServices
 from hudi_table_services.errors import MalformedFileNameError
+from hudi_table_services.hudi_format.metadata_table.file_groups import PARTITION_STATS
 from hudi_table_services.hudi_format.table_service_plans import decode_compaction_plan, encode_compaction_plan
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
@@ -161,6 +162,9 @@ def slices_to_compact(
                 for log in file_slice.log_files
                 if visibility.visible_from(log.instant_time) < instant_time
             )
+            if partition.name == PARTITION_STATS:
+                # The newest statistics are those of the commit that completed last; see `overtaken_statistics`.
+                logs = tuple(sorted(logs, key=lambda log: visibility.visible_from(log.instant_time)))
             if logs and file_slice.base_instant_time < instant_time:
                 found.append(replace(file_slice, log_files=logs))
     return found

@@ -194,6 +194,7 @@ class Distributed:
     read: KeyChecksum
     footer_rows: int
     ranges: tuple[RowGroupRange, ...]
+    skipped: frozenset[tuple[str, int]]
 
 
 def distribute(job: RewriteJob, task: GroupTask, buckets: Buckets, staged_path: str) -> Distributed:
@@ -213,7 +214,14 @@ def distribute(job: RewriteJob, task: GroupTask, buckets: Buckets, staged_path: 
                 runs.append(BucketRun(int(bucket), writer.batches[-1]))
     if writer is not None:
         writer.close()
-    return Distributed(task.index, tuple(runs), source.checksum, source.footer_rows, tuple(source.ranges))
+    return Distributed(
+        task.index,
+        tuple(runs),
+        source.checksum,
+        source.footer_rows,
+        tuple(source.ranges),
+        frozenset(source.skipped),
+    )
 
 
 def _gathered(tables: Iterator[pa.Table], size_bytes: int) -> Iterator[pa.Table]:

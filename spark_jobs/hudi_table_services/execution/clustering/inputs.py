@@ -64,6 +64,11 @@ class OpenInput:
         return 0 if self.base is None else int(self.base.metadata.num_rows)
 
     @property
+    def skipped(self) -> tuple[tuple[str, int], ...]:
+        """Return the parts of log files that the merge skipped; see `SliceLog.skipped`."""
+        return () if self.merged is None else self.merged.log.skipped
+
+    @property
     def encoded_bytes(self) -> int:
         """Return the bytes of the base file before compression."""
         if self.base is None:

@@ -121,6 +121,7 @@ class GroupOutcome:
         footer_rows: number of rows of the input files according to their footers, each file counted once. If a file
             slice has log files, the number includes the changes that their merge found.
         ranges: column ranges of the row groups that were read; only those of base files.
+        skipped: the results of `SliceLog.skipped` of the merged file slices.
     """
 
     index: int
@@ -130,6 +131,7 @@ class GroupOutcome:
     read: KeyChecksum
     footer_rows: int
     ranges: tuple[RowGroupRange, ...]
+    skipped: frozenset[tuple[str, int]] = frozenset()
 
     @property
     def input_bytes(self) -> int:
@@ -151,6 +153,7 @@ class Input:
         self._files = files
         self.checksum = KeyChecksum()
         self.ranges: list[RowGroupRange] = []
+        self.skipped: set[tuple[str, int]] = set()
         self._footer_rows: dict[str, int] = {}
 
     @property
@@ -162,6 +165,7 @@ class Input:
         for each in self._files:
             with open_input(self._job.storage, each, self._job.merging, self._job.data_schema) as file:
                 self._footer_rows[each.path] = file.row_count
+                self.skipped.update(file.skipped)
                 if file.base is not None:
                     self.ranges.extend(ranges_of(file.base.metadata, self._job.layout.columns))
                 for rows in file.rows():
@@ -194,7 +198,7 @@ def rewrite_group(job: RewriteJob, task: GroupTask) -> GroupOutcome | TooLarge:
             for index, (start, stop) in enumerate(shares)
             for file in write_output(job, task, index, ordered(start, stop))
         ]
-    return outcome_of(task, written, source.checksum, source.footer_rows, source.ranges)
+    return outcome_of(task, written, source.checksum, source.footer_rows, source.ranges, source.skipped)
 
 
 def outcome_of(
@@ -203,6 +207,7 @@ def outcome_of(
     read: KeyChecksum,
     footer_rows: int,
     ranges: Iterable[RowGroupRange] = (),
+    skipped: Iterable[tuple[str, int]] = (),
 ) -> GroupOutcome:
     """Build the outcome of a group or of a part of a group."""
     return GroupOutcome(
@@ -213,6 +218,7 @@ def outcome_of(
         read=read,
         footer_rows=footer_rows,
         ranges=tuple(ranges),
+        skipped=frozenset(skipped),
     )
 
 

@@ -216,6 +216,7 @@ def _joined(
         sum((each.read for each in distributed), KeyChecksum()),
         sum(each.footer_rows for each in distributed),
         (r for each in distributed for r in each.ranges),
+        (s for each in distributed for s in each.skipped),
     )
 
 
@@ -240,11 +241,12 @@ def _rewrite_unsorted(
     counts = run_tasks(
         spark,
         files,
-        lambda file: _row_count(job, file),
+        lambda file: _counted(job, file),
         description=f"Count the rows of {counted(len(files), 'file')} of {what}",
         weights=[BYTES_OF_A_FILE] * len(files),
     )
-    rows_of_file = {file.path: rows for file, rows in zip(files, counts, strict=True)}
+    rows_of_file = {file.path: rows for file, (rows, _) in zip(files, counts, strict=True)}
+    skipped_of_file = {file.path: skipped for file, (_, skipped) in zip(files, counts, strict=True)}
     shares = [share for group in groups for share in _shares(group, rows_of_file)]
     outcomes = run_tasks(
         spark,
@@ -259,16 +261,18 @@ def _rewrite_unsorted(
             (f for o in outcomes if o.index == group.index for f in o.written),
             sum((o.read for o in outcomes if o.index == group.index), KeyChecksum()),
             sum(rows_of_file[path] for path in {file.path for file in group.inputs}),
+            skipped=(each for file in group.inputs for each in skipped_of_file[file.path]),
         )
         for group in groups
     }
 
 
-def _row_count(job: RewriteJob, file: InputFile) -> int:
+def _counted(job: RewriteJob, file: InputFile) -> tuple[int, tuple[tuple[str, int], ...]]:
+    """Return the number of rows, and the parts of log files that the merge skips."""
     # Without the size, only the footer of a base file is read.
     whole = replace(file, size_bytes=-1)
     with open_input(job.storage, whole, job.merging, merged_columns(job)) as opened:
-        return opened.row_count
+        return opened.row_count, opened.skipped
 
 
 def _shares(group: GroupTask, rows_of_file: dict[str, int]) -> Iterator[_Share]:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 import numpy as np
 import pyarrow as pa
 
-from hudi_table_services.errors import MalformedMetadataError
+from hudi_table_services.errors import MalformedMetadataError, UnsupportedTableError
 from hudi_table_services.execution.arrow_schema import conform
 from hudi_table_services.execution.log_files.block_schema import parse_block_schema
 from hudi_table_services.execution.log_files.column_decoder import decode_columns
@@ -34,7 +34,10 @@ class AvroDataBlock:
     def __init__(self, content: bytes, schema: str, what: str) -> None:
         self._content = content
         self._what = what
-        self._schema = parse_block_schema(schema)
+        try:
+            self._schema = parse_block_schema(schema)
+        except (MalformedMetadataError, UnsupportedTableError) as error:
+            raise type(error)(f"{what}: {error.message}", hint=error.hint) from error
         self._starts, self._ends = _records(content, what)
 
     @property

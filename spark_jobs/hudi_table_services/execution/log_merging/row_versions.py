@@ -42,10 +42,13 @@ class RowVersions:
     Attributes:
         before: the rows without the new log file.
         after: the rows with the new log file.
+        after_compaction: the rows with the new log file after a compaction of all other files of the slice. They can
+            differ from `after`, because a base file contains neither deletes nor the rows that lost against them.
     """
 
     before: pa.Table
     after: pa.Table
+    after_compaction: pa.Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +85,12 @@ def row_versions(
     for block in log.blocks if log is not None else ():
         versions.add_stored(block)
     before = versions.merged(base)
-    versions.add_rows(new.rows)
-    for content in new.deletes:
-        versions.add_deletes(content, "the new log file")
-    return RowVersions(before, versions.merged(base))
+    alone = _Versions(storage, reading, keys)
+    for each in (versions, alone):
+        each.add_rows(new.rows)
+        for content in new.deletes:
+            each.add_deletes(content, "the new log file")
+    return RowVersions(before, versions.merged(base), alone.merged(before))
 
 
 @dataclass(slots=True)

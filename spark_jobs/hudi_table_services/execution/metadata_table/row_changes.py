@@ -54,10 +54,15 @@ class StagedSecondaryKeys:
 
 @dataclass(frozen=True, slots=True)
 class StagedRowChanges:
-    """The keys that one task staged: for the record index, and for each secondary index whose entries change."""
+    """The keys that one task staged: for the record index, and for each secondary index whose entries change.
+
+    Attributes:
+        depends_on_compaction: whether other keys are right as soon as a pending compaction of the file slice completes.
+    """
 
     keys: StagedKeys | None = None
     secondary: tuple[StagedSecondaryKeys, ...] = ()
+    depends_on_compaction: bool = False
 
     @property
     def deleted_count(self) -> int:
@@ -136,6 +141,13 @@ class RowChangeStager:
             old, new = all_secondary_keys(index, before), all_secondary_keys(index, after)
             stager.add_deleted(_without(old, new))
             stager.add_new(_without(new, old))
+
+    def differ(self, some: pa.Table, others: pa.Table) -> bool:
+        """Whether the indexes have different keys for the rows of two tables."""
+        pairs = [(some[RECORD_KEY], others[RECORD_KEY])]
+        for index, _ in self._secondary:
+            pairs.append((all_secondary_keys(index, some), all_secondary_keys(index, others)))
+        return any(len(_without(one, other)) or len(_without(other, one)) for one, other in pairs)
 
     def close(self) -> StagedRowChanges:
         """Complete the staged files."""

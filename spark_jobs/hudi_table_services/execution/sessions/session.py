@@ -75,6 +75,20 @@ def stop_session(spark: "SparkSession") -> None:
         _LOG.warning("An error occurred while the Spark session was being stopped.", exc_info=True)
 
 
+def is_stopped(spark: "SparkSession") -> bool:
+    """Whether the driver's JVM of a session has ended or is shutting down. False for sessions of Spark Connect.
+
+    While a JVM shuts down, jobs fail with many different errors, such as a NullPointerException.
+    """
+    context = None if connect.is_connect(spark) else getattr(spark, "sparkContext", None)
+    if context is None or not hasattr(context, "_jsc"):
+        return False
+    try:
+        return context._jsc is None or bool(context._jsc.sc().isStopped())
+    except Exception:
+        return True  # the JVM does not answer any more
+
+
 def driver_age_s(spark: "SparkSession") -> float | None:
     """Return the seconds since the start of the driver's JVM; None if unknown, as with Spark Connect.
 

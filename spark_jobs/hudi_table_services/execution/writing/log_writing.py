@@ -1,7 +1,8 @@
 """Write the changes of one file slice of a merge-on-read table into a new log file, in one Spark task.
 
 The task reads only the incoming rows of the slice. It reads the base file and the other log files only if an index of
-the metadata table needs the stored rows (`log_index_changes`).
+the metadata table needs the stored rows (`log_index_changes`). If the table has a bucket index, the log file also gets
+the new rows of the slice's bucket, as in Hudi.
 """
 
 import time
@@ -38,7 +39,7 @@ from hudi_table_services.execution.metadata_table.log_statistics import statisti
 from hudi_table_services.execution.numpy_types import Flags
 from hudi_table_services.execution.staging import CHANGE_COLUMN, KEY_COLUMN, StagedReader
 from hudi_table_services.execution.writing.log_index_changes import stage_log_changes
-from hudi_table_services.execution.writing.merging import Change, without_flags
+from hudi_table_services.execution.writing.merging import DELETED_BEFORE, Change, has_flag, without_flags
 from hudi_table_services.hudi_format.log_blocks import BlockType
 from hudi_table_services.hudi_format.ordering_values import OrderingValue
 from hudi_table_services.model.data_file import LogFile
@@ -87,6 +88,10 @@ def write_slice_log(job: WriteJob, logs: LogSettings, task: WriteTask, target: L
     """
     started = time.monotonic()
     incoming = _incoming(job, task)
+    flags = incoming[CHANGE_COLUMN].to_numpy()
+    inserted = task.insert_count + int(
+        (has_flag(flags, DELETED_BEFORE) & (without_flags(flags) == Change.UPDATE)).sum()
+    )
     rows, deleted_keys, ordering = _changes(job, logs, task, incoming)
     deletes = delete_contents(deleted_keys, task.partition_path, ordering)
     staged = stage_log_changes(job, task, logs.merging, incoming, NewLog(rows, deletes))
@@ -109,7 +114,8 @@ def write_slice_log(job: WriteJob, logs: LogSettings, task: WriteTask, target: L
         path=spec.path,
         prev_commit=target.previous_commit,
         num_writes=rows.num_rows,
-        num_update_writes=rows.num_rows,
+        num_inserts=inserted,
+        num_update_writes=rows.num_rows - inserted,
         num_deletes=len(deleted_keys),
         file_size_bytes=size,
         total_upsert_time_ms=int((time.monotonic() - started) * 1000),
@@ -127,6 +133,7 @@ def write_slice_log(job: WriteJob, logs: LogSettings, task: WriteTask, target: L
         statistics=statistics,
         keys=staged.keys,
         secondary=staged.secondary,
+        keys_depend_on_compaction=staged.depends_on_compaction,
     )
 
 
@@ -142,9 +149,10 @@ def _log_fields(log_file: LogFile, logs: LogSettings, target: LogTarget) -> dict
 
 
 def _incoming(job: WriteJob, task: WriteTask) -> pa.Table:
-    """The staged changes of the slice."""
+    """The staged changes of the slice, and its new rows."""
     reader = StagedReader(job.storage)
-    table = pa.Table.from_batches([reader.read(batch) for batch in task.changes])
+    changes = [reader.read(batch) for batch in task.changes]
+    table = pa.Table.from_batches([*changes, *reader.iter_rows(task.inserts)])
     reader.close()
     return table
 

@@ -33,10 +33,13 @@ DELETED_ELSEWHERE = 4
 DELETED_BEFORE = 8
 """Flag that is added to a `Change` if a log file of the slice has already deleted the row with its key."""
 
+NEW_KEY = 16
+"""Flag that is added to an update of a table with a bucket index if no file of its file group has the key."""
+
 
 def without_flags(kinds: Integers) -> Integers:
     """Return the changes without their flags, as values of `Change`."""
-    return kinds & ~(DELETED_ELSEWHERE | DELETED_BEFORE)
+    return kinds & ~(DELETED_ELSEWHERE | DELETED_BEFORE | NEW_KEY)
 
 
 def has_flag(kinds: Integers, flag: int) -> Flags:

@@ -61,6 +61,22 @@ class IndexLookup:
     rules: RoutingRules = field(default_factory=RoutingRules)
     parallelism: int = 2
 
+    @property
+    def noun(self) -> str:
+        """Noun for a file group that is searched, for messages."""
+        return "base file" if self.log_reading is None else "file slice"
+
+    def step(self, key_count: int, file_count: int) -> str:
+        """Describe the step that looks up keys in base files and combines rows, for the log and for Spark.
+
+        Args:
+            file_count: number of base files, or of file slices, to search; 0 if rows are only combined.
+        """
+        if file_count:
+            return f"Look up {counted(key_count, 'key')} in {counted(file_count, self.noun)}"
+        why = f" (there are no {self.noun}s to search)" if self.searches_files else ""
+        return f"Combine the rows with equal keys among {counted(key_count, 'row')}{why}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutedBatch:
@@ -85,6 +101,22 @@ class RoutedBatch:
     unchanged_count: int = 0
     files_searched: int = 0
     files_pruned: int = 0
+
+    def lookup(self, key_count: int, noun: str = "base file") -> str:
+        """Describe the result of a lookup of keys, for the log.
+
+        Args:
+            noun: see `IndexLookup.noun`.
+        """
+        pruned = f"indexes and footers ruled out {self.files_pruned}"
+        duplicates = f"the batch has {counted(self.superseded_count, 'superseded row')}"
+        if self.files_searched:
+            files = counted(self.files_searched, noun)
+            found = f"{self.matched_count} were found"
+            return f"Looked up {counted(key_count, 'key')} in {files} ({pruned}): {found}, and {duplicates}"
+        if self.files_pruned:
+            return f"No {noun} can contain one of {counted(key_count, 'key')} ({pruned}), and {duplicates}"
+        return f"There are no {noun}s in which to look up {counted(key_count, 'key')}, and {duplicates}"
 
 
 class RecordIndex:
@@ -118,13 +150,13 @@ class RecordIndex:
         searches = self._lookup.searches_files
         targets = self._targets(slices, visibility, key_ranges or {}) if searches else ()
         tasks = self._tag_tasks(staged, targets)
-        tagged = self._tag(tasks, f"Look up {counted(staged.row_count, 'key')} in {self._counted(targets)}")
+        tagged = self._tag(tasks, self._lookup.step(staged.row_count, len(targets)))
         by_file: dict[str, list[StagedBatch]] = defaultdict(list)
         for result in tagged:
             for path, batch in result.batches:
                 by_file[path].append(batch)
         rules = self._lookup.rules
-        if by_file or rules.deletes or rules.honours_deleted_flag:
+        if by_file or rules.deletes or rules.honours_deleted_flag or rules.buckets is not None:
             routed = self._route(staged, targets, by_file)
         else:
             routed = RoutedBatch(batches=staged.batches)
@@ -157,7 +189,7 @@ class RecordIndex:
         return tuple(sorted(refs, key=lambda ref: (ref.partition_path, ref.file_id)))
 
     def _counted(self, targets: Sequence[BaseFileRef]) -> str:
-        return counted(len(targets), "base file" if self._lookup.log_reading is None else "file slice")
+        return counted(len(targets), self._lookup.noun)
 
     def _tag(self, tasks: list[TagTask], description: str) -> list[TagResult]:
         weights = [_weight(task) for task in tasks]

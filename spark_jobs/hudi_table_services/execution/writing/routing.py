@@ -12,10 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_table_services.execution.bucketed_keys import check_index_buckets, index_buckets
 from hudi_table_services.execution.numpy_types import Flags, Integers
 from hudi_table_services.execution.staging import (
     BASE_ROW_COLUMN,
     CHANGE_COLUMN,
+    KEY_COLUMN,
     StagedBatch,
     StagedFileWriter,
     StagedReader,
@@ -23,11 +25,13 @@ from hudi_table_services.execution.staging import (
 from hudi_table_services.execution.writing.merging import (
     DELETED_BEFORE,
     DELETED_ELSEWHERE,
+    NEW_KEY,
     Change,
     has_flag,
     without_flags,
 )
 from hudi_table_services.execution.writing.tagging import SUPERSEDED, BaseFileRef
+from hudi_table_services.hudi_format.bucket_hash import BucketHash
 from hudi_table_services.model.schema import DELETED_FLAG
 from hudi_table_services.storage.stores.storage import Storage
 
@@ -42,12 +46,14 @@ class RoutingRules:
         drops_existing: whether matched rows are dropped (insert with ``hoodie.datasource.insert.dup.policy=drop``).
         moves_rows: whether a row moves if its key is stored in another partition: the stored row is deleted there, and
             the incoming row is inserted in its own partition (global index with ``update.partition.path``).
+        buckets: how a bucket index assigns keys to buckets; None if the table has no bucket index.
     """
 
     deletes: bool = False
     honours_deleted_flag: bool = False
     drops_existing: bool = False
     moves_rows: bool = False
+    buckets: BucketHash | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +148,11 @@ def routed_schema(staged: pa.Schema) -> pa.Schema:
 
 
 def route(task: RouteTask) -> RouteResult:
-    """Route the rows of one staged file, on an executor. The output replaces the staged file."""
+    """Route the rows of one staged file, on an executor. The output replaces the staged file.
+
+    Raises:
+        InvalidRequestError, InvalidDataError: see `index_buckets` and `check_index_buckets`.
+    """
     router = _Router(task)
     tags = _RowTags.load(task)
     reader = StagedReader(task.storage)
@@ -175,14 +185,39 @@ class _Router:
         tags = tags.of_existing_rows(self._comes_back(staged, tags, deleted))
         matched = np.zeros(rows.num_rows, dtype=bool)
         matched[tags.rows] = True
+        numbers = self._index_buckets(rows, tags)
         moved = self._write_changes(staged, rows, tags, deleted)
         insert = (~matched & ~superseded & ~deleted) | moved
         self._superseded += int(superseded.sum())
         self._unmatched_deletes += int((deleted & ~matched & ~superseded).sum())
         if insert.any():
             picked = rows if insert.all() else rows.take(pa.array(np.flatnonzero(insert)))
-            zeros = np.zeros(picked.num_rows, dtype=np.int64)
-            self._write(picked, zeros, zeros.astype(np.int8), staged.partition_path, None)
+            self._write_inserts(picked, staged.partition_path, None if numbers is None else numbers[insert])
+
+    def _index_buckets(self, rows: pa.RecordBatch, tags: _RowTags) -> Integers | None:
+        """Buckets of the rows, after checking those of matched rows; None if the table has no bucket index."""
+        if self._rules.buckets is None:
+            return None
+        keys = rows.column(KEY_COLUMN)
+        numbers = index_buckets(self._rules.buckets, keys)
+        for target, hits in _by_target(tags):
+            owner = self._task.targets[target].file_id
+            found = keys.take(pa.array(hits.rows))
+            check_index_buckets(self._rules.buckets, found, numbers[hits.rows], owner)
+        return numbers
+
+    def _write_inserts(self, rows: pa.RecordBatch, partition_path: str, numbers: Integers | None) -> None:
+        """Write rows with new keys: with a bucket index, one batch for each bucket."""
+        if numbers is None:
+            zeros = np.zeros(rows.num_rows, dtype=np.int64)
+            self._write(rows, zeros, zeros.astype(np.int8), partition_path, None)
+            return
+        order = np.argsort(numbers, kind="stable")
+        found, first = np.unique(numbers[order], return_index=True)
+        for number, positions in zip(found.tolist(), np.split(order, first[1:]), strict=True):
+            zeros = np.zeros(len(positions), dtype=np.int64)
+            kinds = np.full(len(positions), Change.UPDATE | NEW_KEY, dtype=np.int8)
+            self._write(rows.take(pa.array(positions)), zeros, kinds, partition_path, number)
 
     def _deleted(self, rows: pa.RecordBatch) -> Flags:
         if self._rules.deletes:
@@ -262,8 +297,9 @@ class _Router:
         base_rows: Integers,
         kinds: Integers,
         partition_path: str,
-        file_id: str | None,
+        destination: str | int | None,
     ) -> None:
+        """Write rows of one destination: the id of a file group, the number of an index bucket, or None."""
         schema = routed_schema(rows.schema)
         if self._writer is None:
             path = f"{self._task.folder}/routed-{uuid.uuid4().hex}.arrow"
@@ -271,7 +307,10 @@ class _Router:
         batch = pa.record_batch([*rows.columns, pa.array(base_rows), pa.array(kinds)], schema=schema)
         is_update = without_flags(kinds) == Change.UPDATE
         reinsert_count = int((has_flag(kinds, DELETED_BEFORE) & is_update).sum())
-        self._writer.write(batch, partition_path, file_id, int((~is_update).sum()), reinsert_count)
+        file_id = destination if isinstance(destination, str) else None
+        index_bucket = destination if isinstance(destination, int) else None
+        delete_count = int((~is_update).sum())
+        self._writer.write(batch, partition_path, file_id, delete_count, reinsert_count, index_bucket)
 
 
 def _by_target(tags: _RowTags) -> Iterator[tuple[int, _RowTags]]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 SOURCE_VIEW = "source"
+_STEP = "Reading the columns of the source"
+"""A terminal shows this line next to the progress bar until the next step begins."""
 
 
 def read_source(spark: "SparkSession", source: SourceSpec, storage_options: Mapping[str, str]) -> "DataFrame":
@@ -66,8 +68,11 @@ def _load(
     """Load the rows of the source without its query. Return the session of the frame, and the frame."""
     is_parquet = source.format.lower() == "parquet" and bool(source.path)
     if is_parquet and (columns := nanosecond_columns(source, storage_options)):
-        _LOG.info("Converting timestamps in nanoseconds to microseconds: %s", ", ".join(columns))
+        # Spark converts the values in later steps, when it reads the rows.
+        _LOG.info("Columns in nanoseconds, which the write stores in microseconds: %s", ", ".join(columns))
+        _LOG.info(_STEP)
         return read_with_nanoseconds(spark, source, columns)
+    _LOG.info(_STEP)
     reader = spark.read.format(source.format).options(**dict(source.options))
     return spark, reader.load(source.path) if source.path else reader.load()
 

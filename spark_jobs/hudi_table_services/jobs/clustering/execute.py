@@ -11,8 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hudi_table_services.commits.commit_point import facts_to_collect
+from hudi_table_services.commits.log_checks import refuse_unknown_writes
 from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.plan_attempt import ClusteringAttempt
+from hudi_table_services.commits.plans.incomplete_logs import warnings_of_incomplete_logs
 from hudi_table_services.commits.staging_area import StagingArea
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.clustering import (
@@ -35,7 +37,7 @@ from hudi_table_services.execution.log_merging.column_defaults import column_def
 from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.metadata_table.collected_facts import FactsToCollect
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
-from hudi_table_services.jobs.clustering.clustered_table import open_table, rule_of
+from hudi_table_services.jobs.clustering.clustered_table import open_table, refuse_bucket_index, rule_of
 from hudi_table_services.jobs.clustering.executed import DroppedPlan, ExecutedPlan, FailedPlan, facts_of
 from hudi_table_services.jobs.clustering.group_files import committed_files, group_tasks
 from hudi_table_services.jobs.clustering.outdated import missing_files, no_group_left, reason_of_cancellation
@@ -59,7 +61,7 @@ from hudi_table_services.planning.clustering.outdated_plans import (
     partitions_of,
     unchanged_groups,
 )
-from hudi_table_services.planning.clustering.stored_plan import read_plan_settings
+from hudi_table_services.planning.clustering.stored_plan import read_plan_settings, refuse_bucket_plan
 from hudi_table_services.planning.file_sizing.write_profile import commit_metadata
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.file_slices import visibility_of
@@ -178,6 +180,7 @@ class ClusteringExecution:
     def _execute(self, clustering: Clustering) -> ExecutedPlan | DroppedPlan:
         if clustering.instant.is_completed:
             return self._reused(clustering)
+        refuse_bucket_plan(clustering.plan, clustering.instant.requested_time)
         try:
             with ClusteringAttempt(
                 self._table,
@@ -224,6 +227,9 @@ class ClusteringExecution:
                 job = self._rewrite_job(work, attempt, staging.folder, wanted)
                 what = f"clustering {attempt.instant_time} of {self._table.config.table_name}"
                 outcomes = self._rewrite(job, work.tasks, what)
+            skipped = (each for outcome in outcomes for each in outcome.skipped)
+            timeline = work.snapshot.timeline
+            self._report.warn_of(warnings_of_incomplete_logs(self._table, timeline, skipped, "clustering"))
             with self._watch.phase("commit"):
                 instant, dropped_groups = attempt.complete(
                     work.snapshot,
@@ -246,8 +252,10 @@ class ClusteringExecution:
         snapshot = load_snapshot(
             self._storage, partitions_of(plan), metadata_enable=self._options.metadata.enable
         )
+        refuse_bucket_index(self._table, snapshot, self._options.metadata.enable)
         if not snapshot.schema_json:
             raise InvalidRequestError(f"The table at {self._storage.uri} has no schema yet.")
+        refuse_unknown_writes(self._table, snapshot.timeline, clustering.instant)
         groups = self._still_current(clustering, snapshot)
         schema = from_avro_json(snapshot.schema_json)
         settings = self._settings(clustering)
@@ -334,7 +342,8 @@ class ClusteringExecution:
     def _metadata(
         self, work: _Work, outcomes: Sequence[GroupOutcome], dropped_groups: frozenset[FileGroupId]
     ) -> CommitMetadata:
-        extra = {REQUEST_ID_KEY: self._request.request_id, SCHEMA_KEY: self._schema_json(work)}
+        # The stored text also has the default values of columns, with which Hudi fills partial updates.
+        extra = {REQUEST_ID_KEY: self._request.request_id, SCHEMA_KEY: work.snapshot.schema_json or ""}
         stats, replaced = committed_files(work.groups, outcomes, dropped_groups)
         return commit_metadata(stats, WriteOperation.CLUSTER, extra, replaced)
 

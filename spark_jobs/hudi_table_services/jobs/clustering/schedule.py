@@ -16,7 +16,7 @@ from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import CommitConflictError, InvalidRequestError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
-from hudi_table_services.jobs.clustering.clustered_table import open_table, rule_of
+from hudi_table_services.jobs.clustering.clustered_table import open_table, refuse_bucket_index, rule_of
 from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
 from hudi_table_services.model.clustering import (
     ClusteringInput,
@@ -107,6 +107,7 @@ class _ScheduleJob:
                     self._storage, config=config, metadata_enable=self._options.metadata.enable
                 )
                 refuse_unfinished_restore(snapshot.timeline)
+                refuse_bucket_index(self._table, snapshot, self._options.metadata.enable)
                 history = ClusteringHistory.load(self._table.timeline_store, snapshot.timeline)
             if not self._request.preview and (mine := history.of_request(self._request.request_id)):
                 return self._report.scheduled_before(mine)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from hudi_table_services.commits.commit_point import facts_to_collect
 from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.plans.compaction_attempt import CompactionAttempt
+from hudi_table_services.commits.plans.incomplete_logs import warnings_of_incomplete_logs
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.compaction.compaction import (
     CompactionReport,
@@ -35,7 +36,6 @@ from hudi_table_services.jobs.compaction.executed import (
     FailedCompaction,
     unmerged_logs,
 )
-from hudi_table_services.jobs.compaction.incomplete_logs import warnings_of_incomplete_logs
 from hudi_table_services.jobs.compaction.opening import open_table, rule_of
 from hudi_table_services.jobs.compaction.planned_tasks import PlannedTasks, planned_tasks
 from hudi_table_services.jobs.compaction.reporting import CompactionReporter
@@ -203,8 +203,9 @@ class CompactionExecution:
             found = self._merge(job, work.planned.tasks, what)
         if found.failed:
             raise _slices_failed(compaction, found)
+        skipped = (each for merged in found.merged for each in merged.skipped)
         timeline = work.snapshot.timeline
-        self._report.warn_of(warnings_of_incomplete_logs(self._table, timeline, found.merged))
+        self._report.warn_of(warnings_of_incomplete_logs(self._table, timeline, skipped, "compaction"))
         with self._watch.phase("commit"):
             metadata = self._metadata(work, [each.stat for each in found.merged])
             instant = attempt.complete(

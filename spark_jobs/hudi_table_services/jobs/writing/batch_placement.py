@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.text import counted
-from hudi_table_services.errors import InvalidDataError, UnsupportedTableError
+from hudi_table_services.errors import InvalidDataError
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.spark_tasks import default_parallelism
 from hudi_table_services.execution.writing.file_samples import sample_base_files
@@ -14,7 +14,11 @@ from hudi_table_services.execution.writing.source import in_session_zone
 from hudi_table_services.execution.writing.stage_input import StagedInput, StagingSpec, stage_input
 from hudi_table_services.execution.writing.task_assignment import workload_of
 from hudi_table_services.execution.writing.unchanged_rows import without_unchanged
-from hudi_table_services.hudi_format.bucket_ids import has_bucket_ids
+from hudi_table_services.jobs.writing.bucket_checks import (
+    bucket_hash,
+    index_buckets_of,
+    refuse_bucket_index,
+)
 from hudi_table_services.jobs.writing.index_settings import index_lookup
 from hudi_table_services.jobs.writing.searched_files import SearchedFiles
 from hudi_table_services.jobs.writing.table_access import table_rule
@@ -30,9 +34,9 @@ from hudi_table_services.options.keys.writing import INSERT_DUP_POLICY
 from hudi_table_services.options.writing_values import InsertDupPolicy, WriteOptions
 from hudi_table_services.planning.file_sizing.file_sizing import plan_file_sizing
 from hudi_table_services.planning.file_sizing.hudi_parity import commit_totals
+from hudi_table_services.planning.file_sizing.index_buckets import plan_index_buckets
 from hudi_table_services.storage.file_slices import visibility_of
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 
 if TYPE_CHECKING:
@@ -41,8 +45,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _SAMPLE_ROWS_OF_NEW_TABLE = 50_000
 _SAMPLE_ROWS = 2_000
-_HASHING_FOLDER = ".hoodie/.bucket_index/consistent_hashing_metadata"
-"""Folder in which Hudi stores the buckets of each partition (HoodieTableMetaClient, Hudi 0.15 and 1.2)."""
 _PADDING_OPERATIONS = (WriteOperation.UPSERT, WriteOperation.INSERT)
 """Operations that pad small files."""
 
@@ -110,14 +112,7 @@ def place_rows(
     if files.is_required:
         routed = replace(routed, files_pruned=routed.files_pruned + files.pruned_count)
         is_copy_on_write = snapshot.config.table_type is TableType.COPY_ON_WRITE
-        _LOG.info(
-            "Looked up %s in %s (indexes and footers ruled out %d): %d were found, and the batch has %s",
-            counted(staged.row_count, "key"),
-            counted(routed.files_searched, "base file" if is_copy_on_write else "file slice"),
-            routed.files_pruned,
-            routed.matched_count,
-            counted(routed.superseded_count, "superseded row"),
-        )
+        _LOG.info("%s", routed.lookup(staged.row_count, "base file" if is_copy_on_write else "file slice"))
     return PlacedBatch(staged=staged, routed=routed, snapshot=snapshot)
 
 
@@ -139,8 +134,13 @@ def without_unchanged_rows(
 def lookup_for(
     spark: "SparkSession", options: WriteOptions, settings: WriteSettings, config: TableConfig
 ) -> IndexLookup:
-    """Settings of the key lookup, with as many tasks as the cluster can run at the same time."""
-    return index_lookup(options, settings, default_parallelism(spark), table_rule(config))
+    """Settings of the key lookup, with as many tasks as the cluster can run at the same time.
+
+    Raises:
+        InvalidRequestError: see `bucket_hash`.
+    """
+    buckets = bucket_hash(options, settings.key_generator, config.table_version)
+    return index_lookup(options, settings, default_parallelism(spark), table_rule(config), buckets)
 
 
 def refuse_duplicates(placed: PlacedBatch, options: WriteOptions) -> None:
@@ -164,57 +164,26 @@ def plan_batch(table: TableAccess, placed: PlacedBatch, options: WriteOptions) -
     """Choose the file groups to which the rows are written.
 
     Raises:
-        UnsupportedTableError: see `_refuse_bucket_index`.
+        UnsupportedTableError: see `refuse_bucket_index`.
     """
-    if any(batch.file_id is None for batch in placed.routed.batches):
-        _refuse_bucket_index(table, placed.snapshot, options)
+    has_buckets = options.index_type.has_buckets
+    if not has_buckets and any(batch.file_id is None for batch in placed.routed.batches):
+        refuse_bucket_index(table, placed.snapshot, options)
     storage = table.storage
     workload = workload_of(placed.routed.batches, placed.staged.bytes_per_record)
-    if options.file_sizing.parity:
+    if options.file_sizing.parity and not has_buckets:
         workload = replace(workload, commit_totals=_latest_totals(table, placed.snapshot.timeline, options))
     is_padding = options.operation in _PADDING_OPERATIONS
     samples = sample_base_files(storage, placed.snapshot, [p.partition_path for p in workload.partitions])
     sizing_snapshot = placed.snapshot
     if options.operation in OVERWRITE:
         sizing_snapshot = replace(placed.snapshot, file_slices={})
+    if has_buckets:
+        numbers = index_buckets_of(sizing_snapshot.all_slices)
+        return plan_index_buckets(sizing_snapshot, workload, samples, options.file_sizing, numbers)
     return plan_file_sizing(
         sizing_snapshot, workload, samples, options.file_sizing, pad_small_files=is_padding
     )
-
-
-def _refuse_bucket_index(table: TableAccess, snapshot: TableSnapshot, options: WriteOptions) -> None:
-    """Refuse to add rows to a table with a bucket index of Hudi, in which the key of a row determines its file group.
-
-    Hudi would not find a key in another file group, and fails if a file id does not begin with the number of a bucket.
-
-    Raises:
-        UnsupportedTableError: all file ids of the table begin with numbers of buckets, or Hudi has stored the buckets
-            of a partition (consistent hashing).
-    """
-    hint = "Write new rows with Hudi. Jobs can update and delete the rows that the table has."
-    if (
-        table.config.table_type is TableType.MERGE_ON_READ
-        and table.storage.list_folder(_HASHING_FOLDER).folders
-    ):
-        raise UnsupportedTableError(
-            f"The table has a bucket index with consistent hashing ({_HASHING_FOLDER}), so jobs cannot add rows.",
-            hint=hint,
-        )
-    writes = snapshot.timeline.completed_writes
-    ids = {each.file_group_id.file_id for each in snapshot.all_slices}
-    if not ids and writes:  # the partitions of the batch are new
-        stats = table.timeline_store.commit_metadata(writes[-1]).write_stats
-        ids = {stat.file_id for stat in stats}
-    if not has_bucket_ids(ids):
-        return
-    everywhere = load_snapshot(table.storage, metadata_enable=options.metadata.enable).all_slices
-    ids = {each.file_group_id.file_id for each in everywhere}
-    if has_bucket_ids(ids):
-        raise UnsupportedTableError(
-            f"The table has a bucket index, so jobs cannot add rows: its {counted(len(ids), 'file id')} begin with "
-            f"numbers of buckets, for example {min(ids)}.",
-            hint=hint,
-        )
 
 
 def _latest_totals(table: TableAccess, timeline: Timeline, options: WriteOptions) -> tuple[CommitTotals, ...]:

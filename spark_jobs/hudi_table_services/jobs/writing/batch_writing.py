@@ -1,7 +1,7 @@
 """Write the files of a batch on Spark's executors, after each row has been assigned its place."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.text import counted
@@ -23,7 +23,7 @@ from hudi_table_services.jobs.writing.batch_placement import PlacedBatch
 from hudi_table_services.jobs.writing.log_settings import log_targets
 from hudi_table_services.jobs.writing.table_access import table_rule
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
-from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.file_sizing import FileSizingPlan
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_config import TableConfig
@@ -129,11 +129,15 @@ def collected_facts(
             weights=[file_slice.size_bytes + BYTES_OF_A_FILE for file_slice in replaced.slices],
             measure=_key_counts,
         )
-    return CollectedFacts.of(
+    facts = CollectedFacts.of(
         wanted,
         [each.statistics for each in written],
         [each.keys for each in staged],
         [entry for each in staged for entry in each.secondary],
+    )
+    stats = [each.stat for each in written if each.keys_depend_on_compaction]
+    return replace(
+        facts, depend_on_compactions=frozenset(FileGroupId(s.partition_path, s.file_id) for s in stats)
     )
 
 

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import FileGroupConflictError
+from hudi_table_services.execution.staging import StagedBatch
 from hudi_table_services.execution.writing.record_index import RecordIndex
 from hudi_table_services.execution.writing.stage_input import StagedInput
 from hudi_table_services.jobs.writing.batch_placement import PlacedBatch, lookup_for
+from hudi_table_services.jobs.writing.index_settings import INSERTS
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange
 from hudi_table_services.model.file_group import FileSlice
@@ -107,8 +109,12 @@ class DuplicateCheck:
 
     @cached_property
     def _added(self) -> StagedInput:
-        """Rows that the write adds. All other rows change a file group: the conflict detection checks these rows."""
-        return StagedInput(tuple(b for b in self.placed.routed.batches if b.file_id is None))
+        """Rows that the write adds. All other rows change a file group: the conflict detection checks these rows.
+
+        A row whose key a log file has deleted counts as added, although a file group has the key: a writer that finds
+        keys in the record index adds the same key to another file group.
+        """
+        return StagedInput(tuple(batch for batch in self.placed.routed.batches if _adds_rows(batch)))
 
     def _shared_partitions(self, change: ConcurrentChange) -> frozenset[str]:
         return change.added_to if self.is_global else change.added_to & set(self._added.partition_paths)
@@ -153,10 +159,19 @@ def _guarantees_unique_keys(options: WriteOptions, placed: PlacedBatch) -> bool:
     """Whether the operation guarantees unique keys, and the write either overwrites partitions or adds rows."""
     if options.operation in OVERWRITE:
         return True
-    is_guaranteed = options.operation is WriteOperation.UPSERT or (
-        options.operation is WriteOperation.INSERT and options.insert_dup_policy is not InsertDupPolicy.NONE
+    is_guaranteed = (
+        options.operation is WriteOperation.UPSERT
+        or (
+            options.operation is WriteOperation.INSERT
+            and options.insert_dup_policy is not InsertDupPolicy.NONE
+        )
+        or (options.operation in INSERTS and options.index_type.has_buckets)
     )
-    return is_guaranteed and any(batch.file_id is None for batch in placed.routed.batches)
+    return is_guaranteed and any(map(_adds_rows, placed.routed.batches))
+
+
+def _adds_rows(batch: StagedBatch) -> bool:
+    return batch.file_id is None or batch.reinsert_count > 0
 
 
 def _named(changes: Sequence[ConcurrentChange]) -> str:

@@ -4,6 +4,7 @@ from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.log_merging.searched_logs import LogReading
 from hudi_table_services.execution.writing.record_index import IndexLookup
 from hudi_table_services.execution.writing.routing import RoutingRules
+from hudi_table_services.hudi_format.bucket_hash import BucketHash
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.merging.merge_rule import MergeRule
 from hudi_table_services.model.schema import DELETED_FLAG, StructType
@@ -12,20 +13,31 @@ from hudi_table_services.options.writing_values import InsertDupPolicy, WriteOpt
 
 _LOOKUP_OPERATIONS = (WriteOperation.UPSERT, WriteOperation.DELETE)
 """Operations that always look up keys."""
+INSERTS = (WriteOperation.INSERT, WriteOperation.BULK_INSERT)
+"""Operations that look up keys only with a bucket index, or if they refuse or drop existing keys."""
 
 
 def index_lookup(
-    options: WriteOptions, settings: WriteSettings, parallelism: int, rule: MergeRule | None = None
+    options: WriteOptions,
+    settings: WriteSettings,
+    parallelism: int,
+    rule: MergeRule | None = None,
+    buckets: BucketHash | None = None,
 ) -> IndexLookup:
     """Settings of the key lookup, which depend on operation and index type.
 
     Args:
         rule: rule by which a merge-on-read table merges log files; None for a copy-on-write table.
+        buckets: how a bucket index assigns keys to buckets; None if the index type is another one. With a bucket index,
+            inserts update the rows of existing keys, because a log file cannot have a second row of a key.
     """
     operation = settings.operation
     is_global = options.index_type.is_global
-    searches = operation in _LOOKUP_OPERATIONS or (
-        operation is WriteOperation.INSERT and options.insert_dup_policy is not InsertDupPolicy.NONE
+    checks_duplicates = options.insert_dup_policy is not InsertDupPolicy.NONE
+    searches = (
+        operation in _LOOKUP_OPERATIONS
+        or (operation is WriteOperation.INSERT and checks_duplicates)
+        or (operation in INSERTS and buckets is not None)
     )
     return IndexLookup(
         searches_files=searches,
@@ -39,8 +51,9 @@ def index_lookup(
         rules=RoutingRules(
             deletes=operation is WriteOperation.DELETE,
             honours_deleted_flag=settings.honours_deleted_flag and operation is not WriteOperation.DELETE,
-            drops_existing=operation is WriteOperation.INSERT,
+            drops_existing=operation is WriteOperation.INSERT and (checks_duplicates or buckets is None),
             moves_rows=is_global and options.update_partition_path,
+            buckets=buckets,
         ),
         parallelism=parallelism,
     )
@@ -61,6 +74,8 @@ def _combine_columns(settings: WriteSettings, rule: MergeRule | None) -> tuple[s
 
 
 def _combines(options: WriteOptions) -> bool:
+    if options.index_type.has_buckets and options.operation in (WriteOperation.UPSERT, *INSERTS):
+        return True
     if options.operation is WriteOperation.UPSERT:
         return options.combine_before_upsert
     if options.operation is WriteOperation.DELETE:

@@ -3,7 +3,7 @@
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.hudi_format.avro_schema import to_avro_json
-from hudi_table_services.jobs.writing.log_settings import check_log_settings
+from hudi_table_services.jobs.writing.ordering_checks import check_ordering_columns
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.write_stat import WriteOperation
@@ -46,7 +46,7 @@ def new_table_config(
     Raises:
         InvalidRequestError: see `refuse_incomplete_request`; or the metadata table cannot be created
             (`require_creatable`).
-        UnsupportedTableError: the batch does not fit the log files of the table (`check_log_settings`).
+        UnsupportedTableError: see `check_ordering_columns`.
     """
     refuse_incomplete_request(storage, request, options)
     table = NewTable(
@@ -61,5 +61,5 @@ def new_table_config(
     )
     config = TableConfig(new_table_properties(table))
     require_creatable(config, settings.writer_schema, options.metadata)
-    check_log_settings(config, None, options, settings)
+    check_ordering_columns(config, None, settings)
     return config

@@ -28,6 +28,7 @@ from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.null_keys import refuse_null_keys
 from hudi_table_services.planning.table.source_columns import (
     misread_columns,
+    refuse_invalid_flags,
     refuse_misspelled,
     with_advice_on_types,
 )
@@ -97,6 +98,7 @@ def _check(
     if config is None:
         refuse_incomplete_request(storage, request, options)
     refuse_misspelled(request.source)
+    refuse_invalid_flags(request.source)
     columns, notes = _source_columns(request, request.source, source_is_local)
     if columns is None:
         return CheckedWrite(notes)

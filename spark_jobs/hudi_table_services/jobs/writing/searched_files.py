@@ -15,6 +15,7 @@ from hudi_table_services.execution.writing.index_search import (
 from hudi_table_services.execution.writing.record_index import IndexLookup
 from hudi_table_services.execution.writing.stage_input import StagedInput
 from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS, RECORD_INDEX
+from hudi_table_services.jobs.writing.bucket_checks import check_bucket_index
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.options.keys.writing import INDEX_TYPE, METADATA_ENABLE
@@ -77,7 +78,10 @@ def searched_files(
 
     Raises:
         StorageError, ExecutionFailedError: a file cannot be read for another reason than damage.
+        InvalidRequestError, UnsupportedTableError, CorruptTableError: see `check_bucket_index`.
     """
+    if lookup.rules.buckets is not None:
+        check_bucket_index(table, staged.partition_paths, snapshot, options, lookup.rules.buckets)
     if not lookup.searches_files:
         return SearchedFiles((), is_required=False)
     slices = snapshot.all_slices

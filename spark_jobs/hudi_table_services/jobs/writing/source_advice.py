@@ -6,7 +6,8 @@ from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.execution.writing.text_values import count_unread_texts, first_texts
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
-from hudi_table_services.model.schema import STRING, DataType, DecimalType, StructType
+from hudi_table_services.model.schema import STRING, StructType
+from hudi_table_services.planning.table.source_casts import sql_name
 from hudi_table_services.planning.table.source_columns import (
     infers_types,
     misread_columns,
@@ -63,17 +64,10 @@ def explain_text_columns(
         return refusal
     if not infers_types(source):
         return with_advice_on_types(refusal)
-    found = count_unread_texts(frame, {name: _spark_name(kind) for name, kind in misread.items()})
+    found = count_unread_texts(frame, {name: sql_name(kind) for name, kind in misread.items()})
     sentences = " ".join(each.sentence for each in found)
     return InvalidRequestError(
         f"{refusal.message} {sentences}",
         hint="Set the source option nullValue to read this text as null, or use try_cast in the source query "
         "(--source-sql).",
     )
-
-
-def _spark_name(data_type: DataType) -> str:
-    """Name of a type in Spark SQL."""
-    if isinstance(data_type, DecimalType):
-        return f"decimal({data_type.precision},{data_type.scale})"
-    return {"long": "bigint", "bytes": "binary"}.get(str(data_type), str(data_type))

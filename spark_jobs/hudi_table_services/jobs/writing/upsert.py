@@ -48,8 +48,9 @@ from hudi_table_services.jobs.writing.batch_writing import (
     write_job,
 )
 from hudi_table_services.jobs.writing.duplicate_check import DuplicateCheck, duplicate_check_for
-from hudi_table_services.jobs.writing.log_settings import check_log_settings, log_settings
+from hudi_table_services.jobs.writing.log_settings import log_settings
 from hudi_table_services.jobs.writing.new_table import new_table_config
+from hudi_table_services.jobs.writing.ordering_checks import check_ordering_columns
 from hudi_table_services.jobs.writing.own_commit import own_archived_commit, own_commit
 from hudi_table_services.jobs.writing.partition_advice import partition_warnings, time_warnings
 from hudi_table_services.jobs.writing.pending_clusterings import preview_release, release_file_groups
@@ -255,7 +256,7 @@ class _UpsertJob:
                 raise
             raise explain_text_columns(refusal, source, given, self._storage) from refusal
         if config is not None:
-            check_log_settings(config, self._schema_json, self._options, settings)
+            check_ordering_columns(config, self._schema_json, settings)
         elif source is not None:
             self._report.warn(*time_warnings(settings), *text_column_warnings(source, given, batch))
         return settings
@@ -339,14 +340,13 @@ class _UpsertJob:
         replaces = self._options.operation in REPLACES
         replaced = self._replaced(placed.snapshot, plan) if replaces else None
         extra = self._extra_metadata(table.config, settings)
-        action, name = write_action(table.config, settings.operation), table.config.table_name
-        with self._attempt(table, placed.snapshot, action) as attempt:
+        with self._attempt(table, placed.snapshot, write_action(table.config, settings.operation)) as attempt:
             attempt.start(workload_profile(plan, placed.snapshot, settings.operation, extra, replaced))
             with self._watch.phase("write files"):
                 wanted = facts_to_collect(table, extra[SCHEMA_KEY], folder)
                 job = write_job(self._storage, attempt.instant_time, table.config, settings, wanted)
                 logs = log_settings(placed.snapshot, self._options, settings)
-                written = write_batch(self._spark, job, placed, plan, name, logs)
+                written = write_batch(self._spark, job, placed, plan, table.config.table_name, logs)
                 replaced_files = replaced_slices(placed.snapshot, replaced)
                 facts = collected_facts(self._spark, self._storage, wanted, settings, written, replaced_files)
             metadata = commit_metadata([w.stat for w in written], settings.operation, extra, replaced)

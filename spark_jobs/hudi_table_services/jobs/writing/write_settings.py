@@ -179,7 +179,8 @@ def _widened(table: StructType | None, writer_schema: StructType) -> tuple[str, 
     stored = table.fields if table is not None else ()
     pairs = ((field, writer_schema.find(field.name)) for field in stored)
     return tuple(
-        f"Column {old.name!r} changes from {old.type} to {new.type}, because of the type in the rows."
+        f"Column {old.name!r} changes from {old.type} to {new.type}, because of the type in the rows. The change is "
+        f"permanent: later writes also store this column as {new.type}, unless this write is rolled back."
         for old, new in pairs
         if new is not None and new.type != old.type and isinstance(old.type, PrimitiveType)
     )

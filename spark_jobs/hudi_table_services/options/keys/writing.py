@@ -10,6 +10,7 @@ from hudi_table_services.options.keys.base_files import (
     CODEC,
     CODEC_LEVEL,
 )
+from hudi_table_services.options.keys.bucket_index import BUCKET_ENGINE, HASH_FIELD, NUM_BUCKETS
 from hudi_table_services.options.keys.locks import (
     LOCK_CLIENT_RETRIES,
     LOCK_CLIENT_RETRY_WAIT,
@@ -206,8 +207,15 @@ INDEX_TYPE = option(
     "hoodie.index.type",
     "SIMPLE",
     "how a write finds record keys: SIMPLE, BLOOM, GLOBAL_SIMPLE, GLOBAL_BLOOM, RECORD_INDEX, "
-    "GLOBAL_RECORD_LEVEL_INDEX (another name of RECORD_INDEX) or RECORD_LEVEL_INDEX (partitioned record index)",
+    "GLOBAL_RECORD_LEVEL_INDEX (another name of RECORD_INDEX), RECORD_LEVEL_INDEX (partitioned record index) or BUCKET "
+    "(docs/bucket-index.md)",
     Member(IndexType),
+)
+STORAGE_LAYOUT = option(
+    "hoodie.storage.layout.type",
+    "DEFAULT",
+    "storage layout: DEFAULT or, only with `hoodie.index.type=BUCKET`, BUCKET; the index determines the layout",
+    Word(("default", "bucket")),
 )
 SIMPLE_UPDATES_PARTITION = option(
     "hoodie.simple.index.update.partition.path",
@@ -294,7 +302,7 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         ),
         fixed("hoodie.table.cdc.enabled", "false", "change data logging"),
         fixed("hoodie.allow.operation.metadata.field", "false", "write the column `_hoodie_operation`"),
-        fixed("hoodie.storage.layout.type", "DEFAULT", "storage layout; BUCKET requires a bucket index"),
+        STORAGE_LAYOUT,
         fixed(
             "hoodie.partition.metafile.use.base.format", "false", "write partition metadata as Parquet files"
         ),
@@ -361,6 +369,9 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         SIMPLE_UPDATES_PARTITION,
         BLOOM_UPDATES_PARTITION,
         RECORD_INDEX_UPDATES_PARTITION,
+        NUM_BUCKETS,
+        HASH_FIELD,
+        BUCKET_ENGINE,
     ),
     "Concurrency": (
         CONCURRENCY_MODE,

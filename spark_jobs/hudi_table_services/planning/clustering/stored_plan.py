@@ -8,7 +8,7 @@ executing job determines target size and layout.
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from hudi_table_services.errors import MalformedMetadataError
+from hudi_table_services.errors import MalformedMetadataError, UnsupportedTableError
 from hudi_table_services.model.clustering import (
     ClusteringOptions,
     ClusteringProposal,
@@ -81,6 +81,17 @@ def read_plan_settings(plan: ClusteringPlan, default: ClusteringOptions) -> Sett
         )
     strategy = _layout_strategy(parameters, default.layout.strategy) if columns else LayoutStrategy.LINEAR
     return SettledSlice(layout=Layout(columns=columns, strategy=strategy), target_file_max_bytes=int(target))
+
+
+def refuse_bucket_plan(plan: ClusteringPlan, requested_time: str) -> None:
+    """Raise UnsupportedTableError for a plan that changes the number of buckets of a consistent hashing index."""
+    name = (plan.strategy.class_name or "").rpartition(".")[2]
+    if "Bucket" in name:
+        raise UnsupportedTableError(
+            f"Clustering {requested_time} has the execution strategy {name}: it changes the number of buckets of a "
+            "table with consistent hashing, which this release does not do.",
+            hint="Execute the plan with Hudi, or cancel it.",
+        )
 
 
 def _layout_strategy(parameters: Mapping[str, str], default: LayoutStrategy) -> LayoutStrategy:

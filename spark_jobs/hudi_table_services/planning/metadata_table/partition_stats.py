@@ -3,7 +3,8 @@
 A record of `partition_stats` has the statistics of one column in one partition of the table. A record is tight if it
 covers all live files of the partition; a tight record replaces the earlier record. If a partition has no record for the
 column of a filter, but other partitions have a record for this column, Hudi 1.2 skips the partition, and the query
-loses its rows. So a commit writes a tight record for every indexed column of every partition that it changes.
+loses its rows. So a commit writes a record for every indexed column of every partition that it changes. The record is
+tight, unless an earlier instant is pending (`commits.metadata_table.overtaken_statistics`).
 
 In merge-on-read tables, log files also have values, and not every writer stores statistics of these values. There,
 every write and every compaction writes records that are not tight: readers unite them with the earlier records, so the

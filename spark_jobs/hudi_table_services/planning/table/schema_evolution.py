@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.schema import (
+    STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
     ArrayType,
@@ -25,7 +26,12 @@ from hudi_table_services.model.schema import (
     without_meta_columns,
 )
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.options.keys.writing import NULL_FOR_MISSING_COLUMNS, RECONCILE_SCHEMA
+from hudi_table_services.options.keys.writing import (
+    NULL_FOR_MISSING_COLUMNS,
+    RECONCILE_SCHEMA,
+    TABLE_VERSION,
+)
+from hudi_table_services.planning.table.source_casts import can_be_cast, cast_query, sql_name
 
 FILL_MISSING_OPTION = NULL_FOR_MISSING_COLUMNS.key
 RECONCILE_OPTION = RECONCILE_SCHEMA.key
@@ -33,6 +39,7 @@ ZONE_OPTION = "--timestamps-without-zone"
 
 _WIDTH = {"int": 0, "long": 1, "float": 2, "double": 3}
 _AS_TEXT = frozenset({"int", "long"})
+_FLOATS = frozenset({"float", "double"})
 
 
 def evolve_schema(
@@ -65,7 +72,7 @@ def evolve_schema(
     """
     incoming = without_meta_columns(incoming)
     check_names(incoming)
-    merger = _Merger(table_version, fill_missing_with_null)
+    merger = _Merger(table_version, fill_missing_with_null, incoming.names)
     if table is None:
         merger.check_new(incoming, "")
         return incoming
@@ -91,6 +98,7 @@ def _differs_in_case(path: str, name: str) -> InvalidRequestError:
 class _Merger:
     version: TableVersion
     fill: bool
+    source_names: tuple[str, ...]
 
     def struct(self, table: StructType, incoming: StructType, path: str) -> StructType:
         kept = [self._kept(field, incoming, path) for field in table.fields]
@@ -138,7 +146,7 @@ class _Merger:
                     f"Column {path!r} is a timestamp without zone, which tables of version {int(self.version)} "
                     "cannot store.",
                     hint=f"Set {ZONE_OPTION}=utc if the values are in UTC, or {ZONE_OPTION}=session if they are in "
-                    "Spark's session time zone, or use table version 8 or 9.",
+                    f"Spark's session time zone, or create a table with {TABLE_VERSION}=8 or {TABLE_VERSION}=9.",
                 )
 
     def _type(self, table: DataType, incoming: DataType, path: str, *, nested: bool) -> DataType:
@@ -157,26 +165,29 @@ class _Merger:
             case _:
                 merged = _wider_primitive(table, incoming)
         if merged is None:
-            raise _incompatible(table, incoming, path, "no type can store both")
-        if merged != table and nested:
-            raise _incompatible(
-                table,
-                incoming,
-                path,
-                "a type inside a struct, list or map cannot become wider, because Spark could not read the old files",
-            )
-        if merged != table and isinstance(merged, DecimalType) and self.version < TableVersion.V8:
-            raise _incompatible(
-                table,
-                incoming,
-                path,
-                f"decimals in a table of version {int(self.version)} cannot become wider",
-            )
-        return merged
+            why = _why_different(table, incoming)
+        elif merged != table and nested:
+            why = "a type inside a struct, list or map cannot become wider, because Spark could not read the old files"
+        elif merged != table and isinstance(merged, DecimalType) and self.version < TableVersion.V8:
+            why = f"decimals in a table of version {int(self.version)} cannot become wider"
+        else:
+            return merged
+        raise InvalidRequestError(
+            f"Column {path!r} is {table} in the table and {incoming} in the rows; {why}.",
+            hint=self._advice(table, incoming, path, nested=nested),
+        )
+
+    def _advice(self, table: DataType, incoming: DataType, path: str, *, nested: bool) -> str:
+        if (table, incoming) == (TIMESTAMP, TIMESTAMP_NTZ):
+            return f"Set {ZONE_OPTION}=utc or {ZONE_OPTION}=session."
+        if nested or not can_be_cast(incoming, table):
+            return f"Cast the column to {table} in the source query."
+        query = cast_query(self.source_names, {path: sql_name(table).upper()})
+        return f"Cast the column in the source query, source_sql (--source-sql), as in: {query}"
 
 
 def _wider_primitive(table: DataType, incoming: DataType) -> DataType | None:
-    """Return the type that can store values of both types, or None if no type can."""
+    """Return the one of two types to which a write converts the values of both types; None if there is none."""
     if table == incoming:
         return table
     old, new = str(table), str(incoming)
@@ -189,18 +200,22 @@ def _wider_primitive(table: DataType, incoming: DataType) -> DataType | None:
     return None
 
 
+def _why_different(table: DataType, incoming: DataType) -> str:
+    """Return the reason why neither type may replace the other type."""
+    number = str(table if incoming == STRING else incoming)
+    if STRING in (table, incoming) and number in _FLOATS:
+        return (
+            f"a write does not convert {number} values to strings without being asked, because the strings depend on "
+            "the version of Java"
+        )
+    if isinstance(table, DecimalType) and isinstance(incoming, DecimalType):
+        return "neither type can store all values of the other type"
+    return "a write does not convert values between these types"
+
+
 def _wider_decimal(table: DecimalType, incoming: DecimalType) -> DecimalType | None:
     for candidate, other in ((table, incoming), (incoming, table)):
         whole_digits = candidate.precision - candidate.scale
         if candidate.scale >= other.scale and whole_digits >= other.precision - other.scale:
             return candidate
     return None
-
-
-def _incompatible(table: DataType, incoming: DataType, path: str, why: str) -> InvalidRequestError:
-    cast = f"Cast the column to {table} in the source query."
-    is_zoneless = (table, incoming) == (TIMESTAMP, TIMESTAMP_NTZ)
-    return InvalidRequestError(
-        f"Column {path!r} is {table} in the table and {incoming} in the rows; {why}.",
-        hint=f"Set {ZONE_OPTION}=utc or {ZONE_OPTION}=session." if is_zoneless else cast,
-    )

@@ -52,6 +52,23 @@ _CSV_OPTIONS = (
     *("pathGlobFilter", "recursiveFileLookup", "modifiedBefore", "modifiedAfter", "ignoreCorruptFiles"),
     *("ignoreMissingFiles", "basePath"),
 )
+_FILE_FLAGS = frozenset({"recursivefilelookup", "ignorecorruptfiles", "ignoremissingfiles"})
+_READER_FLAGS: Mapping[str, frozenset[str]] = {
+    "csv": _FILE_FLAGS
+    | {
+        "header",
+        "inferschema",
+        "multiline",
+        "enforceschema",
+        "preferdate",
+        "ignoreleadingwhitespace",
+        "ignoretrailingwhitespace",
+        "enabledatetimeparsingfallback",
+    },
+    "json": _FILE_FLAGS | {"multiline", "primitivesasstring", "enabledatetimeparsingfallback"},
+    "parquet": _FILE_FLAGS | {"mergeschema"},
+}
+"""Maps formats to options, in lower case, for which Spark's reader accepts only ``true`` and ``false``, in any case."""
 _CLOSE = 0.8
 """Minimum similarity of a misspelled name to the right name, as difflib computes it."""
 
@@ -77,6 +94,21 @@ def refuse_misspelled(source: SourceSpec) -> None:
             raise InvalidRequestError(
                 f"Spark's reader of CSV files has no option {option!r}.",
                 hint=f"Did you mean {known[meant]!r}?",
+            )
+
+
+def refuse_invalid_flags(source: SourceSpec) -> None:
+    """Refuse an option of Spark's reader that must be true or false, if it has another value.
+
+    Raises:
+        InvalidRequestError: the message names the option and its value.
+    """
+    flags = _READER_FLAGS.get(source.format.lower(), frozenset())
+    for name, value in source.options.items():
+        if name.lower() in flags and value.lower() not in ("true", "false"):
+            raise InvalidRequestError(
+                f"The source option {name} is {value!r}, but Spark accepts only true or false.",
+                hint=f"Set {name}=true or {name}=false.",
             )
 
 

@@ -21,8 +21,8 @@ def warn_of_times(
         if item.type is PartitionFieldType.SIMPLE and item.name in times:
             return (
                 f"The partition column {item.name!r} contains timestamps, so each different time becomes a partition "
-                f"of its own. To partition the table by day, create it with partition_by={item.name}:day (also :hour, "
-                f":month or :year).{_condition(item.name, source)}",
+                f"of its own. To partition the table by day, create it with --partition-by {item.name}:day, in Airflow "
+                f'with partition_by="{item.name}:day" (also :hour, :month or :year).{_condition(item.name, source)}',
             )
     return ()
 

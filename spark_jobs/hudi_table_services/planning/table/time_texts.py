@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from hudi_table_services.planning.table.source_casts import cast_query
+
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?(Z|[+-]\d\d(:?\d\d)?))?")
 """The usual forms of ISO 8601."""
@@ -39,12 +41,8 @@ def warn_of_time_texts(times: Mapping[str, str], names: Sequence[str]) -> tuple[
     """
     if not times:
         return ()
-    columns = ", ".join(
-        f"CAST({name} AS {times[name]}) AS {name}" if name in times else name for name in names
-    )
-    query = f"SELECT {columns} FROM source"  # noqa: S608 - advice, not a query of this program
     return (
         f"These columns contain dates or times, but Spark reads them from JSON as strings: {', '.join(times)}. The "
         "columns of the new table are strings. To get dates and times, delete the table and load again with this "
-        f"source query (--source-sql): {query}",
+        f"source query (--source-sql): {cast_query(names, times)}",
     )

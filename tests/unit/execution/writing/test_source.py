@@ -1,7 +1,11 @@
 """Errors when a source cannot be read, and whether they are retryable."""
 
+import logging
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import AnalysisException
 
@@ -27,6 +31,21 @@ def test_the_message_contains_javas_error_text_instead_of_the_py4j_call() -> Non
     )
     with pytest.raises(ExecutionFailedError, match=r"failed: org.x.SparkException: \[SOME\] a.csv is odd\."):
         read_source(FailingSpark(error), SourceSpec(path="/landing"), {})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("unit", ["us", "ns"])
+def test_the_last_line_of_the_log_names_the_running_step_and_not_a_conversion_that_happens_later(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, unit: str
+) -> None:
+    path = str(tmp_path / "rows.parquet")
+    pq.write_table(pa.table({"at": pa.array([0], pa.timestamp(unit))}), path)
+    with caplog.at_level(logging.INFO), pytest.raises(ExecutionFailedError):
+        read_source(FailingSpark(RuntimeError("busy")), SourceSpec(path=path), {})  # type: ignore[arg-type]
+    *earlier, last = [record.message for record in caplog.records]
+    assert last == "Reading the columns of the source"
+    assert earlier == (
+        ["Columns in nanoseconds, which the write stores in microseconds: at"] if unit == "ns" else []
+    )
 
 
 @pytest.mark.parametrize(

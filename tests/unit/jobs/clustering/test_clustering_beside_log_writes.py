@@ -1,15 +1,20 @@
 """Delta commits beside a clustering of a merge-on-read table: no row of a log file is lost."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from hudi_table_services.contract.clustering import ClusteringReport, ExecuteClusteringRequest
 from hudi_table_services.contract.result import Outcome
-from hudi_table_services.errors import FileGroupConflictError
+from hudi_table_services.errors import FileGroupConflictError, UnsupportedTableError
 from hudi_table_services.execution.clustering.rewrite import GroupOutcome, RewriteJob
+from hudi_table_services.hudi_format.table_service_plans import (
+    decode_requested_replace,
+    encode_requested_replace,
+)
 from hudi_table_services.jobs.clustering.execute import ClusteringExecution
-from hudi_table_services.model.instant import Action
+from hudi_table_services.model.instant import Action, InstantState
 from hudi_table_services.model.table_version import TableVersion
 from support.compaction.written_table import NORTH, SOUTH, WrittenTable, a_row
 from support.log_golden import ARCHIVES
@@ -126,3 +131,58 @@ def test_a_plan_whose_log_file_was_undone_is_not_executed(version: TableVersion)
     result = execute(table.storage, table.clock)
     assert result.outcome is Outcome.NOTHING_TO_DO
     assert keys(merged_rows(table.storage)) == [*ROWS[:1], ("b", 1), *ROWS[1:]]
+
+
+@VERSIONS
+@pytest.mark.parametrize("when", ["before", "during"])
+def test_an_inflight_delta_commit_that_names_no_file_groups_stops_an_execution(
+    version: TableVersion, when: str
+) -> None:
+    """Flink writes such inflight files. The write may have added log files to any file group."""
+    table = a_table(version)
+    schedule(table.storage, table.clock)
+    store = table.timeline_store
+
+    def begin() -> None:
+        store.start(store.request(Action.DELTA_COMMIT), b"")
+
+    if when == "before":
+        begin()
+    with pytest.raises(FileGroupConflictError, match="names no file groups"):
+        execute_beside(table, begin if when == "during" else lambda: None)
+    assert len(plan_of(table).groups) == 2
+    assert keys(merged_rows(table.storage)) == ROWS
+
+
+def test_a_delta_commit_that_was_requested_before_the_plan_stops_an_execution() -> None:
+    table = a_table()
+    table.timeline_store.request(Action.DELTA_COMMIT)
+    schedule(table.storage, table.clock)
+    with pytest.raises(FileGroupConflictError, match="names no file groups"):
+        execute(table.storage, table.clock)
+
+
+def test_a_delta_commit_that_was_requested_after_the_plan_does_not_stop_an_execution() -> None:
+    """Its writer sees the plan, and changes none of the planned file groups."""
+    table = a_table()
+    schedule(table.storage, table.clock)
+    table.timeline_store.request(Action.DELTA_COMMIT)
+    assert execute(table.storage, table.clock).outcome is Outcome.COMPLETED
+
+
+@VERSIONS
+def test_a_plan_that_changes_buckets_is_not_executed(version: TableVersion) -> None:
+    table = a_table(version)
+    schedule(table.storage, table.clock)
+    store = table.timeline_store
+    (pending,) = store.load().pending
+    path = store.requested_path_of(pending)
+    requested = decode_requested_replace(table.storage.read(path))
+    assert requested.clustering_plan is not None
+    name = "org.apache.hudi.client.clustering.run.strategy.SparkConsistentBucketClusteringExecutionStrategy"
+    strategy = replace(requested.clustering_plan.strategy, class_name=name)
+    plan = replace(requested.clustering_plan, strategy=strategy)
+    table.storage.write(path, encode_requested_replace(plan, dict(requested.extra_metadata)))
+    with pytest.raises(UnsupportedTableError, match="SparkConsistentBucketClusteringExecutionStrategy"):
+        execute(table.storage, table.clock, pending.requested_time)
+    assert [i.state for i in store.load().pending] == [InstantState.REQUESTED]

@@ -1,5 +1,6 @@
 """Clusterings of merge-on-read tables: eligible slices, plans, merged rows, commits, and writes beside a clustering."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -8,10 +9,8 @@ import pytest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.recovery import RollbackRequest
 from hudi_table_services.contract.result import Outcome
-from hudi_table_services.errors import (
-    InvalidRequestError,
-    UnsupportedTableError,
-)
+from hudi_table_services.errors import CorruptTableError, InvalidRequestError, UnsupportedTableError
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_requested_replace,
     encode_requested_replace,
@@ -312,3 +311,50 @@ def test_settings_of_a_delete_marker_are_refused_for_a_copy_on_write_table() -> 
     settings = {"hoodie.payload.delete.field": "op", "hoodie.payload.delete.marker": "D"}
     with pytest.raises(InvalidRequestError, match="copy-on-write"):
         schedule(table.storage, table.clock, settings)
+
+
+def truncated(table: WrittenTable) -> str:
+    """Cut off the end of the log file of the file group `SOUTH`. Returns the path of the log file."""
+    (log,) = next(s for s in table.snapshot.all_slices if s.file_group_id == SOUTH).log_files
+    path = f"{SOUTH.partition_path}/{log.file_name}"
+    table.storage.write(path, table.storage.read(path)[:-12])
+    return path
+
+
+@pytest.mark.parametrize("version", [TableVersion.V8, TableVersion.V9])
+def test_a_log_file_that_lost_its_end_is_an_error(version: TableVersion) -> None:
+    table = a_table(version)
+    path = truncated(table)
+    schedule(table.storage, table.clock)
+    before = {s.file_group_id for s in table.snapshot.all_slices}
+    with pytest.raises(CorruptTableError, match="committed rows are missing") as caught:
+        execute(table.storage, table.clock)
+    assert caught.value.hint == "Restore the file from a backup. The clustering committed nothing."
+    assert path in caught.value.message
+    assert {s.file_group_id for s in table.snapshot.all_slices} == before
+
+
+def test_in_version_6_a_log_file_with_an_incomplete_block_is_a_warning() -> None:
+    """The name of the log file does not show which commit wrote the file, so the file of a dead writer is possible."""
+    table = a_table(TableVersion.V6)
+    path = truncated(table)
+    schedule(table.storage, table.clock)
+    (warning,) = execute(table.storage, table.clock).warnings
+    assert warning.startswith(f"{path} has no complete block from position 0 on.")
+    assert warning.endswith("and the clustering skipped it, too.")
+
+
+@VERSIONS
+def test_a_clustering_keeps_the_default_values_in_the_schema(version: TableVersion) -> None:
+    table = a_table(version)
+    store = table.timeline_store
+    newest = store.load().completed_writes[-1]
+    metadata = store.commit_metadata(newest)
+    schema = json.loads(metadata.extra_metadata["schema"])
+    column = next(each for each in schema["fields"] if each["name"] == "s")
+    column.update(type="string", default="none")
+    changed = replace(metadata, extra_metadata={**metadata.extra_metadata, "schema": json.dumps(schema)})
+    table.storage.write(store.path_of(newest), encode_commit_metadata(changed, version))
+    schedule(table.storage, table.clock)
+    execute(table.storage, table.clock)
+    assert table.snapshot.schema_json == json.dumps(schema)

@@ -364,6 +364,19 @@ def test_a_compaction_stays_while_log_files_hang_on_its_slice() -> None:
     assert table.seen() == before
 
 
+def test_in_version_6_a_write_stays_while_a_write_that_began_earlier_has_log_files_on_its_slices() -> None:
+    """A writer of Hudi takes its time before it reads the table."""
+    table = a_logged_table(TableVersion.V6)
+    table.delta(bases=[A])
+    early = table.begin(Action.DELTA_COMMIT)
+    inserted = table.delta(bases=[B])
+    table.delta(logs=[B], pending=early)
+    before = table.seen()
+    with pytest.raises(UnsupportedTableError, match=f"contains rows of {early.requested_time}"):
+        undo(table, inserted)
+    assert table.seen() == before
+
+
 @VERSIONS
 def test_delta_commits_after_a_compaction_are_undone_with_it(version: TableVersion) -> None:
     table = a_logged_table(version)

@@ -172,6 +172,17 @@ def test_misspelled_formats_and_options_are_refused(
     assert meant in refusal(request(tmp_path, source))
 
 
+def test_a_reader_option_that_is_neither_true_nor_false_is_refused(tmp_path: Path) -> None:
+    source = csv(tmp_path / "rows.csv", "id,city\n1,a\n", header="yes")
+    assert refusal(request(tmp_path, source)) == (
+        "The source option header is 'yes', but Spark accepts only true or false. Set header=true or header=false."
+    )
+    assert check_write(request(tmp_path, replace(source, options={"header": "TRUE"}))) == CheckedWrite()
+    assert "multiLine is '1'" in refusal(
+        request(tmp_path, replace(source, format="JSON", options={"multiLine": "1"}))
+    )
+
+
 def test_files_of_several_formats_are_refused(tmp_path: Path, rows: Path) -> None:
     (tmp_path / "in").mkdir()
     rows.rename(tmp_path / "in" / "a.parquet")
@@ -452,7 +463,7 @@ def test_timestamps_as_partition_column_get_an_early_warning(tmp_path: Path, uni
     checked = check_write(request(tmp_path, tmp_path / "rows.parquet", partition_by=("at",)))
     (warning,) = checked.warnings
     assert "'at' contains timestamps, so each different time becomes a partition of its own" in warning
-    assert "partition_by=at:day" in warning
+    assert 'create it with --partition-by at:day, in Airflow with partition_by="at:day"' in warning
     assert "source" not in warning
     days = request(tmp_path, tmp_path / "rows.parquet", partition_by=("at:day",))
     assert check_write(days).warnings == ()

@@ -1,6 +1,7 @@
 """Every rule of the configuration check finds the settings that it describes, and does not report similar settings."""
 
 import pytest
+from bucket_cases import BUCKET_CASES
 from metadata_cases import METADATA_CASES
 from writer_cases import WRITER_CASES
 
@@ -32,7 +33,14 @@ from support.config_cases import Case
 from support.config_option_cases import NAME_AND_UPKEEP_CASES, OTHER_CASES
 from support.config_table_cases import TABLE_CASES
 
-CASES = {**NAME_AND_UPKEEP_CASES, **WRITER_CASES, **TABLE_CASES, **METADATA_CASES, **OTHER_CASES}
+CASES = {
+    **NAME_AND_UPKEEP_CASES,
+    **WRITER_CASES,
+    **TABLE_CASES,
+    **METADATA_CASES,
+    **BUCKET_CASES,
+    **OTHER_CASES,
+}
 FOUND = [(rule, case) for rule, (cases, _) in CASES.items() for case in cases]
 NOT_FOUND = [(rule, case) for rule, (_, cases) in CASES.items() for case in cases]
 

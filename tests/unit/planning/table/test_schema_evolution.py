@@ -84,6 +84,32 @@ def test_an_error_about_another_change_of_type_names_the_column_and_both_types(
     assert str(incoming) in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("table", "incoming", "cast"), [(STRING, DOUBLE, "STRING"), (FLOAT, STRING, "FLOAT")]
+)
+def test_the_error_about_floating_point_numbers_and_strings_gives_the_reason_and_the_query_with_the_cast(
+    table: DataType, incoming: DataType, cast: str
+) -> None:
+    with pytest.raises(InvalidRequestError) as refused:
+        evolve_schema(a_schema(Field("c", table)), a_schema(Field("c", incoming), Field("new", DATE)))
+    assert f"Column 'c' is {table} in the table and {incoming} in the rows; " in refused.value.message
+    assert "because the strings depend on the version of Java" in refused.value.message
+    query = f"SELECT id, CAST(c AS {cast}) AS c, new FROM source"
+    assert (
+        refused.value.hint
+        == f"Cast the column in the source query, source_sql (--source-sql), as in: {query}"
+    )
+
+
+def test_the_error_about_a_member_of_a_struct_has_no_query_because_the_cast_would_replace_the_whole_column() -> (
+    None
+):
+    with pytest.raises(InvalidRequestError) as refused:
+        evolved(StructType((Field("x", STRING),)), StructType((Field("x", DOUBLE),)))
+    assert "the strings depend on the version of Java" in refused.value.message
+    assert refused.value.hint == "Cast the column to string in the source query."
+
+
 def test_new_nullable_columns_follow_the_tables_columns() -> None:
     table = a_schema(Field("a", INT), Field("b", INT))
     incoming = StructType((Field("new", DATE), Field("b", INT), Field("id", STRING, False), Field("a", INT)))
@@ -141,15 +167,18 @@ def test_a_decimal_grows_only_in_tables_that_hudi_0_15_does_not_read() -> None:
     assert evolve_schema(new, old, table_version=TableVersion.V6) == new
     with pytest.raises(InvalidRequestError, match="version 6 cannot become wider"):
         evolve_schema(old, new, table_version=TableVersion.V6)
-    with pytest.raises(InvalidRequestError, match="no type can store both"):
+    with pytest.raises(InvalidRequestError, match="neither type can store all values of the other type"):
         evolved(DecimalType(10, 2), DecimalType(10, 4))
 
 
 def test_timestamps_without_zone_are_refused_for_tables_of_version_6() -> None:
     wall_clock = a_schema(Field("c", ArrayType(StructType((Field("t", TIMESTAMP_NTZ),)))))
     for table in (None, a_schema()):
-        with pytest.raises(InvalidRequestError, match=r"'c\.t' is a timestamp without zone"):
+        with pytest.raises(InvalidRequestError, match=r"'c\.t' is a timestamp without zone") as refused:
             evolve_schema(table, wall_clock, table_version=TableVersion.V6)
+        assert refused.value.hint.endswith(
+            "or create a table with hoodie.write.table.version=8 or hoodie.write.table.version=9."
+        )
         assert evolve_schema(table, wall_clock, table_version=TableVersion.V8) == wall_clock
     assert evolve_schema(wall_clock, wall_clock, table_version=TableVersion.V6) == wall_clock
 

@@ -3,10 +3,8 @@
 Another writer acts before the write, or right before the write creates its first log file or base file.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -30,31 +28,14 @@ from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation,
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from support.compaction.jobs_here import execute, schedule
-from support.faulty_storage import FaultyStorage
 from support.spark.log_tables import LogTable, Row, new_log_table
+from support.spark.meanwhile import Meanwhile
 
 OLD: list[Row] = [(f"k{i}", 1, "ab"[i % 2], "old") for i in range(6)]
 FIRST: list[Row] = [("k0", 2, "a", "first")]
 SECOND: list[Row] = [("k0", 3, "a", "second"), ("k2", 3, "a", "second")]
 AFTER_SECOND = sorted([*SECOND, *(row for row in OLD if row[0] not in ("k0", "k2"))])
 NO_RETRY = {"hoodie.write.num.retries.on.conflict.failures": "0"}
-
-
-@dataclass
-class Meanwhile(FaultyStorage):
-    """Another writer acts once, right before the first data file of the write is created."""
-
-    act: Callable[[], object] = lambda: None
-    has_acted: bool = False
-    _args: tuple[Any, ...] = field(default=(), repr=False)
-
-    def _change(self, operation: Callable[..., Any], *arguments: Any) -> Any:
-        path = str(arguments[0])
-        is_marker = path.startswith(".hoodie/.temp/")
-        if is_marker and not self.has_acted and operation.__name__ == "write":
-            self.has_acted = True
-            self.act()
-        return operation(*arguments)
 
 
 @pytest.fixture(params=[6, 9])

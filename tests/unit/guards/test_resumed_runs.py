@@ -1,0 +1,63 @@
+"""An interrupted run of the test groups goes on with the groups that have not passed with the same commit."""
+
+import importlib.util
+import json
+import os
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script `run_test_groups.py`, which reads notes from an empty folder and sees the commit ``c1``."""
+    spec = importlib.util.spec_from_file_location(
+        "run_test_groups", REPOSITORY / "scripts" / "run_test_groups.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "ENDED", tmp_path / "ended")
+    monkeypatch.setattr(module, "_commit", lambda: os.environ["COMMIT_OF_TEST"])
+    monkeypatch.setenv("COMMIT_OF_TEST", "c1")
+    monkeypatch.setenv("TEST_DEPTH", "all")
+    return module
+
+
+def test_only_groups_that_passed_with_the_same_commit_and_depth_are_left_out(
+    runner: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner._note("test-unit", 1, 12.4, has_passed=True)
+    runner._note("test-spark", 2, 7.0, has_passed=False)
+    assert runner._passed_before() == {"test-unit": 12}
+    monkeypatch.setenv("COMMIT_OF_TEST", "c2")
+    assert runner._passed_before() == {}
+    monkeypatch.setenv("COMMIT_OF_TEST", "c1")
+    monkeypatch.setenv("TEST_DEPTH", "sample")
+    assert runner._passed_before() == {}
+
+
+@pytest.mark.parametrize("commit", ["c1-dirty", ""], ids=["local changes", "no commit"])
+def test_without_a_commit_of_the_sources_all_groups_run(
+    runner: ModuleType, monkeypatch: pytest.MonkeyPatch, commit: str
+) -> None:
+    monkeypatch.setenv("COMMIT_OF_TEST", commit)
+    runner._note("test-unit", 1, 12.0, has_passed=True)
+    assert runner._passed_before() == {}
+
+
+def test_the_record_of_a_run_contains_the_seconds_of_earlier_runs(
+    runner: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "TIMES", tmp_path / "times.json")
+    monkeypatch.setattr(runner, "REPORTS", tmp_path)
+    for group, lane, seconds in (("test-unit", 1, 10.0), ("test-spark", 1, 5.0), ("test-docs", 2, 3.0)):
+        runner._note(group, lane, seconds, has_passed=True)
+    runner._write_times(("test-unit", "test-spark", "test-docs"))
+    times = json.loads((tmp_path / "times.json").read_text(encoding="utf-8"))
+    assert (times["depth"], times["seconds"]) == ("all", 15)
+    assert times["groups"]["test-docs"] == {"lane": 2, "seconds": 3}
