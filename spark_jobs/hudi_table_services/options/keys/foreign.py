@@ -149,7 +149,6 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             f"{_WRITE}secondarykey.column",
             "hoodie.read.*",
             "hoodie.file.index.*",
-            "hoodie.enable.data.skipping",
             "hoodie.file.group.reader.enabled",
             "hoodie.realtime.merge.skip",
             "hoodie.incremental.use.database",
