@@ -16,7 +16,7 @@ from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata,
 from hudi_table_services.storage.archive.archive_log_store import ArchiveLogStore
 from hudi_table_services.storage.archive.history_manifest_store import HistoryManifestStore
 from hudi_table_services.storage.archive.history_store import HistoryCodec, HistoryStore
-from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.clock import SystemClock, instant_moment
 from hudi_table_services.storage.concurrent_changes import newer_may_be_archived, pending_may_be_archived
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
@@ -24,6 +24,7 @@ from hudi_table_services.tables.table import TableAccess
 from hudi_table_services.tables.undo_history import undone_by
 
 _LOG = logging.getLogger(__name__)
+_CLOCK_DIFFERENCE_MS = 3_600_000
 
 _completions: dict[str, dict[str, str]] = {}
 """Completion times by table and requested time. The completion time of an archived instant never changes."""
@@ -72,6 +73,26 @@ class ArchivedTimeline:
         """
         archive = self._archive()
         return self._without_undone(archive.writes()) if archive is not None else ()
+
+    def writes_completed_after(self, time: str) -> tuple[ArchivedWrite, ...]:
+        """Archived writes that became visible after an instant time, oldest first.
+
+        In tables with completion times, only those history files are read that were written after this time, because a
+        write is archived after its completion. The clocks of the storage and of the writers may differ by one hour.
+
+        Raises:
+            CorruptTableError, UnsupportedTableError: see `writes`.
+        """
+        moment = instant_moment(time, self.config)
+        if self.config.table_version.layout is TimelineLayout.V1 or moment is None:
+            found = self.writes()
+        elif not self.has_begun:
+            found = ()
+        else:
+            since_ms = int(moment.timestamp() * 1000) - _CLOCK_DIFFERENCE_MS
+            store = history_store(self.storage, self.config)
+            found = self._without_undone(store.writes_of_files_since(since_ms))
+        return tuple(write for write in found if write.instant.visible_from > time)
 
     def readable_writes(self) -> tuple[ArchivedWrite, ...]:
         """All archived writes. If the archive is Parquet and pyarrow is not installed, log a warning and return ``()``.

@@ -43,6 +43,12 @@ def test_all_options() -> None:
         ({"hoodie.datasource.query.type": "cdc"}, "hoodie.datasource.query.type=cdc is not supported"),
         ({**INCREMENTAL, "hoodie.datasource.query.incremental.format": "cdc"}, "latest_state"),
         ({**INCREMENTAL, "hoodie.datasource.read.incr.path.glob": "a/*"}, "path.glob"),
+        ({"hoodie.datasource.merge.type": "skip_merge"}, "a snapshot read merges log files"),
+        (
+            {"hoodie.datasource.read.extract.partition.values.from.path": "true"},
+            "are read from the data files",
+        ),
+        ({"hoodie.query.as.ro.table": "true"}, "set hoodie.datasource.query.type=read_optimized"),
         ({**INCREMENTAL, "hoodie.read.timeline.holes.resolution.policy": "USE_TRANSITION_TIME"}, "holes"),
         ({**INCREMENTAL, "as.of.instant": "20260101000000000"}, "as.of.instant has no meaning"),
         ({"hoodie.datasource.query.type": "incremental"}, f"needs {BEGIN}"),
@@ -66,6 +72,20 @@ def test_columns_are_a_list_of_names(columns: list[str]) -> None:
 def test_options_of_writes_cause_a_warning() -> None:
     (warning,) = read_request({"hoodie.parquet.max.file.size": "1"}).warnings
     assert warning == "hoodie.parquet.max.file.size has no effect here: it is for writes."
+
+
+def test_defaults_of_unsupported_options_are_accepted() -> None:
+    defaults = {
+        "hoodie.datasource.merge.type": "payload_combine",
+        "hoodie.datasource.query.incremental.format": "latest_state",
+        "hoodie.realtime.merge.skip": "false",
+    }
+    assert read_request(defaults) == read_request({})
+
+
+def test_the_older_name_of_the_query_type() -> None:
+    query = read_request({"hoodie.datasource.view.type": "read_optimized"}).query
+    assert query.query_type is QueryType.READ_OPTIMIZED
 
 
 def test_settings_of_the_merge_rule_are_kept() -> None:

@@ -144,7 +144,6 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.datasource.query.*",
             "hoodie.datasource.merge.type",
             "hoodie.datasource.streaming.*",
-            "hoodie.datasource.view.type",
             f"{_WRITE}streaming.*",
             f"{_WRITE}secondarykey.column",
             "hoodie.read.*",

@@ -11,6 +11,7 @@ QUERY_TYPE = option(
     QueryType.SNAPSHOT.value,
     "snapshot, read_optimized or incremental",
     Member(QueryType),
+    "hoodie.datasource.view.type",
     services=_READS,
 )
 AS_OF = option(
@@ -70,8 +71,15 @@ REFUSED_READS = {
     "hoodie.datasource.read.incr.table.version": "the version of the table decides what the bounds of a window are",
     "hoodie.datasource.read.paths": "the base path identifies the table",
     "hoodie.datasource.read.schema.use.end.instanttime": "an incremental read has the latest schema of the table",
+    "hoodie.datasource.read.extract.partition.values.from.path": "partition columns are read from the data files",
+    "hoodie.datasource.merge.type": "a snapshot read merges log files; a read-optimized read ignores them",
+    "hoodie.realtime.merge.skip": "a snapshot read merges log files; a read-optimized read ignores them",
+    "hoodie.query.as.ro.table": f"set {QUERY_TYPE.key}=read_optimized",
 }
 """Keys of Hudi that would change the result of a read. Maps each of them to the reason why a read refuses it."""
+
+HARMLESS_VALUES = ("", "false", "latest_state", "payload_combine")
+"""Values of these keys that mean Hudi's default, so a read accepts them."""
 
 READ_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
     "Reads": (QUERY_TYPE, AS_OF, BEGIN, END, FULL_SCAN, HOLES_POLICY, DATA_SKIPPING),

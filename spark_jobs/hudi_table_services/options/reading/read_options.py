@@ -43,7 +43,7 @@ def read_request(
         InvalidRequestError: an option is unknown, invalid or not supported, or two options contradict each other.
     """
     for key, reason in keys.REFUSED_READS.items():
-        if key in options and not _is_default(key, options[key]):
+        if key in options and options[key].strip().lower() not in keys.HARMLESS_VALUES:
             raise InvalidRequestError(
                 f"{key}={options[key]} is not supported: {reason}.", hint="Leave the key out."
             )
@@ -71,12 +71,6 @@ def read_request(
         query=query,
         merge_settings={key: options[key] for key in DELETE_SETTINGS if key in options},
         warnings=warnings,
-    )
-
-
-def _is_default(key: str, value: str) -> bool:
-    return value.strip().lower() in ("", "false") or (
-        key.endswith("incremental.format") and value.strip().lower() == "latest_state"
     )
 
 

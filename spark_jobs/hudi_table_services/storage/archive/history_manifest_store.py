@@ -1,7 +1,7 @@
 """Read and write the manifests, which list the files of the timeline history (LSMTimeline, Hudi 1.2)."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from hudi_table_services.errors import (
     CommitConflictError,
@@ -43,6 +43,10 @@ class HistoryManifestStore:
         """
         number = self._version()
         return self._manifest(number) if number else ()
+
+    def written_ms(self) -> Mapping[str, int]:
+        """Map the name of each file in the folder to the time at which it was written, in milliseconds since 1970."""
+        return {each.name: each.modified_ms for each in self._storage.list_folder(self._folder).files}
 
     def exists(self) -> bool:
         """Whether any manifest was ever published. This takes one request."""

@@ -72,6 +72,28 @@ class HistoryStore:
         """All completed writes, oldest first."""
         return tuple(_write(entry) for entry in self.entries() if _is_write(entry))
 
+    def writes_of_files_since(self, moment_ms: int) -> tuple[ArchivedWrite, ...]:
+        """Return the completed writes of all history files that were written at or after a moment, oldest first.
+
+        Args:
+            moment_ms: time on the clock of the storage, in milliseconds since 1970.
+
+        Raises:
+            CorruptTableError: a manifest or a file cannot be read.
+        """
+
+        def read() -> tuple[ArchivedWrite, ...]:
+            names = [each.name for each in self._manifests.files()]
+            # A file that another archival deletes meanwhile is missing in the listing. Reading it causes a repetition.
+            old = {
+                name for name, written_ms in self._manifests.written_ms().items() if written_ms < moment_ms
+            }
+            parts = [self._part(name) for name in names if name not in old]
+            found = {write.identity: write for part in parts for write in part.writes}
+            return tuple(sorted(found.values(), key=lambda write: write.instant.requested_time))
+
+        return _retry_after_merge(read)
+
     def tail(self, count: int, limit_bytes: int) -> ArchiveTail:
         """Return the newest writes; see `read_tail`.
 

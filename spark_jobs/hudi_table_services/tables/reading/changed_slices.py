@@ -53,27 +53,60 @@ def window_commits(
         InvalidRequestError: a bound is not a point in time; or a write that belongs to the window is still pending.
         CorruptTableError, UnsupportedTableError: see `ArchivedTimeline.writes`.
     """
-    config, timeline = snapshot.config, snapshot.timeline
-    store = TimelineStore(storage, config, SystemClock())
-    until = window_bound(query.end, config) if query.end else ""
-    window = Window(after=window_bound(query.begin, config), until=until)
-    if not config.table_version.layout.has_completion_time_in_names:
-        pending = [i for i in timeline.pending if is_pending_row_write(store, i)]
-        window, hole = before_holes(window, timeline.completed_writes, pending)
-        if hole and query.holes is HolesPolicy.FAIL:
-            raise InvalidRequestError(
-                f"The write {hole} is pending, and later writes have completed. A window that ends after {hole} would "
-                "miss its rows.",
-                hint=f"Wait until the write has completed, or roll it back if its writer died. With {HOLES_POLICY}="
-                f"{HolesPolicy.BLOCK.value}, the read ends before the pending write.",
-            )
-    active = [i for i in timeline.completed_writes if window.contains(i)]
+    store = TimelineStore(storage, snapshot.config, SystemClock())
+    until = window_bound(query.end, snapshot.config) if query.end else ""
+    wanted = Window(after=window_bound(query.begin, snapshot.config), until=until)
+    window, hole = without_holes(store, snapshot, wanted)
+    if hole and query.holes is HolesPolicy.FAIL:
+        raise InvalidRequestError(
+            f"The write {hole} is pending, and later writes have completed. A window that ends after {hole} would "
+            "miss its rows.",
+            hint=f"Wait until the write has completed, or roll it back if its writer died. With {HOLES_POLICY}="
+            f"{HolesPolicy.BLOCK.value}, the read ends before the pending write.",
+        )
+    return window, commits_in(storage, snapshot, window)
+
+
+def without_holes(store: TimelineStore, snapshot: TableSnapshot, window: Window) -> tuple[Window, str]:
+    """End a window before a pending write that will be visible from a time inside it.
+
+    Only in tables without completion times: in other tables, a pending write becomes visible after all completed ones.
+
+    Returns:
+        The window, and the requested time of the pending write; empty if there is no such write.
+    """
+    if snapshot.config.table_version.layout.has_completion_time_in_names:
+        return window, ""
+    timeline = snapshot.timeline
+    pending = [i for i in timeline.pending if is_pending_row_write(store, i)]
+    return before_holes(window, timeline.completed_writes, pending)
+
+
+def commits_in(storage: Storage, snapshot: TableSnapshot, window: Window) -> WindowCommits:
+    """Return the commits of a window, with their metadata.
+
+    Raises:
+        CorruptTableError, UnsupportedTableError: see `ArchivedTimeline.writes`.
+    """
+    store = TimelineStore(storage, snapshot.config, SystemClock())
+    active = [i for i in snapshot.timeline.completed_writes if window.contains(i)]
     metadata = dict(zip(active, map_in_parallel(store.commit_metadata, active), strict=True))
-    archived: Iterable[ArchivedWrite] = ()
+    return commits_of(window, metadata, _archived(storage, snapshot, window))
+
+
+def _archived(storage: Storage, snapshot: TableSnapshot, window: Window) -> Iterable[ArchivedWrite]:
+    """Archived writes that may be in a window.
+
+    A window after the first write of the active timeline can contain archived writes only if the table has completion
+    times: a write that ran for a long time is archived by its requested time, soon after its completion.
+    """
+    timeline, layout = snapshot.timeline, snapshot.config.table_version.layout
     first = first_write_time(timeline)
-    if timeline.may_have_archive and first is not None and window.after < first and not window.is_unbounded:
-        archived = ArchivedTimeline(storage, config).writes()
-    return window, commits_of(window, metadata, archived)
+    if not timeline.may_have_archive or first is None or window.is_unbounded:
+        return ()
+    if window.after >= first and not layout.has_completion_time_in_names:
+        return ()
+    return ArchivedTimeline(storage, snapshot.config).writes_completed_after(window.after)
 
 
 def changed_slices(storage: Storage, snapshot: TableSnapshot, commits: WindowCommits) -> ChangedSlices:

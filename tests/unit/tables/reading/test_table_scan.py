@@ -2,9 +2,12 @@
 
 import pytest
 
+from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.errors import InvalidRequestError, TableNotFoundError, UnsupportedTableError
+from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.reading.scan_reader import plan_read
+from support.archived_tables import SMALL_LIMITS
 from support.compaction.golden_slices import golden_table
 from support.compaction.jobs_here import schedule
 from support.compaction.written_table import NORTH, SOUTH, Deleted, WrittenTable, a_row, new_storage
@@ -168,6 +171,27 @@ def test_with_completion_times_a_pending_write_belongs_to_a_later_window() -> No
     assert found(table, window(end)) == [("c", 7)]
     table.finish(pending, {NORTH: [a_row("a", 8)]})
     assert found(table, window(scan.until)) == [("a", 8)]
+
+
+@pytest.mark.parametrize(
+    "version", [TableVersion.V8, TableVersion.V9], ids=lambda version: f"v{version.value}"
+)
+def test_a_write_that_was_archived_soon_after_its_late_completion_belongs_to_its_window(
+    version: TableVersion,
+) -> None:
+    table = a_table(version)
+    slow = table.begin({NORTH: 1})
+    for number in range(10, 16):
+        table.log({SOUTH: [a_row("c", number)]})
+    end = visible_times(table)[-1]
+    table.finish(slow, {NORTH: [a_row("a", 8)]})
+    archive(
+        ArchiveRequest(base_path=table.storage.uri, options=SMALL_LIMITS, min_commits=2, max_commits=3),
+        storage=table.storage,
+        clock=table.clock,
+    )
+    assert slow.requested_time < requested_times(table)[0] < end
+    assert found(table, window(end)) == [("a", 8)]
 
 
 def test_replaced_file_groups_are_read_only_as_of_earlier_instants() -> None:
