@@ -9,6 +9,7 @@ from hudi_table_services.execution.log_merging.column_defaults import column_def
 from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.reading.scan_frame import spark_schema
 from hudi_table_services.execution.reading.slice_rows import SliceReader, result_schema
+from hudi_table_services.model.reading.query import TableQuery
 from hudi_table_services.model.schema import StructType, with_meta_columns
 from hudi_table_services.options.reading.read_options import read_request
 from hudi_table_services.planning.catalog.column_types import nullable_columns
@@ -46,13 +47,13 @@ def plan_read(
     return scan
 
 
-def table_schema(storage: Storage, options: Mapping[str, str]) -> StructType:
-    """Return the columns of the user in the state that a read with these options has.
+def table_schema(storage: Storage, as_of: str) -> StructType:
+    """Return the columns of the user as of a point in time; of the latest state if `as_of` is empty.
 
     Raises:
-        HudiTableServiceError: see `read_request` and `schema_of_read`.
+        HudiTableServiceError: see `schema_of_read`.
     """
-    return schema_of_read(storage, read_request(options).query)
+    return schema_of_read(storage, TableQuery(as_of=as_of))
 
 
 def spark_columns(schema: StructType, names: Sequence[str] | None = None) -> "SparkStructType":

@@ -29,7 +29,7 @@ def our_rows(base_path: Path, options: Mapping[str, str]) -> pa.Table:
 
 def model_of(rows: pa.Table, *, without: tuple[str, ...] = ("_hoodie_file_name",)) -> dict[str, Row]:
     names = [name for name in rows.column_names if name not in without]
-    found = rows.select(names).to_pylist()
+    found = rows.select(names).to_pylist(maps_as_pydicts="strict")
     assert len({row[KEY] for row in found}) == len(found)
     return {row[KEY]: row for row in found}
 

@@ -1,7 +1,7 @@
 """Keys of reads (DataSourceReadOptions and HoodieCommonConfig, Hudi 0.15 and 1.2)."""
 
-from hudi_table_services.model.reading.query import HolesPolicy, QueryType
-from hudi_table_services.options.kinds import Flag, Member, Text
+from hudi_table_services.model.reading.query import EARLIEST, HolesPolicy, QueryType
+from hudi_table_services.options.kinds import Flag, Member, OrNone, Text, WholeNumber
 from hudi_table_services.options.option import AnyOption, OptionGroup, option
 
 _READS = (OptionGroup.READS,)
@@ -50,7 +50,7 @@ HOLES_POLICY = option(
     "hoodie.read.timeline.holes.resolution.policy",
     HolesPolicy.FAIL.value,
     "incremental reads of table version 6: if a write in the window is still pending, FAIL, or BLOCK: end the window "
-    "before the pending write [not supported: USE_TRANSITION_TIME]",
+    "before the pending write; for streams, the default is BLOCK [not supported: USE_TRANSITION_TIME]",
     Member(HolesPolicy),
     services=_READS,
 )
@@ -61,6 +61,31 @@ DATA_SKIPPING = option(
     Flag(),
     services=_READS,
 )
+
+START_OFFSET = option(
+    "hoodie.datasource.streaming.startOffset",
+    EARLIEST,
+    "streams: where a stream without checkpoint begins: `earliest`, `latest`, or after a point in time, with the "
+    "meaning of the start of a window",
+    Text(),
+    services=_READS,
+)
+COMMITS_PER_BATCH = option(
+    "hoodie.airflow.stream.commits.per.batch",
+    "",
+    "streams: largest number of commits of a micro-batch; no limit by default [not in Hudi]",
+    OrNone(WholeNumber(1)),
+    services=_READS,
+)
+BYTES_PER_BATCH = option(
+    "hoodie.airflow.stream.bytes.per.batch",
+    "",
+    "streams: largest size in bytes of the files that the commits of a micro-batch wrote; a batch has at least one "
+    "commit; no limit by default [not in Hudi]",
+    OrNone(WholeNumber(1)),
+    services=_READS,
+)
+STREAM_OPTIONS: tuple[AnyOption, ...] = (START_OFFSET, COMMITS_PER_BATCH, BYTES_PER_BATCH)
 
 REFUSED_READS = {
     "hoodie.datasource.query.incremental.format": "only the latest state of changed rows can be read (latest_state)",
@@ -82,5 +107,5 @@ HARMLESS_VALUES = ("", "false", "latest_state", "payload_combine")
 """Values of these keys that mean Hudi's default, so a read accepts them."""
 
 READ_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
-    "Reads": (QUERY_TYPE, AS_OF, BEGIN, END, FULL_SCAN, HOLES_POLICY, DATA_SKIPPING),
+    "Reads": (QUERY_TYPE, AS_OF, BEGIN, END, FULL_SCAN, HOLES_POLICY, DATA_SKIPPING, *STREAM_OPTIONS),
 }

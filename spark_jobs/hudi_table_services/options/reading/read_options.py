@@ -54,6 +54,12 @@ def read_request(
     }
     named, warnings = known_options(others, OptionGroup.READS)
     reader = OptionReader(named)
+    for option in keys.STREAM_OPTIONS:
+        if option in reader:
+            raise InvalidRequestError(
+                f"{option} has an effect only on streams.",
+                hint="Leave the option out, or use spark.readStream.",
+            )
     query = TableQuery(
         query_type=reader[keys.QUERY_TYPE],
         as_of=reader[keys.AS_OF],

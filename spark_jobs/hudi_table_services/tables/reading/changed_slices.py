@@ -53,33 +53,34 @@ def window_commits(
         InvalidRequestError: a bound is not a point in time; or a write that belongs to the window is still pending.
         CorruptTableError, UnsupportedTableError: see `ArchivedTimeline.writes`.
     """
-    store = TimelineStore(storage, snapshot.config, SystemClock())
     until = window_bound(query.end, snapshot.config) if query.end else ""
     wanted = Window(after=window_bound(query.begin, snapshot.config), until=until)
-    window, hole = without_holes(store, snapshot, wanted)
-    if hole and query.holes is HolesPolicy.FAIL:
+    window = end_before_holes(storage, snapshot, wanted, query.holes)
+    return window, commits_in(storage, snapshot, window)
+
+
+def end_before_holes(storage: Storage, snapshot: TableSnapshot, window: Window, holes: HolesPolicy) -> Window:
+    """End a window before a pending write that will be visible from a time inside it.
+
+    Only in tables without completion times: in other tables, a pending write becomes visible after all completed ones.
+
+    Raises:
+        InvalidRequestError: there is such a write, and `holes` is FAIL.
+    """
+    config, timeline = snapshot.config, snapshot.timeline
+    if config.table_version.layout.has_completion_time_in_names:
+        return window
+    store = TimelineStore(storage, config, SystemClock())
+    pending = [i for i in timeline.pending if is_pending_row_write(store, i)]
+    shorter, hole = before_holes(window, timeline.completed_writes, pending)
+    if hole and holes is HolesPolicy.FAIL:
         raise InvalidRequestError(
             f"The write {hole} is pending, and later writes have completed. A window that ends after {hole} would "
             "miss its rows.",
             hint=f"Wait until the write has completed, or roll it back if its writer died. With {HOLES_POLICY}="
             f"{HolesPolicy.BLOCK.value}, the read ends before the pending write.",
         )
-    return window, commits_in(storage, snapshot, window)
-
-
-def without_holes(store: TimelineStore, snapshot: TableSnapshot, window: Window) -> tuple[Window, str]:
-    """End a window before a pending write that will be visible from a time inside it.
-
-    Only in tables without completion times: in other tables, a pending write becomes visible after all completed ones.
-
-    Returns:
-        The window, and the requested time of the pending write; empty if there is no such write.
-    """
-    if snapshot.config.table_version.layout.has_completion_time_in_names:
-        return window, ""
-    timeline = snapshot.timeline
-    pending = [i for i in timeline.pending if is_pending_row_write(store, i)]
-    return before_holes(window, timeline.completed_writes, pending)
+    return shorter
 
 
 def commits_in(storage: Storage, snapshot: TableSnapshot, window: Window) -> WindowCommits:
