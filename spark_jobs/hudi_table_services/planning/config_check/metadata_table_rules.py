@@ -30,7 +30,7 @@ _NEEDS_METADATA_TABLE = (
     CREATE_RECORD_INDEX.key,
     *CREATE_RECORD_INDEX.aliases,
     CREATE_PARTITIONED_RECORD_INDEX.key,
-    "hoodie.enable.data.skipping",
+    DATA_SKIPPING.key,
 )
 _RECORD_INDEXES = ("RECORD_INDEX", "GLOBAL_RECORD_LEVEL_INDEX", "RECORD_LEVEL_INDEX")
 _REBUILD = "rebuild_metadata_table.py"
