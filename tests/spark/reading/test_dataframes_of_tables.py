@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.reading.read_changes import read_changes
 from hudi_table_services.reading.read_table import explain_read, read_table
 from judges.rows import ALL_TYPES, LOCAL_TIME, as_table, assert_rows_equal, merged, some_rows
 from support.reading.read_here import AS_OF, READ_OPTIMIZED, read, window
@@ -105,6 +106,28 @@ def test_an_action_on_cleaned_files_names_the_file_and_the_setting(
         frame.collect()
     assert "does not exist any more" in str(caught.value)
     assert "hoodie.clean.commits.retained" in str(caught.value)
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_changes_contain_deleted_rows_with_their_last_values(
+    spark: SparkSession, tmp_path: Path, table_type: str
+) -> None:
+    table = new_table(tmp_path / "t", 9, table_type)
+    path = str(table.base_path)
+    first, _, third = table.timeline_store.load().completed_writes
+    changes = read_changes(spark, path, first.visible_from, columns=["v", "k"])
+    table.write([("k0", 9, "p0", "later")])
+    assert changes.until == third.visible_from
+    assert changes.changed.columns == changes.deleted.columns == ["v", "k"]
+    assert sorted(map(tuple, changes.changed.collect())) == [(f"w{i}", f"k{i}") for i in range(4)]
+    assert sorted(map(tuple, changes.deleted.collect())) == [("v5", "k5")]
+    everything = read_changes(spark, path, "earliest")
+    assert everything.changed.count() == 7
+    assert everything.deleted.count() == 0
+    assert everything.deleted.columns == everything.changed.columns
+    rest = read_changes(spark, path, changes.until)
+    assert rows_of(rest.changed) == [("k0", 9, "p0", "later")]
+    assert rest.deleted.count() == 0
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])

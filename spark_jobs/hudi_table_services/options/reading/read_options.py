@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.reading.predicate import Predicate
-from hudi_table_services.model.reading.query import QueryType, TableQuery
+from hudi_table_services.model.reading.query import EARLIEST, QueryType, TableQuery
 from hudi_table_services.options.keys import reading as keys
 from hudi_table_services.options.keys.compaction import DELETE_SETTINGS
 from hudi_table_services.options.keys.writing import METADATA_ENABLE
@@ -78,6 +78,27 @@ def read_request(
         merge_settings={key: options[key] for key in DELETE_SETTINGS if key in options},
         warnings=warnings,
     )
+
+
+def change_request(
+    options: Mapping[str, str], begin: str, end: str, columns: Sequence[str] | None
+) -> ReadRequest:
+    """Check the arguments of a read of changes and convert them to an incremental query.
+
+    Raises:
+        InvalidRequestError: see `read_request`; or an option has no meaning for a read of changes.
+    """
+    for option in (keys.QUERY_TYPE, keys.AS_OF, keys.BEGIN, keys.END, keys.FULL_SCAN):
+        if OptionReader(options).text(option):
+            raise InvalidRequestError(
+                f"{option} has no meaning for a read of changes.", hint="Leave the option out."
+            )
+    if not begin.strip():
+        raise InvalidRequestError(
+            "The read of changes has no begin.", hint=f"Pass the end of the previous window, or {EARLIEST}."
+        )
+    window = {keys.QUERY_TYPE.key: QueryType.INCREMENTAL.value, keys.BEGIN.key: begin, keys.END.key: end}
+    return read_request({**options, **window}, columns=columns)
 
 
 def _columns(columns: Sequence[str]) -> tuple[str, ...]:

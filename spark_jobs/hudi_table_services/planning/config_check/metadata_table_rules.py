@@ -14,6 +14,7 @@ from hudi_table_services.options.keys.metadata_table import (
     CREATE_PARTITIONED_RECORD_INDEX,
     CREATE_RECORD_INDEX,
 )
+from hudi_table_services.options.keys.reading import DATA_SKIPPING
 from hudi_table_services.options.keys.writing import INDEX_TYPE, METADATA_ENABLE
 from hudi_table_services.planning.config_check.settings import Problem, Settings, config_rule
 from hudi_table_services.planning.metadata_table.grouping import is_maintained

@@ -1,23 +1,23 @@
 """Which file slices of an earlier state of a table were deleted, according to the commits after this state."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata
 
 
 def deleted_slices(
-    as_of: str, later_commits: Iterable[CommitMetadata], slices: Iterable[FileSlice]
+    belongs: Callable[[str], bool], later_commits: Iterable[CommitMetadata], slices: Iterable[FileSlice]
 ) -> tuple[FileGroupId, ...]:
-    """Return the file groups that had a slice at an instant whose base file does not exist any more.
+    """Return the file groups that had a slice in an earlier state whose base file does not exist any more.
 
     A clean deletes a slice only after a commit has written a newer slice of the file group, or has replaced the file
-    group. So the commits after the instant name every file group from which a clean may have deleted files.
+    group. So the commits after the state name every file group from which a clean may have deleted files.
 
     Args:
-        as_of: requested time of the instant.
-        later_commits: all completed writes that were requested after the instant.
-        slices: the slices as of the instant whose files exist.
+        belongs: whether a write with this requested time belongs to the state.
+        later_commits: all completed writes that do not belong to the state.
+        slices: the slices of the state whose files exist.
     """
     found = {each.file_group_id: each for each in slices}
     new_groups: set[FileGroupId] = set()
@@ -27,7 +27,7 @@ def deleted_slices(
             group = FileGroupId(stat.partition_path, stat.file_id)
             if stat.prev_commit in (NEW_FILE_GROUP, ""):
                 new_groups.add(group)
-            elif not stat.is_log_file and stat.prev_commit <= as_of:
+            elif not stat.is_log_file and belongs(stat.prev_commit):
                 needed[group] = max(needed.get(group, ""), stat.prev_commit)
         for path, file_ids in (commit.partition_to_replace_file_ids or {}).items():
             for file_id in file_ids:

@@ -84,7 +84,7 @@ def end_before_holes(storage: Storage, snapshot: TableSnapshot, window: Window, 
 
 
 def commits_in(storage: Storage, snapshot: TableSnapshot, window: Window) -> WindowCommits:
-    """Return the commits of a window, with their metadata.
+    """Return the commits of a window, with their metadata; without archived commits if the window contains all commits.
 
     Raises:
         CorruptTableError, UnsupportedTableError: see `ArchivedTimeline.writes`.

@@ -43,7 +43,8 @@ def load_earlier_state(
     _refuse_before_active_timeline(timeline, as_of)
     _refuse_pending(store, timeline, as_of)
     later = [i for i in timeline.completed_writes if i.requested_time > as_of]
-    deleted = deleted_slices(as_of, map_in_parallel(store.commit_metadata, later), snapshot.all_slices)
+    commits = map_in_parallel(store.commit_metadata, later)
+    deleted = deleted_slices(lambda time: time <= as_of, commits, snapshot.all_slices)
     wanted = [g for g in deleted if partitions is None or g.partition_path in partitions]
     if wanted:
         raise InvalidRequestError(

@@ -124,7 +124,7 @@ def plan_table_scan(storage: Storage, request: ReadRequest, clock: Clock) -> Tab
 def _planned(storage: Storage, request: ReadRequest, clock: Clock) -> TableScan:
     query = request.query
     config = read_table_config(storage)
-    _refuse_features(config)
+    refuse_features(config)
     merges = config.table_type is TableType.MERGE_ON_READ and query.query_type is not QueryType.READ_OPTIMIZED
     rule = merge_rule(config, request.merge_settings) if merges else None
     partitions = _named_partitions(storage, config, query) if _needs_table(query, config) else ()
@@ -137,8 +137,8 @@ def _planned(storage: Storage, request: ReadRequest, clock: Clock) -> TableScan:
         source = replace(source, notes=(*source.notes, note))
     if rule is None:
         source = replace(source, slices=tuple(replace(each, log_files=()) for each in source.slices))
-    schema_json, schema = _schema_of(snapshot)
-    _check_columns(query, schema)
+    schema_json, schema = schema_of_snapshot(snapshot)
+    check_columns(query, schema)
     predicates = column_predicates((*query.predicates, *source.extra), schema)
     reader = FactsReader(
         storage=storage,
@@ -184,10 +184,11 @@ def schema_of_read(storage: Storage, query: TableQuery) -> StructType:
     """
     config = read_table_config(storage)
     as_of = instant_of(query.as_of, config) if query.as_of else None
-    return _schema_of(load_snapshot(storage, (), config=config, as_of=as_of))[1]
+    return schema_of_snapshot(load_snapshot(storage, (), config=config, as_of=as_of))[1]
 
 
-def _refuse_features(config: TableConfig) -> None:
+def refuse_features(config: TableConfig) -> None:
+    """Raise UnsupportedTableError if the table has a feature with which this release cannot read rows."""
     for feature in refused_features(config, merge_on_read=True, merges_logs=True):
         raise UnsupportedTableError(f"The table {feature}, so this release does not read its rows.")
 
@@ -265,7 +266,12 @@ def _changes(storage: Storage, snapshot: TableSnapshot, query: TableQuery) -> _S
     return replace(source, slices=found.slices, visibility=found.visibility)
 
 
-def _schema_of(snapshot: TableSnapshot) -> tuple[str, StructType]:
+def schema_of_snapshot(snapshot: TableSnapshot) -> tuple[str, StructType]:
+    """Return the Avro schema of a snapshot, and its columns without meta columns.
+
+    Raises:
+        InvalidRequestError: the table has no completed write.
+    """
     if not snapshot.schema_json:
         raise InvalidRequestError(
             "The table has no completed write yet, so its columns are not known.",
@@ -274,7 +280,8 @@ def _schema_of(snapshot: TableSnapshot) -> tuple[str, StructType]:
     return snapshot.schema_json, without_meta_columns(from_avro_json(snapshot.schema_json))
 
 
-def _check_columns(query: TableQuery, schema: StructType) -> None:
+def check_columns(query: TableQuery, schema: StructType) -> None:
+    """Raise InvalidRequestError if the table lacks a column of the query."""
     known = (*META_COLUMNS, *schema.names)
     for name in query.columns or ():
         if name not in known:

@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 
 from hudi_table_services.errors import ObjectNotFoundError
-from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_config import TableConfig
@@ -20,12 +19,12 @@ from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.file_slices import Visibility, latest_slices
 from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.pending_plans import planned_file_groups
-from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_files import Source, TableListing, list_table
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.snapshots.archived_completions import with_archived_completions
+from hudi_table_services.tables.snapshots.written_files import WrittenFiles
 
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 3
@@ -117,7 +116,7 @@ class _SnapshotLoader:
             listing.files.values(),
         )
         replaced = self._replaced(seen)
-        written = _WrittenFiles(self, timeline)
+        written = WrittenFiles(self.metadata_of, timeline)
         return {
             path: latest_slices(path, files, visibility, replaced.get(path, ()), written.pick)
             for path, files in listing.files.items()
@@ -144,28 +143,6 @@ class _SnapshotLoader:
         if instant not in self._metadata:
             self._metadata[instant] = self._store.commit_metadata(instant)
         return self._metadata[instant]
-
-
-class _WrittenFiles:
-    """Selects the version of a file that belongs to the commit, if retried Spark tasks left several versions."""
-
-    def __init__(self, loader: _SnapshotLoader, timeline: Timeline) -> None:
-        self._loader = loader
-        self._writes = {i.requested_time: i for i in timeline.completed_writes}
-
-    def pick(self, partition_path: str, candidates: Collection[BaseFile]) -> BaseFile:
-        """Return the candidate that the commit's metadata lists.
-
-        If the commit is archived or lists no candidate, return the candidate whose name sorts last.
-        """
-        ordered = sorted(candidates, key=lambda base: base.file_name, reverse=True)
-        instant = self._writes.get(ordered[0].instant_time)
-        if instant is not None:
-            paths = {stat.path for stat in self._loader.metadata_of(instant).write_stats}
-            for base in ordered:
-                if join_path(partition_path, base.file_name) in paths:
-                    return base
-        return ordered[0]
 
 
 def reserved_file_groups(store: TimelineStore, timeline: Timeline) -> Mapping[FileGroupId, str]:

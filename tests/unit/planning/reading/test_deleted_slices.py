@@ -1,5 +1,7 @@
 """The commits after an instant show which slices of its state were deleted."""
 
+from collections.abc import Callable
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +11,10 @@ from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation,
 from hudi_table_services.planning.reading.time_travel import deleted_slices
 
 PATH = "p"
+
+
+def until(as_of: str) -> Callable[[str], bool]:
+    return lambda time: time <= as_of
 
 
 def group(number: int) -> FileGroupId:
@@ -39,19 +45,19 @@ def commit(stats: dict[int, str], replaced: tuple[int, ...] = ()) -> CommitMetad
 
 def test_a_slice_that_was_replaced_and_does_not_exist_was_deleted() -> None:
     later = [commit({1: "100", 2: "100"})]
-    assert deleted_slices("150", later, [a_slice(1, "100")]) == (group(2),)
-    assert deleted_slices("150", later, [a_slice(1, "100"), a_slice(2, "050")]) == (group(2),)
-    assert deleted_slices("150", later, [a_slice(1, "100"), a_slice(2, "100")]) == ()
+    assert deleted_slices(until("150"), later, [a_slice(1, "100")]) == (group(2),)
+    assert deleted_slices(until("150"), later, [a_slice(1, "100"), a_slice(2, "050")]) == (group(2),)
+    assert deleted_slices(until("150"), later, [a_slice(1, "100"), a_slice(2, "100")]) == ()
 
 
 def test_file_groups_that_are_younger_than_the_state_are_not_missing() -> None:
-    assert deleted_slices("150", [commit({1: "null"}), commit({1: "200"})], []) == ()
-    assert deleted_slices("150", [commit({1: "null"}), commit({}, replaced=(1,))], []) == ()
+    assert deleted_slices(until("150"), [commit({1: "null"}), commit({1: "200"})], []) == ()
+    assert deleted_slices(until("150"), [commit({1: "null"}), commit({}, replaced=(1,))], []) == ()
 
 
 def test_a_replaced_file_group_without_files_was_deleted() -> None:
-    assert deleted_slices("150", [commit({}, replaced=(1,))], []) == (group(1),)
-    assert deleted_slices("150", [commit({}, replaced=(1,))], [a_slice(1, "100")]) == ()
+    assert deleted_slices(until("150"), [commit({}, replaced=(1,))], []) == (group(1),)
+    assert deleted_slices(until("150"), [commit({}, replaced=(1,))], [a_slice(1, "100")]) == ()
 
 
 @given(st.data())
@@ -89,4 +95,4 @@ def test_exactly_the_deleted_slices_of_a_random_history_are_found(data: st.DataO
         if left:
             present.append(a_slice(number, f"{max(left):03}"))
     expected = sorted(group(number) for number, time in wanted.items() if (number, time) in deleted)
-    assert deleted_slices(f"{as_of:03}", commits[as_of:], present) == tuple(expected)
+    assert deleted_slices(until(f"{as_of:03}"), commits[as_of:], present) == tuple(expected)

@@ -1,0 +1,86 @@
+"""Read what a window of commits changed: the changed rows and the deleted rows, on Spark and without Hudi's JAR."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hudi_table_services.execution.reading.scan_frame import scan_frame
+from hudi_table_services.options.reading.read_options import change_request
+from hudi_table_services.reading.scan_reader import slice_reader, spark_columns
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.reading.change_scan import KEY_COLUMNS, ChangeScan, plan_changes
+from hudi_table_services.tables.reading.table_scan import TableScan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableChanges:
+    """The changes of a window.
+
+    Attributes:
+        changed: the rows that the window added or changed, as of its end. A row that changed several times occurs once.
+        deleted: the rows that existed before the window and do not exist at its end, with their last values before the
+            window. A row that moved to another partition is deleted in the first, and changed in the second.
+        until: the begin of the next window.
+        plan: what is read, in words.
+    """
+
+    changed: "DataFrame"
+    deleted: "DataFrame"
+    until: str
+    plan: str
+
+
+def read_changes(
+    spark: "SparkSession",
+    base_path: str,
+    begin: str,
+    *,
+    end: str = "",
+    columns: Sequence[str] | None = None,
+    options: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> TableChanges:
+    """Return the changes between two states of a table of version 6, 8 or 9.
+
+    This function chooses the files; both DataFrames then always return the same rows. Unlike an incremental read of
+    Hudi, the changes contain deletes, and no late row that loses against a stored row.
+
+    Args:
+        begin: exclusive: `TableChanges.until` of the previous window, a point in time, or ``earliest`` for all rows.
+        end: inclusive; by default the latest commit.
+        columns: names of the columns to read; None for all columns, after Hudi's five meta columns.
+        options: Hudi's read options, except those of the query type and the window.
+        storage_options: settings of an object store or of HDFS.
+
+    Raises:
+        InvalidRequestError: an argument is wrong; a write that belongs to the window is pending; or files of a state
+            were deleted. The message names the setting that keeps files longer.
+        HudiTableServiceError: see `read_table`.
+    """
+    storage = open_storage(base_path, storage_options)
+    scan = plan_changes(storage, change_request(options or {}, begin, end, columns))
+    changed = _frame(spark, storage, scan.changed)
+    return TableChanges(
+        changed=changed,
+        deleted=_deleted(spark, storage, scan, changed.columns),
+        until=scan.until,
+        plan=scan.explain(),
+    )
+
+
+def _deleted(
+    spark: "SparkSession", storage: Storage, scan: ChangeScan, columns: Sequence[str]
+) -> "DataFrame":
+    before = _frame(spark, storage, scan.before)
+    if scan.before.plan.slices:
+        before = before.join(_frame(spark, storage, scan.remaining), list(KEY_COLUMNS), "left_anti")
+    return before.select(*("`" + name.replace("`", "``") + "`" for name in columns))
+
+
+def _frame(spark: "SparkSession", storage: Storage, scan: TableScan) -> "DataFrame":
+    reader = slice_reader(storage, scan)
+    return scan_frame(spark, reader, scan.plan.slices, spark_columns(scan.schema, reader.columns.names))
