@@ -70,6 +70,7 @@ def slice_reader(storage: Storage, scan: TableScan) -> SliceReader:
             rule=scan.rule,
             visibility=scan.visibility,
             defaults=column_defaults(scan.rule, scan.schema_json, scan.schema),
+            base_commits=scan.base_commits,
         )
     data_schema = arrow_schema(scan.schema, with_meta_fields=False)
     return SliceReader(

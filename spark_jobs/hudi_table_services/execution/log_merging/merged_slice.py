@@ -9,9 +9,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_table_services.execution.base_file_reader import columns_of, open_base_file, rows_of
+from hudi_table_services.execution.base_file_writer import COMMIT_TIME
 from hudi_table_services.execution.log_merging.log_entries import KEY, ordering_names
 from hudi_table_services.execution.log_merging.merged_rows import ColumnFill, merged_rows
 from hudi_table_services.execution.log_merging.slice_blocks import SliceBlocks, key_schema
@@ -19,7 +21,6 @@ from hudi_table_services.execution.log_merging.slice_changes import MergeMemory,
 from hudi_table_services.execution.log_merging.slice_reading import LogMerging, SliceReading
 from hudi_table_services.execution.log_merging.winning_rows import WinningRows
 from hudi_table_services.model.file_group import FileSlice
-from hudi_table_services.model.merging.merge_rule import MergeRule
 from hudi_table_services.storage.log_files.slice_log import SliceLog, read_slice_log
 from hudi_table_services.storage.stores.storage import Storage
 
@@ -49,7 +50,10 @@ class MergedSlice:
 
     @property
     def row_count(self) -> int:
-        """Return the number of merged rows, calculated from the number of base rows and the changes."""
+        """Return the number of merged rows, calculated from the number of base rows and the changes.
+
+        Only if all base rows take part in the merge.
+        """
         stored: int = 0 if self.base is None else self.base.metadata.num_rows
         return stored - self.changes.counts.deleted + self.changes.counts.appended
 
@@ -65,7 +69,7 @@ class MergedSlice:
             self.spills = self.spills or log_rows.spills
             fill = ColumnFill.of(self.merging.rule, self.merging.defaults)
             base = iter(()) if self.base is None else rows_of(self.base, self.blocks.data_schema)
-            yield from merged_rows(base, self.changes, log_rows, fill)
+            yield from merged_rows(_taking_part(base, self.merging), self.changes, log_rows, fill)
 
 
 @contextmanager
@@ -96,7 +100,7 @@ def open_merged_slice(
     with (
         _open_base(storage, file_slice) as base,
         find_changes(
-            merging.rule, blocks.entries(), _base_keys(merging.rule, data_schema, base), memory
+            merging.rule, blocks.entries(), _base_keys(merging, data_schema, base), memory
         ) as changes,
     ):
         yield MergedSlice(
@@ -134,8 +138,22 @@ def _open_base(storage: Storage, file_slice: FileSlice) -> AbstractContextManage
     return open_base_file(storage, path, file_slice.base_file.size_bytes)
 
 
-def _base_keys(rule: MergeRule, data_schema: pa.Schema, base: pq.ParquetFile | None) -> Iterator[pa.Table]:
+def _base_keys(
+    merging: LogMerging, data_schema: pa.Schema, base: pq.ParquetFile | None
+) -> Iterator[pa.Table]:
     """Keys and ordering values of the base rows, under the names of log entries."""
-    if base is not None:
-        for rows in columns_of(base, key_schema(rule, data_schema)):
-            yield rows.rename_columns([KEY, *ordering_names(rule)])
+    if base is None:
+        return
+    wanted = key_schema(merging.rule, data_schema)
+    names = [KEY, *ordering_names(merging.rule)]
+    with_times = wanted if merging.base_commits is None else wanted.append(pa.field(COMMIT_TIME, pa.string()))
+    for rows in _taking_part(columns_of(base, with_times), merging):
+        yield rows.select(range(len(names))).rename_columns(names)
+
+
+def _taking_part(rows: Iterator[pa.Table], merging: LogMerging) -> Iterator[pa.Table]:
+    """Leave out base rows that take no part in the merge."""
+    if merging.base_commits is None:
+        return rows
+    times = pa.array(sorted(merging.base_commits), pa.string())
+    return (each.filter(pc.is_in(each[COMMIT_TIME], value_set=times)) for each in rows)

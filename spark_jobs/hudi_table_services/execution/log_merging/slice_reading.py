@@ -20,6 +20,7 @@ class LogMerging:
     Attributes:
         visibility: the instants whose log blocks count.
         defaults: see `ColumnFill`; only for a rule that fills columns.
+        base_commits: the commit times of the base rows that take part in the merge; None for all base rows.
         memory_bytes: Arrow bytes that the merge of one slice keeps in memory. Beyond this limit, the merge uses
             temporary files.
     """
@@ -28,6 +29,7 @@ class LogMerging:
     visibility: Visibility
     defaults: Mapping[str, pa.Scalar] = field(default_factory=dict)
     memory_bytes: int = DEFAULT_MERGE_BYTES
+    base_commits: frozenset[str] | None = None
 
     def reading(self, data_schema: pa.Schema, columns: Iterable[str] = ()) -> "SliceReading":
         """Return how to read some columns of the merged rows.

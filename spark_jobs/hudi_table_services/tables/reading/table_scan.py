@@ -54,6 +54,7 @@ class TableScan:
         keys: the record keys that rows of the result can have; None if the conditions do not limit them.
         rule: how log files are merged; None if log files are ignored or the table has none.
         visibility: the instants whose log blocks count.
+        base_commits: the commit times of the base rows that take part in the merge with log files; None for all.
         state: words for messages, such as ``the state as of 20260102030405006``.
         until: for an incremental read, the start of the next window; otherwise the requested time of the newest write
             that is read, or an empty string if there is none.
@@ -70,6 +71,7 @@ class TableScan:
     visibility: Visibility
     state: str
     until: str
+    base_commits: frozenset[str] | None = None
 
     @property
     def gone(self) -> tuple[str, str]:
@@ -95,6 +97,7 @@ class _Source:
     state: str
     until: str
     extra: tuple[Predicate, ...] = ()
+    base_commits: frozenset[str] | None = None
     is_latest: bool = False
     notes: tuple[str, ...] = ()
 
@@ -161,6 +164,7 @@ def _planned(storage: Storage, request: ReadRequest, clock: Clock) -> TableScan:
         plan=_plan(query, source, conditions, reader),
         rule=rule,
         visibility=source.visibility,
+        base_commits=source.base_commits,
         state=source.state,
         until=source.until,
     )
@@ -263,7 +267,10 @@ def _changes(storage: Storage, snapshot: TableSnapshot, query: TableQuery) -> _S
         return replace(source, slices=snapshot.all_slices, notes=(*source.notes, note))
     if found.missing:
         refuse_incomplete(commits, found.missing)
-    return replace(source, slices=found.slices, visibility=found.visibility)
+    # Hudi 1.2 leaves out base rows of other commits before it merges, Hudi 0.15 after it has merged.
+    filters_first = snapshot.config.table_version.layout.has_completion_time_in_names
+    base_commits = frozenset(commits.commit_times) if filters_first else None
+    return replace(source, slices=found.slices, visibility=found.visibility, base_commits=base_commits)
 
 
 def schema_of_snapshot(snapshot: TableSnapshot) -> tuple[str, StructType]:

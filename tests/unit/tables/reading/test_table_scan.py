@@ -9,7 +9,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.reading.scan_reader import plan_read
 from support.archived_tables import SMALL_LIMITS
 from support.compaction.golden_slices import golden_table
-from support.compaction.jobs_here import schedule
+from support.compaction.jobs_here import execute, schedule
 from support.compaction.written_table import NORTH, SOUTH, Deleted, WrittenTable, a_row, new_storage
 from support.log_golden import ARCHIVES, plain_row
 from support.reading.read_here import AS_OF, QUERY, READ_OPTIMIZED, read, values, window
@@ -113,6 +113,18 @@ def test_an_incremental_read_returns_a_late_row_although_the_snapshot_keeps_the_
     table.log({NORTH: [a_row("a", 2)]})
     assert ("a", 3) in found(table)
     assert found(table, window(end)) == [("a", 2)]
+
+
+@VERSIONS
+def test_a_late_row_beside_a_newer_base_file_of_the_window(version: TableVersion) -> None:
+    """Hudi 1.2 leaves out base rows of other commits before it merges, Hudi 0.15 after it has merged."""
+    table = a_table(version)
+    end = visible_times(table)[-1]
+    schedule(table.storage, table.clock)
+    execute(table.storage, table.clock)
+    table.log({NORTH: [a_row("a", 2)]})
+    assert ("a", 3) in found(table)
+    assert found(table, window(end)) == ([] if version is TableVersion.V6 else [("a", 2)])
 
 
 @VERSIONS
