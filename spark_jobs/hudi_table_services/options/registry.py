@@ -8,6 +8,7 @@ from hudi_table_services.options.keys.catalog import CATALOG_OPTIONS
 from hudi_table_services.options.keys.cleaning import CLEAN_OPTIONS
 from hudi_table_services.options.keys.clustering import CLUSTERING_OPTIONS
 from hudi_table_services.options.keys.compaction import COMPACTION_OPTIONS
+from hudi_table_services.options.keys.empty_commits import EMPTY_COMMIT_OPTIONS
 from hudi_table_services.options.keys.foreign import FOREIGN_OPTIONS
 from hudi_table_services.options.keys.key_generation import KEY_GENERATION_OPTIONS
 from hudi_table_services.options.keys.metadata_index import METADATA_INDEX_OPTIONS
@@ -25,6 +26,7 @@ OPTION_GROUPS: dict[str, tuple[AnyOption, ...]] = {
     **ARCHIVE_OPTIONS,
     **METADATA_TABLE_OPTIONS,
     **METADATA_INDEX_OPTIONS,
+    **EMPTY_COMMIT_OPTIONS,
     **CATALOG_OPTIONS,
     **READ_OPTIONS,
     **FOREIGN_OPTIONS,

@@ -14,6 +14,7 @@ from hudi_table_services.options.keys import clustering as clustering_keys
 from hudi_table_services.options.keys import writing as keys
 from hudi_table_services.options.keys.base_files import BLOOM_MAX_ENTRIES
 from hudi_table_services.options.keys.bucket_index import HASH_FIELD, NUM_BUCKETS
+from hudi_table_services.options.keys.empty_commits import ALLOW_EMPTY_COMMIT
 from hudi_table_services.options.keys.key_generation import RECORD_KEY
 from hudi_table_services.options.keys.log_files import LOG_BLOCK_FORMAT, LOG_BLOCK_SIZE, TABLE_TYPE
 from hudi_table_services.options.keys.time_partitions import partition_options
@@ -102,6 +103,7 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
             if request.timestamps_without_zone
             else None
         ),
+        allows_empty_commits=reader[ALLOW_EMPTY_COMMIT],
         extra_metadata={**stored_only, **_limits_to_record(operation, file_sizing)},
         hoodie_options=named,
         warnings=warnings,

@@ -138,6 +138,7 @@ class WriteOptions:
         partitions_to_delete: patterns for `delete_partition`; ``*`` matches any characters.
         staging_path: folder for staged rows, below the base path.
         timestamps_without_zone: how to store timestamps without time zone. None means the default for the version.
+        allows_empty_commits: whether a batch that changes no row of an existing table makes a commit.
         extra_metadata: pairs that the commit stores: options with a certain prefix, and the limits of file sizes.
         hoodie_options: all keys of the request, including its typed arguments.
         warnings: one sentence for each known key that has no effect in a write.
@@ -171,6 +172,7 @@ class WriteOptions:
     partitions_to_delete: tuple[str, ...]
     staging_path: str
     timestamps_without_zone: TimestampsWithoutZone | None = None
+    allows_empty_commits: bool = False
     extra_metadata: Mapping[str, str] = field(default_factory=dict)
     hoodie_options: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from hudi_table_services.reading.scan_reader import plan_read, rows_of_scan
 from hudi_table_services.storage.stores.local import LocalStorage
 from judges.hudi_judge import HudiJudge
 from judges.merge_on_read.shared_log_tables import READ_OPTIMIZED, SharedTable
-from judges.oracle import SAMPLED_ORACLES, V8, V9, Oracle
+from judges.oracle import SAMPLED_ORACLES, V6, V8, V9, Oracle
 from judges.rows import ALL_TYPES, KEY, META_COLUMNS, PLAIN, Row, as_table, assert_rows_equal, some_rows
 from judges.table_files import instant_names
 from support.reading.read_here import AS_OF, window
@@ -87,7 +87,10 @@ def test_merge_on_read_tables_of_hudi_and_of_this_project(hudi, tmp_path: Path, 
     compare_everything(table.judge, table.base_path, f"before the compaction, {oracle}")
     table.hudi_compacts()
     table.hudi_writes(some_rows(range(4, 10), 8, PLAIN))
-    table.write(some_rows([0], 3, PLAIN))  # a late row
+    if oracle != V6:
+        # In version 6, Hudi 0.15 merges this late row with the base row, which the window does not contain, and Hudi
+        # 1.2 does not. This project does the same as Hudi 0.15 (docs/differences.md).
+        table.write(some_rows([0], 3, PLAIN))
     compare_everything(table.judge, table.base_path, f"after the compaction, {oracle}")
 
 

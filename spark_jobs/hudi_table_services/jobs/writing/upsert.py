@@ -195,7 +195,7 @@ class _UpsertJob:
         self._report.log_plan(plan)
         if self._request.dry_run:
             return self._report.planned(placed, plan)
-        if plan.is_empty and not self._empties_table(placed):
+        if plan.is_empty and not self._commits_without_rows(table, placed):
             return self._report.nothing_to_do(placed)
         check = duplicate_check_for(self._spark, folder, table, self._options, settings, placed)
         return self._write(table, settings, placed, plan, folder, check)
@@ -318,10 +318,12 @@ class _UpsertJob:
             refuse_second_write(table, self._searched, snapshot.timeline, id_, in_archive=again)
         return snapshot
 
-    def _empties_table(self, placed: PlacedBatch) -> bool:
-        """Whether a write without rows empties the table. Only an overwrite of the whole table empties it."""
-        is_overwrite = self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE
-        return is_overwrite and bool(placed.snapshot.all_slices)
+    def _commits_without_rows(self, table: TableAccess, placed: PlacedBatch) -> bool:
+        """Whether a write without rows empties the table, as an overwrite of the whole table does, or only commits."""
+        empties = (
+            self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE and placed.snapshot.all_slices
+        )
+        return bool(empties) or (self._options.allows_empty_commits and table.exists)
 
     def _write(
         self,

@@ -201,7 +201,6 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.release.resource.on.completion.enable",
             "hoodie.merge.data.validation.enabled",
             "hoodie.avro.schema.validate",
-            "hoodie.allow.empty.commit",
             "hoodie.skip.default.partition.validation",
             "hoodie.write.complex.keygen.validation.enable",
             "hoodie.time.generator.*",
