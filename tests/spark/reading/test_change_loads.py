@@ -128,7 +128,7 @@ def test_loads_that_crash_anywhere_lose_and_double_nothing(
     target = new_log_table(tmp_path / "t", 9, hoodie__table__type=table_type)
     choose, crashes = random.Random(7), 0
     real = change_loads.upsert
-    for number in range(1, 7):
+    for number in range(1, 5):
         source.write([(f"k{choose.randrange(8)}", number, "p0", f"v{number}") for _ in range(3)])
         if number % 2 == 0:
             source.write([source.rows()[0]], "delete")

@@ -1,0 +1,74 @@
+"""The position of a chain is that of the newest write with one, also if this write is archived."""
+
+from pathlib import Path
+
+import pytest
+
+from hudi_table_services.contract.archival import ArchiveRequest
+from hudi_table_services.contract.result import Outcome
+from hudi_table_services.jobs.archival.archive import archive
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.change_positions import POSITION_KEY, change_position
+from hudi_table_services.tables.table import TableAccess
+from support.archived_tables import SMALL_LIMITS
+from support.spark.log_tables import LogTable, new_log_table
+
+EMPTY = {"hoodie.allow.empty.commit": "true"}
+
+
+def position_of(table: LogTable, chain: str) -> str:
+    config = read_table_config(table.storage)
+    return change_position(TableAccess(storage=table.storage, clock=SystemClock(), config=config), chain)
+
+
+def at(chain: str, position: str, prefix: str = "_") -> dict[str, str]:
+    return {f"{prefix}{POSITION_KEY}{chain}": position}
+
+
+@pytest.mark.parametrize("version", [6, 8, 9])
+def test_the_newest_write_with_a_position_counts(tmp_path: Path, version: int) -> None:
+    table = new_log_table(tmp_path / "t", version, hoodie__table__type="COPY_ON_WRITE")
+    table.write([("a", 1, "p", "1")])
+    assert position_of(table, "one") == ""
+    table.write([("a", 2, "p", "2")], options=at("one", "20260101000000000"))
+    table.write([("a", 3, "p", "3")], options=at("one", "20260102000000000"))
+    table.write([("a", 4, "p", "4")], options=at("another-one", "20260109000000000"))
+    table.write([("a", 5, "p", "5")])
+    assert position_of(table, "one") == "20260102000000000"
+    assert position_of(table, "another-one") == "20260109000000000"
+    assert position_of(table, "two") == ""
+    for number in range(6, 10):
+        table.write([("a", number, "p", "x")])
+    archive(
+        ArchiveRequest(base_path=str(table.base_path), options=SMALL_LIMITS, min_commits=2, max_commits=3),
+        storage=table.storage,
+    )
+    assert len(table.timeline_store.load().completed_writes) == 2
+    assert position_of(table, "one") == "20260102000000000"
+
+
+def test_the_prefix_of_stored_options_does_not_matter(tmp_path: Path) -> None:
+    table = new_log_table(tmp_path / "t", 9)
+    prefix = {"hoodie.datasource.write.commitmeta.key.prefix": "mine."}
+    table.write([("a", 1, "p", "1")], options={**prefix, **at("one", "20260101000000000", "mine.")})
+    assert position_of(table, "one") == "20260101000000000"
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("version", [6, 9])
+def test_a_batch_without_rows_makes_a_commit_on_demand(tmp_path: Path, version: int, table_type: str) -> None:
+    table = new_log_table(tmp_path / "t", version, hoodie__table__type=table_type)
+    table.write([("a", 1, "p", "1")])
+    assert table.write([]).outcome is Outcome.NOTHING_TO_DO
+    assert table.write([], options={**EMPTY, **at("one", "20260101000000000")}).outcome is Outcome.COMPLETED
+    assert position_of(table, "one") == "20260101000000000"
+    assert table.rows() == [("a", 1, "p", "1")]
+    table.write([("b", 1, "p", "1")])
+    assert table.rows() == [("a", 1, "p", "1"), ("b", 1, "p", "1")]
+
+
+def test_a_batch_without_rows_creates_no_table(tmp_path: Path) -> None:
+    table = new_log_table(tmp_path / "t", 9)
+    assert table.write([], options=EMPTY).outcome is Outcome.NOTHING_TO_DO
+    assert not table.base_path.exists()
