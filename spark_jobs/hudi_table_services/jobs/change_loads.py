@@ -18,7 +18,7 @@ from hudi_table_services.reading.read_changes import TableChanges, read_changes
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.table_store import find_table_config
-from hudi_table_services.tables.change_positions import POSITION_KEY, change_position
+from hudi_table_services.tables.reading.change_positions import POSITION_KEY, change_position
 from hudi_table_services.tables.table import TableAccess
 
 if TYPE_CHECKING:

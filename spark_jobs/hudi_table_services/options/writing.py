@@ -98,11 +98,7 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
         pending_clustering=_pending_clustering(reader),
         partitions_to_delete=reader[keys.PARTITIONS_TO_DELETE],
         staging_path=staging_path(reader),
-        timestamps_without_zone=(
-            TimestampsWithoutZone(request.timestamps_without_zone)
-            if request.timestamps_without_zone
-            else None
-        ),
+        timestamps_without_zone=_without_zone(request),
         allows_empty_commits=reader[ALLOW_EMPTY_COMMIT],
         extra_metadata={**stored_only, **_limits_to_record(operation, file_sizing)},
         hoodie_options=named,
@@ -115,6 +111,11 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
         )
     refuse_contradictions(resolved, reader)
     return resolved.with_warnings(inapplicable_options(resolved, reader))
+
+
+def _without_zone(request: UpsertRequest) -> TimestampsWithoutZone | None:
+    text = request.timestamps_without_zone
+    return TimestampsWithoutZone(text) if text else None
 
 
 def _fields(request: UpsertRequest) -> dict[AnyOption, object]:

@@ -1,12 +1,13 @@
 """Typed options of a write; `options.writing` creates them from hoodie.* keys."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from hudi_table_services.contract.writing import TimestampsWithoutZone
 from hudi_table_services.model.clustering import UpdatesStrategy
 from hudi_table_services.model.concurrent_change import ConflictStrategy
+from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.file_sizing import FileSizingOptions
 from hudi_table_services.model.table_config import RecordMergeMode
 from hudi_table_services.model.table_version import TableType, TableVersion
@@ -176,6 +177,15 @@ class WriteOptions:
     extra_metadata: Mapping[str, str] = field(default_factory=dict)
     hoodie_options: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    def commits_without_rows(self, has_table: bool, slices: Sequence[FileSlice]) -> bool:
+        """Whether a write without rows makes a commit: an overwrite that empties the table, or any write on demand.
+
+        Args:
+            slices: the file slices of the table.
+        """
+        empties_table = self.operation is WriteOperation.INSERT_OVERWRITE_TABLE and bool(slices)
+        return empties_table or (self.allows_empty_commits and has_table)
 
     @property
     def new_table_type(self) -> TableType:

@@ -39,7 +39,6 @@ def read_changes(
     base_path: str,
     begin: str,
     *,
-    end: str = "",
     columns: Sequence[str] | None = None,
     options: Mapping[str, str] | None = None,
     storage_options: Mapping[str, str] | None = None,
@@ -51,9 +50,9 @@ def read_changes(
 
     Args:
         begin: exclusive: `TableChanges.until` of the previous window, a point in time, or ``earliest`` for all rows.
-        end: inclusive; by default the latest commit.
         columns: names of the columns to read; None for all columns, after Hudi's five meta columns.
-        options: Hudi's read options, except those of the query type and the window.
+        options: Hudi's read options, except the query type and the begin; the end of the window, inclusive, is by
+            default the latest commit.
         storage_options: settings of an object store or of HDFS.
 
     Raises:
@@ -62,7 +61,7 @@ def read_changes(
         HudiTableServiceError: see `read_table`.
     """
     storage = open_storage(base_path, storage_options)
-    scan = plan_changes(storage, change_request(options or {}, begin, end, columns))
+    scan = plan_changes(storage, change_request(options or {}, begin, columns))
     changed = _frame(spark, storage, scan.changed)
     return TableChanges(
         changed=changed,

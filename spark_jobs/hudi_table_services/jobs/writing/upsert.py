@@ -195,7 +195,7 @@ class _UpsertJob:
         self._report.log_plan(plan)
         if self._request.dry_run:
             return self._report.planned(placed, plan)
-        if plan.is_empty and not self._commits_without_rows(table, placed):
+        if plan.is_empty and not self._options.commits_without_rows(table.exists, placed.snapshot.all_slices):
             return self._report.nothing_to_do(placed)
         check = duplicate_check_for(self._spark, folder, table, self._options, settings, placed)
         return self._write(table, settings, placed, plan, folder, check)
@@ -317,13 +317,6 @@ class _UpsertJob:
             id_, again = self._request.request_id, self._request.can_be_repeated
             refuse_second_write(table, self._searched, snapshot.timeline, id_, in_archive=again)
         return snapshot
-
-    def _commits_without_rows(self, table: TableAccess, placed: PlacedBatch) -> bool:
-        """Whether a write without rows empties the table, as an overwrite of the whole table does, or only commits."""
-        empties = (
-            self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE and placed.snapshot.all_slices
-        )
-        return bool(empties) or (self._options.allows_empty_commits and table.exists)
 
     def _write(
         self,

@@ -80,15 +80,13 @@ def read_request(
     )
 
 
-def change_request(
-    options: Mapping[str, str], begin: str, end: str, columns: Sequence[str] | None
-) -> ReadRequest:
+def change_request(options: Mapping[str, str], begin: str, columns: Sequence[str] | None) -> ReadRequest:
     """Check the arguments of a read of changes and convert them to an incremental query.
 
     Raises:
         InvalidRequestError: see `read_request`; or an option has no meaning for a read of changes.
     """
-    for option in (keys.QUERY_TYPE, keys.AS_OF, keys.BEGIN, keys.END, keys.FULL_SCAN):
+    for option in (keys.QUERY_TYPE, keys.AS_OF, keys.BEGIN, keys.FULL_SCAN):
         if OptionReader(options).text(option):
             raise InvalidRequestError(
                 f"{option} has no meaning for a read of changes.", hint="Leave the option out."
@@ -97,7 +95,7 @@ def change_request(
         raise InvalidRequestError(
             "The read of changes has no begin.", hint=f"Pass the end of the previous window, or {EARLIEST}."
         )
-    window = {keys.QUERY_TYPE.key: QueryType.INCREMENTAL.value, keys.BEGIN.key: begin, keys.END.key: end}
+    window = {keys.QUERY_TYPE.key: QueryType.INCREMENTAL.value, keys.BEGIN.key: begin}
     return read_request({**options, **window}, columns=columns)
 
 

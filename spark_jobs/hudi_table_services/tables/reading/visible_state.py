@@ -18,7 +18,7 @@ from hudi_table_services.storage.file_slices import Visibility, first_write_time
 from hudi_table_services.storage.stores.storage import Storage, StoredObject
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.snapshots.archived_completions import with_archived_completions
-from hudi_table_services.tables.snapshots.written_files import WrittenFiles
+from hudi_table_services.tables.snapshots.committed_files import CommittedFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class StateLoader:
         unseen = {stat.path for write in later for stat in write.metadata.write_stats}
         visibility = self._visibility(time)
         replaced = self._replaced(time)
-        pick = WrittenFiles(self._store.commit_metadata, self.snapshot.timeline).pick
+        pick = CommittedFiles(self._store.commit_metadata, self.snapshot.timeline).pick
         slices: list[FileSlice] = []
         for path, files in sorted(self.files.items()):
             if visibility.has_own_log_instants:

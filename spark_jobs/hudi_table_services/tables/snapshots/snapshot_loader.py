@@ -24,7 +24,7 @@ from hudi_table_services.storage.table_files import Source, TableListing, list_t
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.snapshots.archived_completions import with_archived_completions
-from hudi_table_services.tables.snapshots.written_files import WrittenFiles
+from hudi_table_services.tables.snapshots.committed_files import CommittedFiles
 
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 3
@@ -116,7 +116,7 @@ class _SnapshotLoader:
             listing.files.values(),
         )
         replaced = self._replaced(seen)
-        written = WrittenFiles(self.metadata_of, timeline)
+        written = CommittedFiles(self.metadata_of, timeline)
         return {
             path: latest_slices(path, files, visibility, replaced.get(path, ()), written.pick)
             for path, files in listing.files.items()

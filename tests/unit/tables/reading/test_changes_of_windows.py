@@ -20,7 +20,7 @@ from hudi_table_services.tables.reading.change_scan import KEY_COLUMNS, ChangeSc
 from support.archived_tables import SMALL_LIMITS
 from support.compaction.jobs_here import execute, schedule
 from support.compaction.written_table import NORTH, SOUTH, WrittenTable, a_row, new_storage
-from support.reading.read_here import read, rows_of, values
+from support.reading.read_here import END, read, rows_of, values
 from support.spark.log_tables import LogTable, Row, new_log_table
 from support.with_logs import clusterings_here
 from support.with_logs.clusterings_here import ROWS, a_table
@@ -36,7 +36,8 @@ Found = list[tuple[Any, ...]]
 
 
 def planned(storage: Storage, begin: str, end: str = "") -> ChangeScan:
-    return plan_changes(storage, change_request({}, begin, end, None))
+    options = {END: end} if end else {}
+    return plan_changes(storage, change_request(options, begin, None))
 
 
 def changes(storage: Storage, begin: str, end: str, *names: str) -> tuple[Found, Found]:
@@ -219,14 +220,14 @@ def test_windows_of_archived_commits(tmp_path: Path, version: int) -> None:
 
 def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(InvalidRequestError, match="has no begin"):
-        change_request({}, " ", "", None)
+        change_request({}, " ", None)
     with pytest.raises(InvalidRequestError, match="as.of.instant has no meaning for a read of changes"):
-        change_request({"as.of.instant": "1"}, "earliest", "", None)
+        change_request({"as.of.instant": "1"}, "earliest", None)
     with pytest.raises(InvalidRequestError, match="fulltablescan.enable has no meaning"):
-        change_request({"hoodie.datasource.read.incr.fallback.fulltablescan.enable": "true"}, "1", "", None)
+        change_request({"hoodie.datasource.read.incr.fallback.fulltablescan.enable": "true"}, "1", None)
     table = a_table()
     with pytest.raises(InvalidRequestError, match="no column 'nope'"):
-        plan_changes(table.storage, change_request({}, "earliest", "", ["nope"]))
+        plan_changes(table.storage, change_request({}, "earliest", ["nope"]))
     properties = {"hoodie.record.merge.mode": "CUSTOM", "hoodie.table.ordering.fields": "ts"}
     custom = WrittenTable(new_storage(), more_properties=properties, has_ordering=False)
     custom.insert({NORTH: [a_row("a", 1)]})

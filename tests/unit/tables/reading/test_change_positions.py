@@ -9,7 +9,7 @@ from hudi_table_services.contract.result import Outcome
 from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.table_store import read_table_config
-from hudi_table_services.tables.change_positions import POSITION_KEY, change_position
+from hudi_table_services.tables.reading.change_positions import POSITION_KEY, change_position
 from hudi_table_services.tables.table import TableAccess
 from support.archived_tables import SMALL_LIMITS
 from support.spark.log_tables import LogTable, new_log_table
