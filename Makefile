@@ -78,7 +78,7 @@ test-spark: .venv/.ready ## Run the tests of the execution layer and the jobs on
 
 # Tests of features that differ between releases of Spark: types, ordering, SQL over the source, retried tasks, exchanges.
 # `test-conformance` also runs the engine on Spark 3.5, so it tests writes and clusterings with this release.
-SPARK35      = tests/spark/reading tests/spark/sources --ignore tests/spark/sources/test_blocks_of_start_page.py $(addprefix tests/spark/writing/test_,schema_and_ordering.py late_tasks.py task_progress.py)
+SPARK35      = tests/spark/reading/test_dataframes_of_tables.py tests/spark/sources --ignore tests/spark/sources/test_blocks_of_start_page.py $(addprefix tests/spark/writing/test_,schema_and_ordering.py late_tasks.py task_progress.py)
 # `make test-all` runs all tests except tests that do not depend on Spark, such as crashes of the driver and refused input.
 SPARK35_ALL  = tests/spark $(addprefix --ignore tests/spark/writing/test_,writes_on_a_full_disk.py bad_input.py fail_at_every_call.py job_crashes.py merge_memory.py table_machine.py two_writers.py) \
                $(addprefix --ignore tests/spark/clustering/test_,clustering_beside_overwrites.py clustering_beside_writers.py clustering_crashes.py clustering_in_a_loop.py clustering_memory.py dry_runs_beside_plans.py)
