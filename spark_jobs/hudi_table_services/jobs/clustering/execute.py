@@ -76,6 +76,7 @@ from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.cleaned_files import naming_lost_files
 from hudi_table_services.tables.clustering_history import Clustering, ClusteringHistory
+from hudi_table_services.tables.snapshots.log_sizes import refuse_short_logs
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 if TYPE_CHECKING:
@@ -235,8 +236,7 @@ class ClusteringExecution:
                 what = f"clustering {attempt.instant_time} of {self._table.config.table_name}"
                 outcomes = self._rewrite(job, work.tasks, what)
             skipped = (each for outcome in outcomes for each in outcome.skipped)
-            timeline = work.snapshot.timeline
-            self._report.warn_of(warnings_of_incomplete_logs(self._table, timeline, skipped, "clustering"))
+            self._report.warn_of(warnings_of_incomplete_logs(skipped, "clustering"))
             with self._watch.phase("commit"):
                 instant, dropped_groups = attempt.complete(
                     work.snapshot,
@@ -264,6 +264,9 @@ class ClusteringExecution:
             raise InvalidRequestError(f"The table at {self._storage.uri} has no schema yet.")
         refuse_unknown_writes(self._table, snapshot.timeline, clustering.instant)
         groups = self._still_current(clustering, snapshot)
+        planned = {each for group in groups for each in file_groups_of(group)}
+        slices = (each for each in snapshot.all_slices if each.file_group_id in planned)
+        refuse_short_logs(self._table.timeline_store, snapshot, slices)
         schema = from_avro_json(snapshot.schema_json)
         settings = self._settings(clustering)
         for name in settings.layout.columns:
