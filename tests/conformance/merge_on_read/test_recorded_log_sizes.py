@@ -15,7 +15,7 @@ from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from judges.clusterings import call_procedure
 from judges.merge_on_read.shared_log_tables import DELETED, SharedTable
-from judges.oracle import SAMPLED_ORACLES, Oracle
+from judges.oracle import SAMPLED_ORACLES, V6, Oracle
 from judges.rows import PLAIN, Row, some_rows
 
 SMALL_BLOCKS = {"logfile__data__block__max__size": "4096"}
@@ -69,6 +69,8 @@ def test_the_recorded_size_of_every_log_file_is_its_length(hudi, tmp_path: Path,
     assert len(many_files) > 1
     assert kinds(table, *parquet) == {BlockType.PARQUET_DATA: 1, BlockType.DELETE: 1}
     assert kinds(table, *deletes) == {BlockType.DELETE: 1}
+    if oracle is V6:
+        return  # The procedure of Hudi 1.2 for rollbacks looks for the timeline of later versions.
     # A rollback removes the newest delta commit, and leaves the files of the other commits as they are.
     newest = max(path.name for path in (table.base_path / ".hoodie").rglob("*.deltacommit"))
     call_procedure(
