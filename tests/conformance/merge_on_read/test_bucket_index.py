@@ -29,7 +29,7 @@ from support.spark.in_driver import DriverSession
 
 BUCKETS = 5
 ORACLES = (V6_OLD, V8, V9)
-SAMPLED = (V6_OLD, V9)
+SAMPLED = (V9,)
 KINDS = ("COPY_ON_WRITE", "MERGE_ON_READ")
 RULE = BucketHash(bucket_count=BUCKETS, hash_fields=(KEY,))
 _numbers = itertools.count(1)
