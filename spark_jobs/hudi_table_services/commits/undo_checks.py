@@ -1,6 +1,7 @@
 """Refuse to undo a write while its writer is alive, or after cleaning has deleted the files that the write replaced."""
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from hudi_table_services.commits.undo_plan import appends_to_slices, is_compaction, plan_of
@@ -14,7 +15,7 @@ from hudi_table_services.errors import (
 from hudi_table_services.model.data_file import BaseFile, instant_in_file_name
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata
+from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata, WriteOperation
 from hudi_table_services.planning.recovery.rollback_plan import (
     appended_logs_to_delete,
     files_to_delete,
@@ -23,10 +24,14 @@ from hudi_table_services.planning.recovery.rollback_plan import (
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.locks.heartbeat import heartbeat_age_ms, is_heartbeat_alive
 from hudi_table_services.storage.pending_plans import planned_file_names, planned_file_paths
+from hudi_table_services.storage.stores.storage import StoredObject
 from hudi_table_services.tables.table import TableAccess
 
 _NAMED = 3
 _CLOCKS_DIFFER_MS = 1000
+
+_Group = tuple[str, str]
+"""Partition path and id of a file group."""
 
 
 def why_alive(table: TableAccess, instant: Instant) -> str:
@@ -98,15 +103,26 @@ def require_predecessors(table: TableAccess, timeline: Timeline, instant: Instan
         for stat in metadata.write_stats
         if stat.prev_commit not in ("", NEW_FILE_GROUP) and not _is_log(stat.path)
     }
-    replaced: Mapping[str, tuple[str, ...]] = metadata.partition_to_replace_file_ids or {}
-    latest = _latest_before(table, timeline, instant) if replaced else {}
-    for path, ids in replaced.items():
-        needed.update({(path, file_id): latest.get((path, file_id), "") for file_id in ids})
-    present = _present(table, {path for path, _ in needed}, instant)
+    replaced = {
+        (path, file_id)
+        for path, ids in (metadata.partition_to_replace_file_ids or {}).items()
+        for file_id in ids
+    }
+    older = _commits_before(table, timeline, instant) if replaced else []
+    latest = _latest_base_times(older)
+    needed.update({group: latest.get(group, "") for group in replaced})
+    listed = list_partitions(table.storage, {path for path, _ in needed})
+    present = _present(listed, instant)
+    lost_logs = {
+        (path.rpartition("/")[0], _file_id_of_log(path))
+        for path in _replaced_logs(table, instant, older, latest)
+        if path not in {stored.path for files in listed.values() for stored in files}
+    }
     missing = sorted(
         (path, file_id)
         for (path, file_id), time in needed.items()
-        if (time not in present.get((path, file_id), set()) if time else not present.get((path, file_id)))
+        if (path, file_id) in lost_logs
+        or (time not in present.get((path, file_id), set()) if time else not present.get((path, file_id)))
     )
     if missing:
         named = ", ".join(f"{path}/{file_id}" if path else file_id for path, file_id in missing[:_NAMED])
@@ -151,38 +167,90 @@ def _is_log(path: str) -> bool:
     return name.startswith(".") and ".log." in name
 
 
-def _latest_before(table: TableAccess, timeline: Timeline, instant: Instant) -> dict[tuple[str, str], str]:
-    """Map each file group to the time of the newest active write of a base file before the instant."""
-    found: dict[tuple[str, str], str] = {}
-    for older in timeline.completed_writes:
-        if older.requested_time < instant.requested_time:
-            metadata: CommitMetadata = table.timeline_store.commit_metadata(older)
-            found.update(
-                {
-                    (s.partition_path, s.file_id): older.requested_time
-                    for s in metadata.write_stats
-                    if not _is_log(s.path)
-                }
-            )
-    return found
+def _file_id_of_log(path: str) -> str:
+    return path.rpartition("/")[2][1:].partition("_")[0]
 
 
-def _present(
-    table: TableAccess, partitions: Collection[str], instant: Instant
-) -> dict[tuple[str, str], set[str]]:
+def _commits_before(
+    table: TableAccess, timeline: Timeline, instant: Instant
+) -> list[tuple[Instant, CommitMetadata]]:
+    """The active completed writes that were requested before the instant, oldest first, with their metadata."""
+    return [
+        (older, table.timeline_store.commit_metadata(older))
+        for older in timeline.completed_writes
+        if older.requested_time < instant.requested_time
+    ]
+
+
+def _latest_base_times(commits: Iterable[tuple[Instant, CommitMetadata]]) -> dict[_Group, str]:
+    """Map each file group to the time of the newest write of a base file."""
+    return {
+        (stat.partition_path, stat.file_id): commit.requested_time
+        for commit, metadata in sorted(commits, key=lambda each: each[0].requested_time)
+        for stat in metadata.write_stats
+        if not _is_log(stat.path)
+    }
+
+
+def _replaced_logs(
+    table: TableAccess,
+    instant: Instant,
+    commits: Iterable[tuple[Instant, CommitMetadata]],
+    latest: Mapping[_Group, str],
+) -> frozenset[str]:
+    """Paths of the log files of the file slices that an instant replaced.
+
+    The plan of a clustering names them. The commits of an overwrite name those that are not archived. A clean whose
+    deletions failed may have deleted the log files of a slice, and not its base file.
+
+    Args:
+        latest: the time of the newest base file of each file group.
+    """
+    replaced = table.timeline_store.commit_metadata(instant).partition_to_replace_file_ids or {}
+    committed = {
+        stat.path
+        for commit, metadata in commits
+        for stat in metadata.write_stats
+        if _is_log(stat.path) and stat.file_id in replaced.get(stat.partition_path, ())
+        if _slice_time(table, commit, stat.path) >= latest.get((stat.partition_path, stat.file_id), "")
+    }
+    return frozenset(committed) | {path for path in _planned_by(table, instant) if _is_log(path)}
+
+
+def _slice_time(table: TableAccess, commit: Instant, log_path: str) -> str:
+    """A log file belongs to the newest base file whose time is not later than this time."""
+    if table.config.table_version.has_own_log_instants:
+        return commit.completion_time or commit.requested_time
+    return instant_in_file_name(log_path.rpartition("/")[2]) or ""
+
+
+def _planned_by(table: TableAccess, instant: Instant) -> frozenset[str]:
+    """Paths of the files that a completed clustering has read; empty for other writes."""
+    if table.timeline_store.commit_metadata(instant).operation_type is not WriteOperation.CLUSTER:
+        return frozenset()
+    for action in (Action.CLUSTERING, Action.REPLACE_COMMIT):  # Table version 6 knows only the second one.
+        requested = replace(instant, action=action, state=InstantState.REQUESTED, completion_time=None)
+        with suppress(ObjectNotFoundError):
+            return planned_file_paths(table.timeline_store, requested)
+    return frozenset()
+
+
+def _present(listed: Mapping[str, Collection[StoredObject]], instant: Instant) -> dict[_Group, set[str]]:
     """Map each file group to the instant times of its base files, without the base files that the instant wrote.
 
     A file group of log files has an empty time.
+
+    Args:
+        listed: the files of each partition.
     """
-    found: dict[tuple[str, str], set[str]] = {}
-    for path, files in list_partitions(table.storage, partitions).items():
+    found: dict[_Group, set[str]] = {}
+    for path, files in listed.items():
         for stored in files:
             try:
                 base = BaseFile.from_file_name(stored.name)
             except MalformedFileNameError:
                 if _is_log(stored.name):
-                    file_id = stored.name[1:].partition("_")[0]
-                    found.setdefault((path, file_id), set()).add("")
+                    found.setdefault((path, _file_id_of_log(stored.name)), set()).add("")
                 continue
             if base.instant_time != instant.requested_time:
                 found.setdefault((path, base.file_id), set()).add(base.instant_time)

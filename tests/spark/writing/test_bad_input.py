@@ -84,7 +84,7 @@ def test_a_null_or_empty_key_is_refused_in_an_existing_table(table: TableUnderTe
             {"hoodie.parquet.max.file.size": "10", "hoodie.parquet.small.file.limit": "20"},
             r"hoodie\.parquet\.small\.file\.limit \(20\) is above",
         ),
-        ({"hoodie.index.type": "BUCKET"}, r"hoodie\.index\.type=BUCKET"),
+        ({"hoodie.index.type": "BUCKET"}, "BUCKET does not fit the table: the id of its file group x/"),
         ({"hoodie.table.name": "other"}, "'t', but its option hoodie.table.name is 'other'"),
         ({"hoodie.datasource.write.precombine.field": "v"}, "precombine.field"),
     ],

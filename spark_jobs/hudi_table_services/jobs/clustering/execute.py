@@ -42,7 +42,12 @@ from hudi_table_services.jobs.clustering.executed import DroppedPlan, ExecutedPl
 from hudi_table_services.jobs.clustering.group_files import committed_files, group_tasks
 from hudi_table_services.jobs.clustering.outdated import missing_files, no_group_left, reason_of_cancellation
 from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
-from hudi_table_services.jobs.clustering.start import choose_plans, remove_leftovers, staging_owner
+from hudi_table_services.jobs.clustering.start import (
+    choose_plans,
+    remove_leftovers,
+    staging_owner,
+    without_plans_of_hudi,
+)
 from hudi_table_services.jobs.writing.file_settings import bloom_settings, parquet_format
 from hudi_table_services.model.clustering import SettledSlice
 from hudi_table_services.model.file_group import FileGroupId
@@ -61,7 +66,7 @@ from hudi_table_services.planning.clustering.outdated_plans import (
     partitions_of,
     unchanged_groups,
 )
-from hudi_table_services.planning.clustering.stored_plan import read_plan_settings, refuse_bucket_plan
+from hudi_table_services.planning.clustering.stored_plan import read_plan_settings
 from hudi_table_services.planning.file_sizing.write_profile import commit_metadata
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.file_slices import visibility_of
@@ -71,6 +76,7 @@ from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.cleaned_files import naming_lost_files
 from hudi_table_services.tables.clustering_history import Clustering, ClusteringHistory
+from hudi_table_services.tables.snapshots.log_sizes import refuse_short_logs
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 if TYPE_CHECKING:
@@ -98,6 +104,7 @@ def execute_clustering(
         HudiTableServiceError: some plans failed, and all other plans were executed. The error has the class of the
             first retryable failure or, without such a failure, the class of the first failure. The message names all
             failures, and the `evidence` of the error is the report on every plan.
+        UnsupportedTableError: the request names a plan that only Hudi can execute. No plan was executed.
     """
     storage = storage or open_storage(request.base_path, request.storage_options)
     return execute_plans(spark, request, request.instants, storage, clock)
@@ -158,6 +165,8 @@ class ClusteringExecution:
         chosen, missing = choose_plans(
             self._table, self._lock(), instants, self._request.request_id, self._options.expires_after_minutes
         )
+        chosen, left_out = without_plans_of_hudi(chosen, are_named=bool(instants))
+        self._report.warn_of(left_out)
         ended: list[ExecutedPlan | DroppedPlan] = []
         failed: list[FailedPlan] = []
         for number, clustering in enumerate(chosen, start=1):
@@ -180,7 +189,6 @@ class ClusteringExecution:
     def _execute(self, clustering: Clustering) -> ExecutedPlan | DroppedPlan:
         if clustering.instant.is_completed:
             return self._reused(clustering)
-        refuse_bucket_plan(clustering.plan, clustering.instant.requested_time)
         try:
             with ClusteringAttempt(
                 self._table,
@@ -228,8 +236,7 @@ class ClusteringExecution:
                 what = f"clustering {attempt.instant_time} of {self._table.config.table_name}"
                 outcomes = self._rewrite(job, work.tasks, what)
             skipped = (each for outcome in outcomes for each in outcome.skipped)
-            timeline = work.snapshot.timeline
-            self._report.warn_of(warnings_of_incomplete_logs(self._table, timeline, skipped, "clustering"))
+            self._report.warn_of(warnings_of_incomplete_logs(skipped, "clustering"))
             with self._watch.phase("commit"):
                 instant, dropped_groups = attempt.complete(
                     work.snapshot,
@@ -257,6 +264,9 @@ class ClusteringExecution:
             raise InvalidRequestError(f"The table at {self._storage.uri} has no schema yet.")
         refuse_unknown_writes(self._table, snapshot.timeline, clustering.instant)
         groups = self._still_current(clustering, snapshot)
+        planned = {each for group in groups for each in file_groups_of(group)}
+        slices = (each for each in snapshot.all_slices if each.file_group_id in planned)
+        refuse_short_logs(self._table.timeline_store, snapshot, slices)
         schema = from_avro_json(snapshot.schema_json)
         settings = self._settings(clustering)
         for name in settings.layout.columns:

@@ -60,6 +60,7 @@ from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.compaction.compaction_history import Compaction, CompactionHistory
+from hudi_table_services.tables.snapshots.log_sizes import refuse_short_logs
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 if TYPE_CHECKING:
@@ -204,8 +205,7 @@ class CompactionExecution:
         if found.failed:
             raise _slices_failed(compaction, found)
         skipped = (each for merged in found.merged for each in merged.skipped)
-        timeline = work.snapshot.timeline
-        self._report.warn_of(warnings_of_incomplete_logs(self._table, timeline, skipped, "compaction"))
+        self._report.warn_of(warnings_of_incomplete_logs(skipped, "compaction"))
         with self._watch.phase("commit"):
             metadata = self._metadata(work, [each.stat for each in found.merged])
             instant = attempt.complete(
@@ -227,6 +227,7 @@ class CompactionExecution:
         if not snapshot.schema_json:
             raise InvalidRequestError(f"The table at {self._storage.uri} has no schema yet.")
         planned = planned_tasks(compaction, snapshot, self._table.timeline_store)
+        refuse_short_logs(self._table.timeline_store, snapshot, (task.file_slice for task in planned.tasks))
         self._note_logs(snapshot)
         return _Work(compaction, snapshot, planned, from_avro_json(snapshot.schema_json))
 

@@ -26,6 +26,7 @@ from hudi_table_services.storage.metadata_table.record_locations import (
     open_record_index,
 )
 from hudi_table_services.storage.metadata_table.unusable import Reason, UnusableMetadataTable
+from hudi_table_services.tables.snapshots.log_sizes import refuse_short_logs
 from hudi_table_services.tables.table import TableAccess
 
 if TYPE_CHECKING:
@@ -70,6 +71,9 @@ def searched_files(
 ) -> SearchedFiles:
     """The file slices to search: those that the record index names, or all slices of the snapshot.
 
+    If the snapshot is from the metadata table, the sizes of log files are those of the commits, and the search itself
+    finds a file that is shorter. Otherwise, this function compares the sizes.
+
     The record index only limits the search: the base files decide whether a key is in the table. An entry of the index
     that names a file group without a live file slice is ignored, as in Hudi. If the index cannot be used, all files of
     the table are searched, as with GLOBAL_SIMPLE (SparkMetadataTableRecordIndex.tagLocation, Hudi 0.15 and 1.2). If a
@@ -78,8 +82,23 @@ def searched_files(
 
     Raises:
         StorageError, ExecutionFailedError: a file cannot be read for another reason than damage.
-        InvalidRequestError, UnsupportedTableError, CorruptTableError: see `check_bucket_index`.
+        InvalidRequestError, UnsupportedTableError, CorruptTableError: see `check_bucket_index` and
+            `refuse_short_logs`.
     """
+    found = _searched_files(spark, table, staged, snapshot, options, lookup)
+    if not snapshot.is_from_metadata_table:
+        refuse_short_logs(table.timeline_store, snapshot, found.slices)
+    return found
+
+
+def _searched_files(
+    spark: "SparkSession",
+    table: TableAccess,
+    staged: StagedInput,
+    snapshot: TableSnapshot,
+    options: WriteOptions,
+    lookup: IndexLookup,
+) -> SearchedFiles:
     if lookup.rules.buckets is not None:
         check_bucket_index(table, staged.partition_paths, snapshot, options, lookup.rules.buckets)
     if not lookup.searches_files:

@@ -96,7 +96,7 @@ def locate_blocks(
         if size <= _AT_ONCE_BYTES:
             data = storage.read(path)[:size]
             if len(data) < size:
-                raise MalformedMetadataError(_too_short(size))
+                raise MalformedMetadataError(_too_short(size, len(data)))
             scanned = scan_log(lambda offset, length: data[offset : offset + length], len(data))
             return _located(path, scanned, data if keeps_contents else None)
         with _range_reader(storage, path) as read:
@@ -116,8 +116,11 @@ def read_content(storage: Storage, block: LocatedBlock) -> bytes:
         return read(block.content_position, block.content_bytes)
 
 
-def _too_short(size_bytes: int) -> str:
-    return f"the file became shorter than {size_bytes} bytes."
+def _too_short(needed_bytes: int, size_bytes: int) -> str:
+    return (
+        f"the file became shorter than {needed_bytes} bytes, its size in the listing or the end of a block: it has "
+        f"{size_bytes} bytes."
+    )
 
 
 @contextmanager
@@ -128,7 +131,7 @@ def _range_reader(storage: Storage, path: str) -> Iterator[ReadRange]:
             stream.seek(offset)
             found = stream.read(length)
             if len(found) != length:
-                raise MalformedMetadataError(_too_short(offset + length))
+                raise MalformedMetadataError(_too_short(offset + length, storage.size(path)))
             return found
 
         yield read

@@ -7,8 +7,11 @@ from hudi_table_services.errors import InvalidRequestError, UnsupportedTableErro
 from hudi_table_services.model.table_version import TableType
 from hudi_table_services.planning.table.merge_rules import merge_rule
 from hudi_table_services.planning.table.refused_features import refused_features
+from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.cleaned_files import naming_lost_files
+from hudi_table_services.tables.snapshots.log_sizes import refuse_short_logs
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 if TYPE_CHECKING:
@@ -40,7 +43,7 @@ def read_table_rows(
         TableNotFoundError: there is no table.
         UnsupportedTableError: this release cannot merge the log files as the table requires, or the files of the table
             lack columns.
-        CorruptTableError: a file is damaged or lost.
+        CorruptTableError: a file is damaged or lost, or a log file lost its end.
     """
     from hudi_table_services.execution.log_merging.snapshot_rows import read_rows  # needs pyarrow
 
@@ -54,5 +57,7 @@ def read_table_rows(
     for feature in refused_features(config, merge_on_read=True, merges_logs=True):
         raise UnsupportedTableError(f"The table {feature}, so this release does not read its rows.")
     merges = config.table_type is TableType.MERGE_ON_READ and query_type == SNAPSHOT
+    if merges:
+        refuse_short_logs(TimelineStore(storage, config, SystemClock()), snapshot, snapshot.all_slices)
     with naming_lost_files(storage, snapshot):
         return read_rows(storage, snapshot, merge_rule(config) if merges else None, columns)

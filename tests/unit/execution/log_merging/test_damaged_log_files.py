@@ -201,6 +201,17 @@ def test_a_changed_byte_in_a_log_file_of_hudi_is_refused_or_changes_one_record(
         assert_nothing_is_lost(whole, found, (path, place), has_separate_records=False)
 
 
+@pytest.mark.parametrize("version", ARCHIVES, ids=lambda version: version.name)
+def test_a_damaged_type_in_the_schema_of_a_block_is_an_error_that_names_the_file(
+    version: TableVersion,
+) -> None:
+    """Without its logical type, a decimal is read as bytes, which are no decimal."""
+    reader, files, _ = golden_slice(version, "updates")
+    path = next(path for path, data in files.items() if b'"logicalType":"decimal"' in data)
+    changed = files[path].replace(b'"logicalType":"decimal"', b'"logicalType":"decimam"')
+    assert merged_or_refused(lambda: reader.read(path, changed), path) is None
+
+
 def is_in_a_header(data: bytes, place: int) -> bool:
     """Whether the byte is part of the headers of a block. The headers of log compactions and rollbacks hide blocks."""
     return any(head.position + 22 <= place < head.content_position - 8 for head in heads_of(data))

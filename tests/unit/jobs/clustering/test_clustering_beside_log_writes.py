@@ -14,7 +14,7 @@ from hudi_table_services.hudi_format.table_service_plans import (
     encode_requested_replace,
 )
 from hudi_table_services.jobs.clustering.execute import ClusteringExecution
-from hudi_table_services.model.instant import Action, InstantState
+from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_version import TableVersion
 from support.compaction.written_table import NORTH, SOUTH, WrittenTable, a_row
 from support.log_golden import ARCHIVES
@@ -171,18 +171,30 @@ def test_a_delta_commit_that_was_requested_after_the_plan_does_not_stop_an_execu
 
 
 @VERSIONS
-def test_a_plan_that_changes_buckets_is_not_executed(version: TableVersion) -> None:
+@pytest.mark.parametrize("are_named", [True, False], ids=["named plans", "all pending plans"])
+def test_a_plan_that_changes_buckets_is_left_to_hudi(version: TableVersion, are_named: bool) -> None:
     table = a_table(version)
-    schedule(table.storage, table.clock)
+    schedule(table.storage, table.clock, partitions=["north"])
+    schedule(table.storage, table.clock, partitions=["south"])
     store = table.timeline_store
-    (pending,) = store.load().pending
-    path = store.requested_path_of(pending)
+    good, bucket = store.load().pending
+    path = store.requested_path_of(bucket)
     requested = decode_requested_replace(table.storage.read(path))
     assert requested.clustering_plan is not None
     name = "org.apache.hudi.client.clustering.run.strategy.SparkConsistentBucketClusteringExecutionStrategy"
     strategy = replace(requested.clustering_plan.strategy, class_name=name)
     plan = replace(requested.clustering_plan, strategy=strategy)
     table.storage.write(path, encode_requested_replace(plan, dict(requested.extra_metadata)))
-    with pytest.raises(UnsupportedTableError, match="SparkConsistentBucketClusteringExecutionStrategy"):
-        execute(table.storage, table.clock, pending.requested_time)
-    assert [i.state for i in store.load().pending] == [InstantState.REQUESTED]
+    if are_named:
+        with pytest.raises(
+            UnsupportedTableError, match=f"{bucket.requested_time} has the .* SparkConsistentBu"
+        ):
+            execute(table.storage, table.clock, good.requested_time, bucket.requested_time)
+        assert store.load().pending == (good, bucket)
+    else:
+        result = execute(table.storage, table.clock)
+        assert (result.outcome, result.instant_time) == (Outcome.COMPLETED, good.requested_time)
+        assert bucket.requested_time in result.warnings[0]
+        again = execute(table.storage, table.clock)
+        assert (again.outcome, len(again.warnings)) == (Outcome.NOTHING_TO_DO, 1)
+        assert store.load().pending == (bucket,)

@@ -128,10 +128,21 @@ def test_an_inserted_row_of_a_deleted_key_counts_as_inserted(tmp_path: Path) -> 
     assert (result.rows.inserted, result.rows.updated) == (1, 1)
 
 
-def test_a_write_adds_statistics_of_a_new_partition_beside_rows_of_an_old_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [6, 8, 9])
+def test_a_write_adds_statistics_of_a_new_partition_beside_rows_of_an_old_one(
+    tmp_path: Path, version: int
+) -> None:
     options = {"hoodie__metadata__index__column__stats__enable": "true"}
-    table = new_indexed_table(tmp_path / "t", 9, **options)
+    table = new_indexed_table(tmp_path / "t", version, **options)
     table.write(OLD)
     table.write([("k0", 6, "a", "new", False), ("n", 6, "b", "new", False)])
-    assert table.rows() == [("k0", 6, "a", "new"), ("k1", 5, "a", "old"), ("n", 6, "b", "new")]
+    table.write([("k0", 7, "a", "newer", False), ("n", 7, "b", "newer", False), ("m", 7, "c", "new", False)])
+    plan(table)
+    compact(table)
+    assert table.rows() == [
+        ("k0", 7, "a", "newer"),
+        ("k1", 5, "a", "old"),
+        ("m", 7, "c", "new"),
+        ("n", 7, "b", "newer"),
+    ]
     assert_indexes_equal_rows(table)
