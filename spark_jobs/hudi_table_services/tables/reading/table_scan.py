@@ -28,6 +28,7 @@ from hudi_table_services.storage.file_slices import Visibility, visibility_of
 from hudi_table_services.storage.metadata_table.unusable import some
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.reading.changed_slices import (
     changed_slices,
     refuse_incomplete,
@@ -36,6 +37,7 @@ from hudi_table_services.tables.reading.changed_slices import (
 from hudi_table_services.tables.reading.earlier_state import load_earlier_state
 from hudi_table_services.tables.reading.file_statistics import FactsReader
 from hudi_table_services.tables.reading.points_in_time import instant_of, window_bound
+from hudi_table_services.tables.snapshots.log_sizes import refuse_short_logs
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 _LOG = logging.getLogger(__name__)
@@ -110,7 +112,7 @@ def plan_table_scan(storage: Storage, request: ReadRequest, clock: Clock) -> Tab
             is unknown, incomplete or may still change.
         TableNotFoundError: there is no table.
         UnsupportedTableError: this release does not read the table; the message names the feature.
-        CorruptTableError: metadata of the table is damaged.
+        CorruptTableError: metadata of the table is damaged, or a log file is shorter than its commit recorded.
         StorageError: a request failed.
     """
     for attempt in range(_ATTEMPTS):
@@ -154,6 +156,10 @@ def _planned(storage: Storage, request: ReadRequest, clock: Clock) -> TableScan:
     conditions = ScanConditions(
         predicates=predicates, layout=PartitionLayout.of(config, schema), needs_base_file=rule is None
     )
+    plan = _plan(query, source, conditions, reader)
+    if not snapshot.is_from_metadata_table or query.query_type is QueryType.INCREMENTAL:
+        # The metadata table contains the recorded sizes, so its listing cannot show that a file is too short.
+        refuse_short_logs(TimelineStore(storage, config, clock), snapshot, plan.slices)
     return TableScan(
         config=config,
         schema=schema,
@@ -161,7 +167,7 @@ def _planned(storage: Storage, request: ReadRequest, clock: Clock) -> TableScan:
         columns=query.columns,
         predicates=predicates,
         keys=reader.wanted_keys(predicates) if query.skips_files else None,
-        plan=_plan(query, source, conditions, reader),
+        plan=plan,
         rule=rule,
         visibility=source.visibility,
         base_commits=source.base_commits,

@@ -19,6 +19,7 @@ from hudi_table_services.storage.stores.storage import Storage, StoredObject
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.snapshots.archived_completions import with_archived_completions
 from hudi_table_services.tables.snapshots.committed_files import CommittedFiles
+from hudi_table_services.tables.snapshots.log_sizes import refuse_short_logs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,8 @@ class StateLoader:
 
         Raises:
             InvalidRequestError: files of the state were deleted.
-            CorruptTableError, UnsupportedTableError: see `with_archived_completions`.
+            CorruptTableError: a log file is shorter than its commit recorded; or see `with_archived_completions`.
+            UnsupportedTableError: see `with_archived_completions`.
         """
         later = [write for write in self.writes if write.instant.visible_from > time]
         unseen = {stat.path for write in later for stat in write.metadata.write_stats}
@@ -71,6 +73,7 @@ class StateLoader:
             found = latest_slices(path, files, visibility, replaced.get(path, ()), pick)
             slices += [each for each in found if self._is_wanted(each.file_group_id)]
         self._refuse_incomplete(time, later, visibility, slices)
+        refuse_short_logs(self._store, self.snapshot, slices)
         return VisibleState(slices=tuple(slices), visibility=visibility)
 
     def _is_wanted(self, group: FileGroupId) -> bool:

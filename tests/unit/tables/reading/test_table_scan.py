@@ -3,10 +3,17 @@
 import pytest
 
 from hudi_table_services.contract.archival import ArchiveRequest
-from hudi_table_services.errors import InvalidRequestError, TableNotFoundError, UnsupportedTableError
+from hudi_table_services.errors import (
+    CorruptTableError,
+    InvalidRequestError,
+    TableNotFoundError,
+    UnsupportedTableError,
+)
 from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.options.reading.read_options import change_request
 from hudi_table_services.reading.scan_reader import plan_read
+from hudi_table_services.tables.reading.change_scan import plan_changes
 from support.archived_tables import SMALL_LIMITS
 from support.compaction.golden_slices import golden_table
 from support.compaction.jobs_here import execute, schedule
@@ -125,6 +132,25 @@ def test_a_late_row_beside_a_newer_base_file_of_the_window(version: TableVersion
     table.log({NORTH: [a_row("a", 2)]})
     assert ("a", 3) in found(table)
     assert found(table, window(end)) == ([] if version is TableVersion.V6 else [("a", 2)])
+
+
+@VERSIONS
+def test_a_log_file_that_lost_its_end_is_an_error(version: TableVersion) -> None:
+    table = a_table(version)
+    end = visible_times(table)[1]
+    (path,) = [
+        log.path
+        for log in table.storage.list_files("north")
+        if ".log." in log.path and len(table.storage.read(log.path)) > 1000 and "n1" in log.path
+    ][:1]
+    table.storage.write(path, b"")
+    for options in (None, window(end)):
+        with pytest.raises(CorruptTableError, match="committed rows are missing") as caught:
+            found(table, options)
+        assert caught.value.path == path
+    with pytest.raises(CorruptTableError, match="committed rows are missing"):
+        plan_changes(table.storage, change_request({}, end, None))
+    assert found(table, READ_OPTIMIZED) == BASE_ROWS
 
 
 @VERSIONS
