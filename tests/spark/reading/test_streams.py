@@ -17,6 +17,8 @@ pytest.importorskip(
 )
 
 START, COMMITS = "hoodie.datasource.streaming.startOffset", "hoodie.airflow.stream.commits.per.batch"
+ATTEMPTS = 4
+NO_PROCESS = "Python worker failed to connect back"
 Work = Callable[[DataFrame, int], None]
 Rows = list[tuple[str, str]]
 
@@ -27,11 +29,18 @@ def read_all(
     """Run a query until it has read all commits that exist when it starts."""
     frame = spark.readStream.format("hudi_native").options(**(options or {})).load(str(table.base_path))
     writer = frame.writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(work)
-    query = writer.trigger(availableNow=True).start()
-    try:
-        query.awaitTermination()
-    finally:
-        query.stop()
+    for attempt in range(ATTEMPTS):
+        query = writer.trigger(availableNow=True).start()
+        try:
+            query.awaitTermination()
+        except StreamingQueryException as error:
+            # Spark waits only ten seconds for the Python process that plans the batches; then no batch has begun.
+            if NO_PROCESS not in str(error) or attempt == ATTEMPTS - 1:
+                raise
+        else:
+            return
+        finally:
+            query.stop()
 
 
 def collector(found: list[Rows]) -> Work:
