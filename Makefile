@@ -96,10 +96,10 @@ test-airflow: .venv/.ready ## Run the tests of the provider in Airflow, with rea
 	$(WITH_SPARK) .venv/bin/python $(PYTEST) tests/airflow --ignore tests/airflow/stack
 
 # Tests that `test-airflow31` leaves out, because they need Spark or an Airflow later than 3.1.
-NOT_AIRFLOW31 = --ignore tests/airflow/stack --ignore tests/airflow/pages --ignore tests/airflow/dags/test_code_blocks_of_docs.py --ignore tests/airflow/dags/test_examples.py --ignore tests/airflow/dags/test_examples_in_backfills.py --ignore tests/airflow/dags/test_upkeep_examples.py --ignore tests/airflow/dags/test_fleet_example.py --ignore tests/airflow/spark/test_with_spark.py --ignore tests/airflow/spark/test_with_spark_connect.py --ignore tests/airflow/spark/test_spark_connect_runs.py --ignore tests/airflow/spark/drivers -k "not in_a_dag and not mapped_sensor"
+NOT_AIRFLOW31 = --ignore tests/airflow/stack --ignore tests/airflow/pages --ignore tests/airflow/dags/test_code_blocks_of_docs.py --ignore tests/airflow/dags/test_examples.py --ignore tests/airflow/dags/test_examples_in_backfills.py --ignore tests/airflow/dags/test_upkeep_examples.py --ignore tests/airflow/dags/test_fleet_example.py --ignore tests/airflow/dags/test_merge_on_read_example.py --ignore tests/airflow/spark/test_with_spark.py --ignore tests/airflow/spark/test_with_spark_connect.py --ignore tests/airflow/spark/test_spark_connect_runs.py --ignore tests/airflow/spark/drivers -k "not in_a_dag and not mapped_sensor"
 # Tests that `make test-airflow31` also leaves out, but `make test-all` runs on Airflow 3.1: tests of modules that do not call Airflow
 # (pictures, logs, commit cursors, fleets, supervised processes), and tests of operators whose calls of Airflow other operators also make.
-NO_AIRFLOW    = --ignore tests/airflow/results --ignore tests/airflow/operators/clustering --ignore tests/airflow/operators/test_released_plans.py --ignore tests/airflow/spark/test_submission.py --ignore tests/airflow/triggers/test_pool.py --ignore tests/airflow/tables --ignore tests/airflow/test_fleet.py --ignore tests/airflow/spark/runs
+NO_AIRFLOW    = --ignore tests/airflow/results --ignore tests/airflow/operators/clustering --ignore tests/airflow/operators/compaction --ignore tests/airflow/operators/test_released_plans.py --ignore tests/airflow/spark/test_submission.py --ignore tests/airflow/triggers/test_pool.py --ignore tests/airflow/tables --ignore tests/airflow/test_fleet.py --ignore tests/airflow/spark/runs
 
 test-airflow31: .venv-airflow31/.ready ## Run the tests of test-airflow that call Airflow, on the oldest supported release, without Spark
 	$(if $(filter all,$(TEST_DEPTH)),,TABLE_VERSION=9) .venv-airflow31/bin/python $(PYTEST) tests/airflow $(NOT_AIRFLOW31) $(if $(filter all,$(TEST_DEPTH)),,$(NO_AIRFLOW))
@@ -136,9 +136,10 @@ MINUTES ?= 60
 soak: .venv/.ready ## Run an Airflow for MINUTES=60 and check whether its processes grow; PLAIN=1 runs plain Airflow DAGs instead
 	@$(WITH_JAVA) .venv/bin/python scripts/soak.py --minutes $(MINUTES) $(if $(PLAIN),--plain)
 
-bench: .venv-judges/.ready ## Compare the engine with Hudi 1.2.0, Delta and plain Parquet, without metadata tables (45 minutes)
+bench: .venv-judges/.ready ## Compare the engine with Hudi 1.2.0, Delta and plain Parquet, without metadata tables (more than an hour)
 	$(WITH_JAVA) .venv-judges/bin/python benchmarks/run.py
 	.venv-judges/bin/python benchmarks/metadata.py
+	.venv-judges/bin/python benchmarks/compaction_planning.py
 
 bench-spark-connect: .venv/.ready ## Compare a small load through spark-submit with one through a Spark Connect server (5 minutes)
 	$(WITH_JAVA) .venv/bin/python benchmarks/spark_connect.py

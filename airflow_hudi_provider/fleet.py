@@ -15,8 +15,12 @@ from hudi_table_services.planning.fleet import FleetService, TableNeed, benefit,
 
 _LOG = logging.getLogger(__name__)
 _PLACES = ("base_path", HUDI_CONN_ID, STORAGE_CONN_ID)
-_LEAST = {FleetService.CLUSTERING: 2, FleetService.CLEANING: 1}
-_UNITS = {FleetService.CLUSTERING: "small file", FleetService.CLEANING: "byte"}
+_LEAST = {FleetService.CLUSTERING: 2, FleetService.COMPACTION: 1, FleetService.CLEANING: 1}
+_UNITS = {
+    FleetService.CLUSTERING: "small file",
+    FleetService.COMPACTION: "byte",
+    FleetService.CLEANING: "byte",
+}
 _BY_VERSIONS = "KEEP_LATEST_FILE_VERSIONS"
 
 Arguments = dict[str, Any]
@@ -40,11 +44,12 @@ def rank_tables(
         tables: `HudiAsset`s, base paths, or dictionaries with ``base_path``, ``hudi_conn_id`` and
             ``storage_conn_id``. The result also contains the other keys of a dictionary. If None, rank the tables
             of the setting ``[hudi] tables``.
-        service: ``clustering`` ranks by the number of small files. ``cleaning`` ranks by the bytes of the files that
-            the retention policy no longer keeps.
+        service: ``clustering`` ranks by the number of small files. ``compaction`` ranks merge-on-read tables by the
+            bytes of the log files that no compaction has merged. ``cleaning`` ranks by the bytes of the files that the
+            retention policy no longer keeps.
         quota: maximum number of tables to return.
-        at_least: minimum number of small files for ``clustering``, or of bytes for ``cleaning``. The result contains
-            no table below the minimum. With None, the minimum is 2 files or 1 byte.
+        at_least: minimum number of small files for ``clustering``, or of bytes for ``compaction`` and ``cleaning``.
+            The result contains no table below the minimum. With None, the minimum is 2 files or 1 byte.
         threads: number of tables that are read at the same time.
         hudi_options: ``hoodie.clean.*`` keys that define which files cleaning keeps.
 
@@ -124,6 +129,8 @@ def need_of(key: str, report: HealthReport, hudi_options: Mapping[str, str]) -> 
         key=key,
         small_files=int(measures.get("small_files", 0)),
         small_file_ratio=measures.get("small_file_ratio", 0.0),
+        log_files=int(measures.get("log_files", 0)),
+        log_bytes=int(measures.get("log_bytes", 0)),
         outdated_files=int(measures.get("outdated_files", 0)),
         outdated_bytes=int(measures.get("outdated_bytes", 0)),
         # The policy that keeps file versions retains no commits, so the report counts no commits to clean.
@@ -136,8 +143,8 @@ def _service(name: str) -> FleetService:
     try:
         return FleetService(name)
     except ValueError:
-        known = " or ".join(repr(each.value) for each in FleetService)
-        raise HudiTaskRefusedError(f"service={name!r} must be {known}.") from None
+        known = ", ".join(repr(each.value) for each in FleetService)
+        raise HudiTaskRefusedError(f"service={name!r} must be one of {known}.") from None
 
 
 def _configured() -> list[Arguments]:

@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "spark_jobs"), str(ROOT / "tests")]
 
 from hudi_table_services.model.table_version import TableVersion  # noqa: E402
-from hudi_table_services.storage.snapshot_loader import load_snapshot  # noqa: E402
 from hudi_table_services.storage.stores.local import LocalStorage  # noqa: E402
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot  # noqa: E402
 from support.listing.counting_storage import CountingStorage  # noqa: E402
 from support.listing.listed_tables import listed_table  # noqa: E402
 

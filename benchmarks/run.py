@@ -18,7 +18,16 @@ from bench.measuring import MeasuredProcessError, Measurement, measure
 from bench.protocol import Job
 from bench.report import report, result_line
 from bench.results import Ratio, Result, ratios, read_results, write_results
-from bench.scenarios import FIRST_INSERT, SCENARIOS, WARM_UP, WARM_UP_CLUSTERING, Scenario, System
+from bench.scenarios import (
+    FIRST_INSERT,
+    FIRST_LOG_INSERT,
+    SCENARIOS,
+    WARM_UP,
+    WARM_UP_CLUSTERING,
+    WARM_UP_LOGS,
+    Scenario,
+    System,
+)
 from bench.tables import TableState, inspect_table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,8 +44,9 @@ class Bench:
     driver_memory: str
     repeat: int
 
-    def base_table(self, system: System) -> Path:
-        return self.work / "base" / system.value
+    def base_table(self, system: System, first: Scenario = FIRST_INSERT) -> Path:
+        """Return the folder of the table that an insert of all rows (`first`) creates."""
+        return self.work / "base" / (f"{system.value}-logs" if first.merge_on_read else system.value)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -107,20 +117,22 @@ def _measure_once(bench: Bench, scenario: Scenario, system: System) -> tuple[Mea
     table = bench.work / system.value / scenario.name
     shutil.rmtree(table, ignore_errors=True)
     table.parent.mkdir(parents=True, exist_ok=True)
+    first = FIRST_LOG_INSERT if scenario.merge_on_read else FIRST_INSERT
+    base = bench.base_table(system, first)
     if scenario.on_base:
-        if not bench.base_table(system).exists():
+        if not base.exists():
             print(f"  (creating the base table of {system.value} first)", flush=True)
-            _measure_once(bench, FIRST_INSERT, system)
-        shutil.copytree(bench.base_table(system), table)
+            _measure_once(bench, first, system)
+        shutil.copytree(base, table)
     if scenario.is_service:
         shutil.copytree(_prepared(bench, scenario), table)
     measurement = _run_process(bench, scenario, system, table)
     sorted_by = scenario.clustering.columns if scenario.clustering is not None else ()
-    state = inspect_table(system, table, bench.inputs.columns, sorted_by)
-    if scenario is FIRST_INSERT:
-        shutil.rmtree(bench.base_table(system), ignore_errors=True)
-        bench.base_table(system).parent.mkdir(parents=True, exist_ok=True)
-        table.rename(bench.base_table(system))
+    state = inspect_table(system, table, bench.inputs.columns, sorted_by, has_logs=scenario.merge_on_read)
+    if scenario is first:
+        shutil.rmtree(base, ignore_errors=True)
+        base.parent.mkdir(parents=True, exist_ok=True)
+        table.rename(base)
     else:
         shutil.rmtree(table)
     return measurement, state
@@ -128,9 +140,7 @@ def _measure_once(bench: Bench, scenario: Scenario, system: System) -> tuple[Mea
 
 def _prepared(bench: Bench, scenario: Scenario) -> Path:
     """Return the table that a service starts from. Real Hudi creates it; each system gets a copy."""
-    (rows,) = scenario.inputs
-    past = f"{scenario.clustering.tasks}" if scenario.clustering is not None else scenario.name
-    table = bench.work / "prepared" / f"{rows}-{past}"
+    table = bench.work / "prepared" / scenario.prepared_name
     if not table.exists():
         print(f"  (creating the table for {scenario.title} first)", flush=True)
         table.parent.mkdir(parents=True, exist_ok=True)
@@ -142,6 +152,8 @@ def _warm_up_table(bench: Bench, scenario: Scenario) -> Path:
     """Return a small table for a warm-up run of the same service."""
     if scenario.cleaning is not None:
         return _prepared(bench, scenario)
+    if scenario.merge_on_read:
+        return _prepared(bench, WARM_UP_LOGS)
     table = bench.work / "prepared" / WARM_UP
     if not table.exists():
         table.parent.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from bench.cleaning import clean_table, create_commits
 from bench.clustering import cluster, write_small_files
+from bench.log_tables import compact, create_log_table, log_options, read_snapshot
 from bench.protocol import BEGIN, END, Event, Job
 from bench.record_index import create_with_record_index
 from bench.scenarios import Operation, Scenario, System, scenario_named
@@ -30,6 +31,8 @@ def main(job: Job) -> None:
         _cluster(system, spark, job, scenario)
     elif scenario.cleaning is not None:
         _clean(system, spark, job, scenario)
+    elif scenario.is_service:
+        _use_logs(system, spark, job, scenario)
     else:
         _write(system, spark, job, scenario)
     spark.stop()
@@ -70,8 +73,24 @@ def _clean(system: System, spark: SparkSession, job: Job, scenario: Scenario) ->
     Event(kind=END, seconds=seconds, write_seconds=(seconds,)).send()
 
 
+def _use_logs(system: System, spark: SparkSession, job: Job, scenario: Scenario) -> None:
+    """Warm up on a small table with log files, then compact or read the table."""
+    if job.prepares:
+        Event(kind=BEGIN).send()
+        create_log_table(open_writer(System.HUDI, spark, log_options(System.HUDI)), job, scenario.inputs)
+        Event(kind=END).send()
+        return
+    run = compact if scenario.operation is Operation.COMPACT else read_snapshot
+    run(system, spark, job.scratch / "warm_up_table", job.cores)
+    _collect_garbage(spark)
+    Event(kind=BEGIN).send()
+    seconds = run(system, spark, job.table, job.cores)
+    Event(kind=END, seconds=seconds, write_seconds=(seconds,)).send()
+
+
 def _write(system: System, spark: SparkSession, job: Job, scenario: Scenario) -> None:
-    writer = open_writer(system, spark, job.options)
+    options = {**(log_options(system) if scenario.merge_on_read else {}), **job.options}
+    writer = open_writer(system, spark, options)
     if job.prepares:
         Event(kind=BEGIN).send()
         create_with_record_index(system, spark, writer, job)

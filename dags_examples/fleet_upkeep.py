@@ -15,10 +15,12 @@ from airflow.sdk import DAG, task
 from airflow_hudi_provider.fleet import rank_tables
 from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.clustering import ClusteringOperator
+from airflow_hudi_provider.operators.compaction import CompactionOperator
 
 # If this list is empty, the tables in the setting [hudi] tables are used. An entry locates a table; all its other keys
 # are passed to the operators as arguments.
 TABLES: list[dict[str, Any]] = json.loads(os.environ.get("HUDI_FLEET", "[]"))
+COMPACTIONS_PER_RUN = 3
 CLUSTERINGS_PER_RUN = 3
 CLEANS_PER_RUN = 20
 
@@ -39,13 +41,28 @@ with DAG(
     default_args={"retries": 2, "retry_delay": timedelta(minutes=5)},
     tags=["hudi", "example"],
 ):
+    # Only merge-on-read tables have log files to compact. The ranking has already decided that a compaction is
+    # worthwhile, so the task compacts the table even if Hudi's trigger would still wait.
+    compact = CompactionOperator.partial(
+        task_id="compact",
+        map_index_template="{{ task.table_name }}",
+        max_active_tis_per_dagrun=1,
+        ignore_trigger=True,
+        when_held="wait",
+        conf={"spark.ui.enabled": "false"},
+    ).expand_kwargs(most_in_need.override(task_id="worst_to_compact")("compaction", COMPACTIONS_PER_RUN))
+
+    # Cluster even if a compaction failed, because the clustering leaves out file groups of pending compactions.
+    to_cluster = most_in_need.override(task_id="worst_to_cluster", trigger_rule="all_done")(
+        "clustering", CLUSTERINGS_PER_RUN
+    )
     cluster = ClusteringOperator.partial(
         task_id="cluster",
         map_index_template="{{ task.table_name }}",
         max_active_tis_per_dagrun=1,
         when_held="wait",
         conf={"spark.ui.enabled": "false"},
-    ).expand_kwargs(most_in_need.override(task_id="worst_to_cluster")("clustering", CLUSTERINGS_PER_RUN))
+    ).expand_kwargs(to_cluster)
 
     # Clean even if a clustering failed, because cleaning does not depend on the clustering.
     to_clean = most_in_need.override(task_id="worst_to_clean", trigger_rule="all_done")(
@@ -57,4 +74,5 @@ with DAG(
         max_active_tis_per_dagrun=4,
     ).expand_kwargs(to_clean)
 
+    compact >> to_cluster
     cluster >> to_clean

@@ -28,6 +28,7 @@ with DAG(
     default_args={"retries": 3, "retry_delay": timedelta(minutes=5)},
     tags=["hudi", "example"],
 ):
+    # For a merge-on-read table, put a task with CompactionOperator before this task.
     cluster = ClusteringOperator(
         task_id="cluster",
         base_path=TABLE,

@@ -9,6 +9,7 @@ from airflow.providers.common.compat.sdk import BaseHook
 from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer, find_instants, parse_moment
 from airflow_hudi_provider.tables.commit_payload import write_operations
 from airflow_hudi_provider.tables.connection import TableLocation, locate_table
+from airflow_hudi_provider.tables.held_plans import PlannedService, held_plans
 from hudi_table_services.errors import UnsupportedTableError
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from hudi_table_services.model.write_stat import CommitMetadata
     from hudi_table_services.storage.stores.storage import Storage
     from hudi_table_services.storage.timeline_store import TimelineStore
-    from hudi_table_services.tables.clustering_history import Clustering, ClusteringHistory
+    from hudi_table_services.tables.clustering_history import ClusteringHistory
     from hudi_table_services.tables.clustering_lookup import ClusteringLookup
+    from hudi_table_services.tables.compaction.compaction_history import CompactionHistory
 
 
 class HudiHook(BaseHook):
@@ -95,7 +97,7 @@ class HudiHook(BaseHook):
 
     def snapshot(self, *partitions: str) -> "TableSnapshot":
         """Read the timeline and the live file slices. If partition paths are given, read only their file slices."""
-        from hudi_table_services.storage.snapshot_loader import load_snapshot
+        from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
         return load_snapshot(self.storage, partitions or None)
 
@@ -148,54 +150,37 @@ class HudiHook(BaseHook):
 
         return ClusteringLookup.load(self.timeline_store()) if self.find_table_config() is not None else None
 
-    def held_clusterings(
+    def compactions(self) -> "CompactionHistory | None":
+        """Read the compactions on the active timeline; return None if there is no table yet."""
+        from hudi_table_services.tables.compaction.compaction_history import CompactionHistory
+
+        return CompactionHistory.load(self.timeline_store()) if self.find_table_config() is not None else None
+
+    def held_plans(
         self,
+        service: PlannedService,
         names: Sequence[str] = (),
         *,
         partitions: Sequence[str] = (),
         request_id: str = "",
         expires_after_minutes: int = 60,
     ) -> "tuple[Instant, ...]":
-        """Find the pending clusterings that an attempt is executing, oldest first. Without a table, return ().
+        """Find the pending plans of a service that an attempt is executing, oldest first. Without a table, return ().
 
         Args:
+            service: ``clustering`` or ``compaction``.
             names: requested times of the plans to check. If empty, check all plans.
             partitions: check only plans with file groups in these partition paths. If empty, check all plans.
             request_id: ignore attempts of this request.
             expires_after_minutes: age at which an execution without a heartbeat, such as one by Hudi, counts as dead.
         """
-        from hudi_table_services.storage.clock import SystemClock
-        from hudi_table_services.tables.executions import is_executed_by_others
-        from hudi_table_services.tables.table import TableAccess
-
-        lookup = self.look_up_clusterings()
-        if lookup is None:
-            return ()
-        table = TableAccess(storage=self.storage, clock=SystemClock(), config=self.table_config())
-        named = {found.instant for name in names if (found := lookup.current(name)) is not None}
-        return tuple(
-            each.instant
-            for each in lookup.history.pending
-            if (not names or each.instant in named)
-            and (not partitions or any(group.partition_path in partitions for group in each.file_groups))
-            and is_executed_by_others(
-                table, each.instant, request_id, expires_after_minutes=expires_after_minutes
-            )
-        )
-
-    def executed_by(self, request_id: str) -> "tuple[Clustering, ...]":
-        """Find the completed clusterings on the active timeline that this request executed."""
-        from hudi_table_services.model.write_stat import REQUEST_ID_KEY
-
-        completed = [each for each in self.clusterings().clusterings if each.instant.is_completed]
-        if not completed:
-            return ()
-        store = self.timeline_store()
-        found = [store.commit_metadata(each.instant).extra_metadata for each in completed]
-        return tuple(
-            each
-            for each, extra in zip(completed, found, strict=True)
-            if extra.get(REQUEST_ID_KEY) == request_id
+        return held_plans(
+            self,
+            service,
+            names,
+            partitions=partitions,
+            request_id=request_id,
+            expires_after_minutes=expires_after_minutes,
         )
 
     def instant_time_of(self, moment: str) -> str:
@@ -254,17 +239,9 @@ class HudiHook(BaseHook):
             TableNotFoundError: there is no table.
             UnhealthyTableError: the timeline is damaged.
         """
-        from hudi_table_services.contract.health import HealthReport, HealthRequest
-        from hudi_table_services.services.registry import script
+        from airflow_hudi_provider.tables.health_reports import health_of
 
-        request = HealthRequest(
-            base_path=self.location.base_path,
-            warn_above={name: str(limit) for name, limit in (warn_above or {}).items()},
-            options=dict(hudi_options or {}),
-        )
-        report = script("table_health.py").run(None, request, storage=self.storage).report_as(HealthReport)
-        assert report is not None  # noqa: S101 - the job makes a report or raises
-        return report
+        return health_of(self, warn_above or {}, hudi_options or {})
 
     def incremental_window(self, after: str = "") -> "IncrementalWindow":
         """Return the next window: those commits after the position `after` that can already be read safely.
@@ -281,12 +258,9 @@ class HudiHook(BaseHook):
         """
         from airflow_hudi_provider.incremental import incremental_window
 
-        layout = self.table_config().table_version.layout
+        has_times = self.table_config().table_version.layout.has_completion_time_in_names
         return incremental_window(
-            self.timeline_store(),
-            after,
-            self.archived_writes,
-            has_completion_times=layout.has_completion_time_in_names,
+            self.timeline_store(), after, self.archived_writes, has_completion_times=has_times
         )
 
     def read_incremental(self, window: "IncrementalWindow", columns: Sequence[str] | None = None) -> "Table":
@@ -304,6 +278,24 @@ class HudiHook(BaseHook):
         from airflow_hudi_provider.incremental import read_incremental
 
         return read_incremental(self.location, self.storage, window, columns)
+
+    def read_rows(
+        self,
+        partitions: Sequence[str] = (),
+        *,
+        query_type: str = "snapshot",
+        columns: Sequence[str] | None = None,
+    ) -> "Table":
+        """Read the current rows into memory. Raises UnsupportedTableError for a merge rule that jobs do not know.
+
+        Args:
+            partitions: partition paths to read. If empty, read all partitions.
+            query_type: ``snapshot``, or ``read_optimized`` to ignore the log files of a merge-on-read table.
+            columns: columns to read. None means all columns, after three of Hudi's meta columns.
+        """
+        from airflow_hudi_provider.row_reading import read_rows
+
+        return read_rows(self.storage, partitions, query_type, columns)
 
     def recent_writes(self, latest: int = 100) -> "TableHistory":
         """Describe the latest writes, active or archived, and the file sizes after each of these writes.
@@ -327,13 +319,19 @@ class HudiHook(BaseHook):
         Args:
             hudi_options: ``hoodie.clustering.*`` keys, as for a clustering task.
         """
-        from hudi_table_services.contract.clustering import ScheduleClusteringRequest
-        from hudi_table_services.services.registry import script
+        from airflow_hudi_provider.tables.plan_previews import preview_clustering
 
-        request = ScheduleClusteringRequest(
-            base_path=self.location.base_path, preview=True, options=dict(hudi_options or {})
-        )
-        return script("schedule_clustering.py").run(None, request, storage=self.storage)
+        return preview_clustering(self, hudi_options or {})
+
+    def preview_compaction(self, hudi_options: Mapping[str, str] | None = None) -> "JobResult":
+        """Preview a compaction of all log files, even if none is due yet, and write nothing.
+
+        Args:
+            hudi_options: ``hoodie.compact.*`` and ``hoodie.compaction.*`` keys, as for a compaction task.
+        """
+        from airflow_hudi_provider.tables.plan_previews import preview_compaction
+
+        return preview_compaction(self, hudi_options or {})
 
     def check_config(
         self,

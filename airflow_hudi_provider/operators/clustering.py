@@ -8,6 +8,7 @@ from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.operators.clustering_job import HudiClusteringOperator, WhenHeld
 from airflow_hudi_provider.operators.service_job import RunOn
 from airflow_hudi_provider.results.clustering import result_of_executed, result_of_nothing
+from airflow_hudi_provider.tables.clusterings import executed_by
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.arguments import check_choice, instants_of, names_of, whole_number_of
 from airflow_hudi_provider.tasks.run import TaskRun
@@ -187,7 +188,7 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
             return _result_of_named(run.table, request, names)
         if run.table.clusterings().pending:
             return None
-        return _if_completed(request, run.table.executed_by(request.request_id)) or (
+        return _if_completed(request, executed_by(run.table, request.request_id)) or (
             _result_of_named(run.table, request, run.waited_for) if run.waited_for else None
         )
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.operators.service_job import HudiServiceOperator
 from airflow_hudi_provider.results.clustering import clustering_answer, clustering_event
-from airflow_hudi_provider.results.task_outcome import task_error
 from airflow_hudi_provider.spark.submission import Submission
 from airflow_hudi_provider.tasks.plan_wait import PlanWait, PlanWaitEnd
 from airflow_hudi_provider.tasks.request_state import state_of_clusterings
@@ -18,9 +17,8 @@ from hudi_table_services.contract.clustering import (
 )
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
-from hudi_table_services.errors import InstantHeldError, InvalidRequestError
+from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.options.clustering import resolve_clustering_options
-from hudi_table_services.options.keys.clustering import WAIT_SECONDS
 from hudi_table_services.planning.clustering.option_checks import check_clustering_options
 
 if TYPE_CHECKING:
@@ -87,18 +85,7 @@ class HudiClusteringOperator(HudiServiceOperator):
         """
         end = PlanWaitEnd.of_event(event)
         self._waited_for = end.plans
-        if end.held and set(end.plans) <= set(end.held):
-            raise task_error(
-                InstantHeldError(
-                    f"Nothing was done: another attempt is still executing clustering {', '.join(end.held)}. This task "
-                    f"waited for the time that {WAIT_SECONDS} allows.",
-                    hint="Clear this task when the other attempt has ended.",
-                )
-            )
-        if end.held:
-            self.log.warning(
-                "The task continues, although another attempt is still executing %s.", ", ".join(end.held)
-            )
+        end.require_free_plan("clustering", self.log)
         return self.execute(context)
 
     def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from airflow_hudi_provider.operators.job import HudiJobOperator, OnEmpty
 from airflow_hudi_provider.operators.write import HudiWriteOperator
 from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tables.pending_services import PLANS, PLANS_OF_CLUSTERINGS
 from airflow_hudi_provider.tasks.arguments import check_choice, names_of, options_of, text_of
 from airflow_hudi_provider.tasks.plan_policy import STRATEGY_KEY, FilesAtStake, strategy_of
 from airflow_hudi_provider.tasks.run import TaskRun
@@ -19,11 +20,16 @@ from hudi_table_services.options.writing import resolve_options
 
 _ZONES = ("", *(each.value for each in TimestampsWithoutZone))
 _ADDS_FILES = (WriteOperation.INSERT, WriteOperation.BULK_INSERT)
+_REPLACES_FILES = (
+    WriteOperation.INSERT_OVERWRITE,
+    WriteOperation.INSERT_OVERWRITE_TABLE,
+    WriteOperation.DELETE_PARTITION,
+)
 _INTERVAL_TEMPLATE = re.compile(r"\{[{%][^}]*\bdata_interval_(start|end)\b")
 
 
 class UpsertWithSizingOperator(HudiWriteOperator):
-    """Upsert, insert or delete the rows of a source in a copy-on-write Hudi table, on Spark.
+    """Upsert, insert or delete the rows of a source in a Hudi table, on Spark.
 
     The job adds rows to small files before it creates new files, so that files reach ``max_file_size``. By default,
     a task writes its rows only once in one DAG run, even if Airflow retries the task or a user clears it (see
@@ -61,10 +67,10 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param hudi_options: any other ``hoodie.*`` keys, with Hudi's meaning; an unknown key fails when Airflow parses the
         DAG. (templated)
     :param on_empty: what the task does if the source has no rows to write: ``succeed``, ``skip`` or ``fail``.
-    :param on_pending_plan: what the task does if a clustering or compaction is pending on file groups that this write
-        changes: ``refuse`` fails the task, ``wait`` defers the task until the plan is no longer pending, and
-        ``give_way`` releases these file groups from the plan. By default, the key
-        ``hoodie.clustering.updates.strategy`` decides. (templated)
+    :param on_pending_plan: what the task does if a clustering is pending on file groups that this write changes:
+        ``refuse`` fails the task, ``wait`` defers the task until the plan is no longer pending, and ``give_way``
+        releases these file groups from the plan. By default, the key ``hoodie.clustering.updates.strategy`` decides.
+        A pending compaction counts only if the write overwrites or deletes partitions. (templated)
     :param on_rerun: what a cleared task does: ``reuse`` reports the earlier commit, and ``write_again`` writes the rows
         again.
     :param dry_run: plan the write, report the plan, and write nothing.
@@ -162,19 +168,21 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         if options.operation in _ADDS_FILES:
             return None  # these operations add no rows to the files of a pending plan
         held = options.pending_clustering
+        services = PLANS if options.operation in _REPLACES_FILES else PLANS_OF_CLUSTERINGS
         if options.operation is WriteOperation.INSERT_OVERWRITE_TABLE:
-            return FilesAtStake(is_certain=True, held=held)
+            return FilesAtStake(is_certain=True, services=services, held=held)
         if options.index_type.is_global:
-            return FilesAtStake()  # with a global index the write may change rows in any partition
+            # With a global index the write may change rows in any partition.
+            return FilesAtStake(services=services)
         if options.operation is WriteOperation.DELETE_PARTITION:
             named = options.partitions_to_delete
             return (
-                FilesAtStake()
+                FilesAtStake(services=services)
                 if "*" in "".join(named)
-                else FilesAtStake(partitions=named, is_certain=True, held=held)
+                else FilesAtStake(partitions=named, is_certain=True, services=services, held=held)
             )
         named = names_of(self.partitions)
-        return FilesAtStake(partitions=named, is_certain=bool(named), held=held)
+        return FilesAtStake(partitions=named, is_certain=bool(named), services=services, held=held)
 
     def when_empty(self) -> OnEmpty:
         return self.on_empty

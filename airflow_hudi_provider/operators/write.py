@@ -36,10 +36,10 @@ class HudiWriteOperator(HudiJobOperator):
     :param take_turns: wait in the table's writer queue until all earlier tasks with ``take_turns`` have written to the
         table, across all DAGs, runs and backfills. Waiting tasks are deferred and occupy no worker. A dry run does not
         wait.
-    :param on_pending_plan: what the task does if a clustering or compaction is pending on file groups that this write
-        changes: ``refuse`` fails the task, ``wait`` defers the task until no such plan is pending, and ``give_way``
-        releases these file groups from the plan. By default, the key
-        ``hoodie.clustering.updates.strategy`` decides. (templated)
+    :param on_pending_plan: what the task does if a clustering is pending on file groups that this write changes:
+        ``refuse`` fails the task, ``wait`` defers the task until no such plan is pending, and ``give_way`` releases
+        these file groups from the plan. By default, the key ``hoodie.clustering.updates.strategy`` decides. A
+        pending compaction counts only if the write overwrites or deletes partitions. (templated)
     :param pending_plan_timeout: maximum duration, in seconds, of one wait with ``on_pending_plan="wait"``. If plans are
         still pending after this time, the task fails.
     :param emit_partitions: add the written partition paths to the asset events of the outlets as partition keys
@@ -139,10 +139,7 @@ class HudiWriteOperator(HudiJobOperator):
         """
         end = PlanWaitEnd.of_event(event)
         self._waited_for = end.plans
-        if end.held:
-            self.log.warning(
-                "The task continues, although another attempt is still executing %s.", ", ".join(end.held)
-            )
+        end.log_held(self.log)
         return self.execute(context)
 
     def execute_without_plans(

@@ -103,6 +103,8 @@ def _totals(totals: "FileTotals", config: Any) -> dict[str, Any]:
         "size_bytes": totals.size_bytes,
         "rows": totals.row_count,
         "uncounted_files": totals.uncounted_files,
+        "log_files": totals.log_files,
+        "log_bytes": totals.log_bytes,
         "last_write_ms": moment_ms(totals.last_write, config),
     }
 
@@ -117,6 +119,7 @@ def partitions_view(table: RegisteredTable, wanted: Wanted) -> dict[str, Any]:
         "size_bytes": lambda each: each.totals.size_bytes,
         "rows": lambda each: each.totals.row_count,
         "last_write_ms": lambda each: each.totals.last_write,
+        "log_files": lambda each: each.totals.log_files,
     }
     rows = [each for each in dated.value.partitions if wanted.search.lower() in each.partition_path.lower()]
     rows.sort(key=lambda each: each.partition_path)
@@ -176,8 +179,8 @@ def _page(
 
 def schema_view(table: RegisteredTable) -> dict[str, Any]:
     """Return the current columns of the table, and the changes of its schema, newest first."""
-    from hudi_table_services.storage.snapshot_loader import load_snapshot
     from hudi_table_services.tables.overview.schema_history import schema_history
+    from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
     hook = hook_of(table)
     snapshot = load_snapshot(hook.storage, ())

@@ -10,6 +10,7 @@ from airflow_hudi_provider.pages.instants import moment_ms, task_of, task_of_req
 from airflow_hudi_provider.results.clustering import clustering_answer
 from airflow_hudi_provider.tables.registry import RegisteredTable
 from hudi_table_services.contract.clustering import ClusteringReport
+from hudi_table_services.contract.compaction.compaction import CompactionReport
 from hudi_table_services.contract.health import FEW_SMALL_FILES, HealthReport
 from hudi_table_services.contract.text import human_bytes
 from hudi_table_services.errors import UnhealthyTableError
@@ -120,6 +121,33 @@ def plan_view(table: RegisteredTable) -> dict[str, Any]:
         "commits": report.commits,
         "groups": groups[:SHOWN_GROUPS],
         "group_count": len(groups),
+        "skipped": list(report.skipped[:SHOWN_GROUPS]),
+    }
+
+
+def compaction_view(table: RegisteredTable) -> dict[str, Any]:
+    """Return the log files that a compaction would merge now, and whether Hudi's default trigger requires a compaction.
+
+    A copy-on-write table has no log files, so its view contains only ``"is_merge_on_read": False``.
+    """
+    from hudi_table_services.model.table_version import TableType
+
+    hook = hook_of(table)
+    if hook.table_config().table_type is not TableType.MERGE_ON_READ:
+        return {"is_merge_on_read": False}
+    result = hook.preview_compaction()
+    report = result.report_as(CompactionReport) or CompactionReport()
+    parts = [asdict(part) for plan in report.plans for part in plan.partitions]
+    parts.sort(key=lambda part: (-part["log_bytes"], part["partition_path"]))
+    return {
+        "is_merge_on_read": True,
+        "slices": sum(part["slices"] for part in parts),
+        "log_files": sum(part["log_files"] for part in parts),
+        "log_bytes": sum(part["log_bytes"] for part in parts),
+        "reason": result.reason,
+        "trigger": report.trigger,
+        "partitions": parts[:SHOWN_GROUPS],
+        "partition_count": len(parts),
         "skipped": list(report.skipped[:SHOWN_GROUPS]),
     }
 

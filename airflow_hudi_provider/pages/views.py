@@ -13,7 +13,7 @@ from airflow_hudi_provider.pages.content_views import (
     settings_view,
 )
 from airflow_hudi_provider.pages.recent_values import RecentValues
-from airflow_hudi_provider.pages.table_views import health_view, history_view, plan_view
+from airflow_hudi_provider.pages.table_views import compaction_view, health_view, history_view, plan_view
 from airflow_hudi_provider.tables.registry import RegisteredTable
 
 View = dict[str, Any]
@@ -54,6 +54,7 @@ VIEWS: dict[str, Callable[[RegisteredTable, Wanted], View]] = {
     "health": _dated("health", health_view),
     "history": _dated("history", history_view),
     "plan": _dated("plan", plan_view),
+    "compaction": _dated("compaction", compaction_view),
     "partitions": partitions_view,
     "files": files_view,
     "schema": _dated("schema", schema_view),

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 SERVICES = ("clustering", "compaction", "clean", "rollback", "restore", "indexing", "savepoint")
 PLANS = ("clustering", "compaction")
-"""The default services. Their plans block file groups for writers."""
+"""The default services. A pending plan reserves its file groups for the service."""
+
+PLANS_OF_CLUSTERINGS = ("clustering",)
+"""The services whose plans also reserve file groups to which a write only adds log files."""
 
 
 def services_of(names: Sequence[str]) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ def instants_of(given: object) -> tuple[str, ...]:
     if isinstance(given, Mapping):
         if "instants" not in given:
             raise InvalidRequestError(
-                f"instant={_short(given)} is not the return value of a clustering task, because it has no key "
+                f"instant={_short(given)} is not the return value of a task that plans, because it has no key "
                 "'instants'."
             )
         given = given["instants"]

@@ -29,7 +29,11 @@ class Metric:
 
 METRICS = (
     Metric(name="duration", kind="timer", meaning="the whole task, including the wait for Spark"),
-    Metric(name="rows", kind="counter", meaning="rows written, rewritten by a clustering, or undone"),
+    Metric(
+        name="rows",
+        kind="counter",
+        meaning="rows written, rewritten by a clustering or compaction, or undone",
+    ),
     Metric(name="files_written", kind="counter", meaning="data files that commits added"),
     Metric(name="bytes_written", kind="counter", meaning="bytes of the data files that commits added"),
     Metric(name="files_removed", kind="counter", meaning="data files deleted from storage"),

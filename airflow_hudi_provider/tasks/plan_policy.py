@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 from airflow.providers.common.compat.sdk import TaskDeferred
 
 from airflow_hudi_provider.exceptions import HudiTaskError
-from airflow_hudi_provider.tables.pending_services import PLANS, find_pending_services
+from airflow_hudi_provider.tables.pending_services import PLANS_OF_CLUSTERINGS, find_pending_services
 from airflow_hudi_provider.tasks.plan_wait import PlanWait
 from airflow_hudi_provider.triggers.pending_service import HudiPendingServiceTrigger
 from hudi_table_services.contract.text import counted
@@ -42,11 +42,14 @@ class FilesAtStake:
         partitions: partition paths. If empty, the write may change files in all partition paths of the table.
         is_certain: whether the write certainly changes these partition paths, so that the task can refuse the write
             before the job reads its rows.
+        services: services whose plans on these partition paths prevent the write. A compaction prevents only a write
+            that replaces file groups; other writes add their rows to log files.
         held: how long to wait for a plan that another attempt executes, and when that attempt counts as dead.
     """
 
     partitions: tuple[str, ...] = ()
     is_certain: bool = False
+    services: tuple[str, ...] = PLANS_OF_CLUSTERINGS
     held: PendingClusteringOptions = field(default_factory=PendingClusteringOptions)
 
 
@@ -75,13 +78,15 @@ class PendingPlanPolicy:
         if choice == "give_way":
             self._wait_for_execution(stake)
             return
-        pending = find_pending_services(self._run.table, PLANS, stake.partitions, fails_if_missing=False)
+        pending = find_pending_services(
+            self._run.table, stake.services, stake.partitions, fails_if_missing=False
+        )
         if not pending:
             return
         if choice == "refuse":
             raise refusal(pending)
         self._task.log.info("The task waits in the triggerer for %s. %s.", in_words(pending), remedy(pending))
-        self._wait_for_end(stake.partitions)
+        self._wait_for_end(stake.partitions, stake.services)
 
     @contextmanager
     def around_job(self) -> Iterator[None]:
@@ -101,8 +106,8 @@ class PendingPlanPolicy:
             self._task.log.info(
                 "The job found a pending plan that the check before the job did not find: %s", error
             )
-            # The job found a plan on the files that it changes, so wait for plans on all partition paths.
-            self._wait_for_end(())
+            # The job found a clustering of the files that it changes, so wait for clusterings of all partition paths.
+            self._wait_for_end((), PLANS_OF_CLUSTERINGS)
 
     def _wait_for_execution(self, stake: FilesAtStake) -> None:
         """Wait in the triggerer for plans that are being executed: a write cannot release their file groups."""
@@ -119,14 +124,14 @@ class PendingPlanPolicy:
             self._turn.leave()  # later tasks in the writer queue need not wait for the plan
             raise
 
-    def _wait_for_end(self, partitions: Sequence[str]) -> NoReturn:
+    def _wait_for_end(self, partitions: Sequence[str], services: Sequence[str]) -> NoReturn:
         self._turn.leave()  # later tasks in the writer queue need not wait for the plan
         self._task.defer(
             trigger=HudiPendingServiceTrigger(
                 base_path=self._task.base_path,
                 hudi_conn_id=self._task.hudi_conn_id,
                 storage_conn_id=self._task.storage_conn_id,
-                services=PLANS,
+                services=services,
                 partitions=partitions,
                 fails_if_missing=False,
                 poke_interval=PLAN_POKE_INTERVAL_S,
@@ -182,11 +187,10 @@ def in_words(pending: Sequence[Mapping[str, Any]]) -> str:
 def remedy(pending: Sequence[Mapping[str, Any]]) -> str:
     """Describe what the user can do about the oldest pending service."""
     oldest = pending[0]
-    if oldest["service"] != "clustering":
-        return f"Wait until the writer that scheduled the plan {oldest['instant']} executes or cancels it"
+    kind = "Clustering" if oldest["service"] == "clustering" else "Compaction"
     return (
-        f"Execute the plan with ExecuteClusteringOperator(instant='{oldest['instant']}'), or cancel it with "
-        f"CancelClusteringOperator(instant='{oldest['instant']}')"
+        f"Execute the plan with Execute{kind}Operator(instant='{oldest['instant']}'), or cancel it with "
+        f"Cancel{kind}Operator(instant='{oldest['instant']}')"
     )
 
 

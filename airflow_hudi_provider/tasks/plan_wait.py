@@ -1,12 +1,15 @@
-"""Wait in the triggerer, before Spark starts, while another attempt is executing a clustering."""
+"""Wait in the triggerer, before Spark starts, while another attempt is executing a clustering or a compaction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_hudi_provider.exceptions import HudiTaskError
+from airflow_hudi_provider.results.task_outcome import task_error
+from airflow_hudi_provider.tables.held_plans import PlannedService
 from airflow_hudi_provider.triggers.held_plan import HudiHeldPlanTrigger
-from hudi_table_services.options.keys.clustering import WAIT_SECONDS
+from hudi_table_services.errors import InstantHeldError
+from hudi_table_services.options.keys import clustering, compaction
 from hudi_table_services.storage.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -14,6 +17,10 @@ if TYPE_CHECKING:
     from airflow_hudi_provider.tasks.run import TaskRun
 
 HELD_POKE_INTERVAL_S = 10.0
+_WAIT_KEYS: dict[PlannedService, str] = {
+    "clustering": clustering.WAIT_SECONDS.key,
+    "compaction": compaction.WAIT_SECONDS.key,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,12 +31,14 @@ class PlanWait:
     because only the job can determine which files it changes.
 
     Attributes:
+        service: the service to which the plans belong.
         plans: requested times of the plans to wait for. If empty, wait for all plans.
         partitions: wait only for plans with file groups in these partition paths. If empty, wait for all plans.
         wait_seconds: maximum duration of the wait.
         expires_after_minutes: age at which an execution without heartbeats counts as dead.
     """
 
+    service: PlannedService = "clustering"
     plans: Sequence[str] = ()
     partitions: Sequence[str] = ()
     wait_seconds: int
@@ -46,7 +55,8 @@ class PlanWait:
         """
         if run.waited_for is not None:
             return
-        found = run.table.held_clusterings(
+        found = run.table.held_plans(
+            self.service,
             self.plans,
             partitions=self.partitions,
             request_id=run.request_id,
@@ -58,7 +68,7 @@ class PlanWait:
         task.log.info(
             "The task waits in the triggerer for up to %d s (%s), because another attempt is executing plans: %s.",
             self.wait_seconds,
-            WAIT_SECONDS,
+            _WAIT_KEYS[self.service],
             ", ".join(held),
         )
         task.defer(
@@ -72,6 +82,7 @@ class PlanWait:
                 fails_if_missing=False,
                 poke_interval=HELD_POKE_INTERVAL_S,
                 give_up_at=SystemClock().now().timestamp() + self.wait_seconds,
+                service=self.service,
             ),
             method_name="execute_when_free",
         )
@@ -101,3 +112,25 @@ class PlanWaitEnd:
             raise HudiTaskError(f"Waiting for the end of another attempt failed: {found['error']}")
         answer = found.get("answer", {})
         return cls(plans=tuple(answer.get("instants", ())), held=tuple(answer.get("held", ())))
+
+    def require_free_plan(self, service: PlannedService, log: Any) -> None:
+        """Check that the task can execute at least one plan. Log the plans that another attempt is still executing.
+
+        Raises:
+            HudiTaskError: another attempt is still executing all plans.
+        """
+        if self.held and set(self.plans) <= set(self.held):
+            raise task_error(
+                InstantHeldError(
+                    f"Nothing was done: another attempt is still executing {service} {', '.join(self.held)}. This task "
+                    f"waited for the time that {_WAIT_KEYS[service]} allows.",
+                    hint="Clear this task when the other attempt has ended.",
+                )
+            )
+        self.log_held(log)
+
+    def log_held(self, log: Any) -> None:
+        if self.held:
+            log.warning(
+                "The task continues, although another attempt is still executing %s.", ", ".join(self.held)
+            )

@@ -1,6 +1,7 @@
 """Describe, in sentences for a log, the state of a request after its job was ended."""
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.tables.clusterings import executed_by
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.text import counted
 
@@ -112,7 +113,7 @@ def state_of_clusterings(hook: HudiHook, request: JobRequest, *, next_try: str) 
         found = tuple(each for name in names if (each := lookup.current(name)) is not None)
     else:
         found = lookup.history.pending
-    done = (*found, *own, *hook.executed_by(request.request_id))
+    done = (*found, *own, *executed_by(hook, request.request_id))
     completed = sorted({each.instant.requested_time for each in done if each.instant.is_completed})
     pending = sorted({each.instant.requested_time for each in found if not each.instant.is_completed})
     sentences = [f"Clustering {time} is completed: readers see its files." for time in completed]

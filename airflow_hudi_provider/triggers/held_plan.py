@@ -1,9 +1,10 @@
-"""Wait in the triggerer until no other attempt is executing certain clusterings."""
+"""Wait in the triggerer until no other attempt is executing certain clusterings or compactions."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
+from airflow_hudi_provider.tables.held_plans import PlannedService
 from airflow_hudi_provider.triggers.table import HudiTableTrigger
 
 
@@ -19,6 +20,7 @@ class HudiHeldPlanTrigger(HudiTableTrigger):
     :param expires_after_minutes: age at which an execution without a heartbeat, such as an execution by Hudi, counts as
         dead.
     :param give_up_at: time, in seconds since 1970, at which the trigger fires even if other attempts execute plans.
+    :param service: ``clustering`` or ``compaction``: the service to which the plans belong.
     """
 
     def __init__(
@@ -28,6 +30,7 @@ class HudiHeldPlanTrigger(HudiTableTrigger):
         request_id: str,
         expires_after_minutes: int,
         give_up_at: float,
+        service: PlannedService = "clustering",
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -35,6 +38,7 @@ class HudiHeldPlanTrigger(HudiTableTrigger):
         self.request_id = request_id
         self.expires_after_minutes = expires_after_minutes
         self.give_up_at = give_up_at
+        self.service = service
 
     def condition(self) -> dict[str, Any]:
         return {
@@ -42,10 +46,12 @@ class HudiHeldPlanTrigger(HudiTableTrigger):
             "request_id": self.request_id,
             "expires_after_minutes": self.expires_after_minutes,
             "give_up_at": self.give_up_at,
+            "service": self.service,
         }
 
     def poll(self, hook: HudiHook) -> dict[str, Any] | None:
-        found = hook.held_clusterings(
+        found = hook.held_plans(
+            self.service,
             self.instants,
             request_id=self.request_id,
             expires_after_minutes=self.expires_after_minutes,

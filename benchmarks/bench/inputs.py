@@ -25,9 +25,10 @@ from bench.scenarios import (
     SMALL_FILES,
     Scenario,
     batch_name,
+    update_name,
 )
 
-LAYOUT = 2  # raise this number when inputs change, so that inputs on disk are created again
+LAYOUT = 3  # raise this number when inputs change, so that inputs on disk are created again
 _FILES_OF_LARGE_INPUTS = 4
 _ROW_GROUP_ROWS = 250_000
 _NEW_KEY_OFFSET = 1_000_000_000_000
@@ -117,8 +118,11 @@ def _make_inputs(folder: Path, lineitem: pa.Table) -> Inputs:
     keep("everywhere", _changed(before), before)
     batch_rows = min(BATCH_ROWS, total // (2 * BATCH_COUNT))
     for number in range(BATCH_COUNT):
-        keep(batch_name(number), rows(number * batch_rows, (number + 1) * batch_rows))
+        batch = rows(number * batch_rows, (number + 1) * batch_rows)
+        keep(batch_name(number), batch)
+        keep(update_name(number), _changed(batch), batch)
     keep("warm_up", rows(0, 20_000))
+    keep("warm_up_changed", _changed(rows(0, 5_000)), rows(0, 5_000))
     keep(SMALL_FILES, _numbered(lineitem))
     keep(MILLION, lineitem.slice(0, min(MILLION_ROWS, total)))
     return Inputs(folder=folder, columns=columns, by_name=made)

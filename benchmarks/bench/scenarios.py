@@ -35,6 +35,8 @@ class Operation(str, Enum):
     PLAIN = "plain"
     CLUSTER = "cluster"
     CLEAN = "clean"
+    COMPACT = "compact"
+    READ = "read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,8 @@ class Scenario:
         inputs: names of the prepared inputs, which are written one after the other.
         partition_by: partition column; None means that the table is not partitioned.
         on_base: whether the scenario starts from the table of the first insert instead of an empty folder.
+        merge_on_read: whether the table is merge-on-read. `COMPACT` and `READ` start from a table that has all inputs:
+            the first one as base files, the others as log files.
         speed_target: smallest allowed ratio of Hudi's seconds to this engine's seconds; None means no target.
         storage_target: largest allowed ratio of this engine's bytes to Delta's bytes; None means no target.
         clustering: how the operation CLUSTER clusters a table that has the inputs in small files.
@@ -88,6 +92,7 @@ class Scenario:
     systems: tuple[System, ...] = (System.OURS, System.HUDI)
     partition_by: str | None = SHIP_YEAR
     on_base: bool = False
+    merge_on_read: bool = False
     speed_target: float | None = None
     storage_target: float | None = None
     clustering: Clustering | None = None
@@ -96,12 +101,27 @@ class Scenario:
     @property
     def is_service(self) -> bool:
         """Whether the scenario starts from a copy of a table that real Hudi prepared."""
-        return self.clustering is not None or self.cleaning is not None
+        is_of_logs = self.operation in (Operation.COMPACT, Operation.READ)
+        return self.clustering is not None or self.cleaning is not None or is_of_logs
+
+    @property
+    def prepared_name(self) -> str:
+        """Name of the table that a service starts from. Scenarios with the same name share the table."""
+        if self.clustering is not None:
+            return f"{self.inputs[0]}-{self.clustering.tasks}"
+        if self.cleaning is not None:
+            return f"{self.inputs[0]}-{self.name}"
+        return f"{self.inputs[0]}-{len(self.inputs) - 1}-logs"
 
 
 def batch_name(number: int) -> str:
     """Return the name of input number ``number`` (from 0) of the twenty small inserts."""
     return f"batch_{number:02d}"
+
+
+def update_name(number: int) -> str:
+    """Return the name of input number ``number`` (from 0) of the twenty small upserts."""
+    return f"update_{number:02d}"
 
 
 FIRST_INSERT = Scenario(
@@ -111,6 +131,15 @@ FIRST_INSERT = Scenario(
     inputs=(LINEITEM,),
     speed_target=3.0,
 )
+
+FIRST_LOG_INSERT = Scenario(
+    name="first_log_insert",
+    title="first insert, merge-on-read",
+    operation=Operation.INSERT,
+    inputs=(LINEITEM,),
+    merge_on_read=True,
+)
+"""This scenario is not measured. Its table is the initial table of the scenarios with `merge_on_read` and `on_base`."""
 
 _SMALL = SMALL_FILE_COUNT // SHIP_YEARS
 _LARGE = 400 // SHIP_YEARS
@@ -166,6 +195,45 @@ CLUSTERINGS = (
 WARM_UP = "warm_up"
 WARM_UP_CLUSTERING = _clustering(WARM_UP, "", 1.0, WARM_UP, Clustering(tasks=4))
 """This scenario is not measured. Its table is used for the warm-up of the measured scenarios."""
+
+WARM_UP_LOGS = Scenario(
+    name="warm_up_logs",
+    title="",
+    operation=Operation.COMPACT,
+    inputs=(WARM_UP, "warm_up_changed"),
+    merge_on_read=True,
+)
+"""This scenario is not measured. Its table is used for the warm-up of compactions and snapshot reads."""
+
+_UPDATES = tuple(update_name(number) for number in range(BATCH_COUNT))
+
+
+def _of_logs(name: str, title: str, operation: Operation, inputs: tuple[str, ...], target: float) -> Scenario:
+    return Scenario(
+        name=name,
+        title=f"{title}, merge-on-read",
+        operation=operation,
+        inputs=inputs,
+        on_base=operation is Operation.UPSERT,
+        merge_on_read=True,
+        speed_target=target,
+    )
+
+
+OF_LOGS = (
+    _of_logs(
+        "log_upsert_changed_and_new",
+        "upsert of 5 % + 1 %",
+        Operation.UPSERT,
+        ("changed_and_new",),
+        4.0,
+    ),
+    _of_logs("log_upsert_everywhere", "upsert of 50,000 rows", Operation.UPSERT, ("everywhere",), 5.0),
+    _of_logs("twenty_log_upserts", "twenty upserts of 50,000", Operation.UPSERT, _UPDATES, 5.0),
+    _of_logs("compact", "compaction of twenty upserts", Operation.COMPACT, (LINEITEM, *_UPDATES), 5.0),
+    _of_logs("snapshot_read", "snapshot of twenty upserts", Operation.READ, (LINEITEM, *_UPDATES), 3.0),
+)
+"""Scenarios of merge-on-read tables: writes into log files, and services and reads of tables with log files."""
 
 SCENARIOS = (
     Scenario(
@@ -233,6 +301,7 @@ SCENARIOS = (
         speed_target=10.0,
         cleaning=Cleaning(commits=20),
     ),
+    *OF_LOGS,
 )
 
 UPSERT_BY_RECORD_INDEX = Scenario(
@@ -245,9 +314,12 @@ UPSERT_BY_RECORD_INDEX = Scenario(
 """`metadata_table.py` measures this scenario: without a metadata table there is no record index."""
 
 
+_NOT_MEASURED = (FIRST_LOG_INSERT, WARM_UP_CLUSTERING, WARM_UP_LOGS, UPSERT_BY_RECORD_INDEX)
+
+
 def scenario_named(name: str) -> Scenario:
     """Return a scenario by name. Raises KeyError with the known names if there is no such scenario."""
-    for scenario in (*SCENARIOS, WARM_UP_CLUSTERING, UPSERT_BY_RECORD_INDEX):
+    for scenario in (*SCENARIOS, *_NOT_MEASURED):
         if scenario.name == name:
             return scenario
     raise KeyError(f"There is no scenario {name!r}; known: {', '.join(s.name for s in SCENARIOS)}.")

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from hudi import HudiTable
+import pyarrow as pa
+from hudi import HudiReadOptions, HudiTable
 
-from bench.checksum import Content, content_of_files
+from bench.checksum import NOTHING, Content, content_of_batch, content_of_files
 from bench.clustering import rows_read
 from bench.scenarios import System
 
@@ -30,17 +31,23 @@ class TableState:
 
 
 def inspect_table(
-    system: System, table: Path, columns: tuple[str, ...], sorted_by: tuple[str, ...] = ()
+    system: System,
+    table: Path,
+    columns: tuple[str, ...],
+    sorted_by: tuple[str, ...] = (),
+    *,
+    has_logs: bool = False,
 ) -> TableState:
     """Read the table with a reader that is independent of the measured writers.
 
     Args:
         sorted_by: columns. `rows_read` measures queries for a value of one of these columns.
+        has_logs: whether the table may have log files. Then hudi-rs merges them with the base files.
     """
     files = _visible_files(system, table)
     return TableState(
-        content=content_of_files(files, columns),
-        file_count=len(files),
+        content=_merged_content(table, columns) if has_logs else content_of_files(files, columns),
+        file_count=len(files) + (_log_count(table) if has_logs else 0),
         storage_bytes=sum(
             path.stat().st_size for path in table.rglob("*") if path.is_file() and path.suffix != ".crc"
         ),
@@ -60,6 +67,20 @@ def _hudi_files(table: Path) -> list[Path]:
     """List the files with hudi-rs, which is independent of both writers."""
     slices = HudiTable(str(table)).get_file_slices()
     return [table / file_slice.base_file_relative_path() for file_slice in slices]
+
+
+def _log_count(table: Path) -> int:
+    """Count the log files that a reader of the newest state opens."""
+    return sum(len(each.log_files_relative_paths()) for each in HudiTable(str(table)).get_file_slices())
+
+
+def _merged_content(table: Path, columns: tuple[str, ...]) -> Content:
+    """Return the content of a snapshot query of hudi-rs, which is independent of both writers."""
+    total = NOTHING
+    options = HudiReadOptions().with_projection(list(columns))
+    for batch in HudiTable(str(table)).read_stream(options):
+        total += content_of_batch(pa.record_batch(batch).select(list(columns)), columns)
+    return total
 
 
 def _delta_files(table: Path) -> list[Path]:

@@ -13,12 +13,15 @@ from airflow_hudi_provider.assets import HudiAsset
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.fleet import rank_tables
 from airflow_hudi_provider.operators.clean import CleanOperator
+from airflow_hudi_provider.operators.compaction import ScheduleCompactionOperator
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
 from support.airflow.stand_ins import stand_in
 from support.airflow.task_context import context
+from support.compaction.written_table import WrittenTable, a_row
 from support.fixed_clock import FixedClock
+from support.jobs_on_tables import later
 from support.small_tables import SmallTable
 
 TWO_COMMITS = {"hoodie.clean.policy": "KEEP_LATEST_COMMITS", "hoodie.clean.commits.retained": "2"}
@@ -74,6 +77,24 @@ def test_cleaning_ranks_tables_by_the_files_that_a_clean_would_delete(fleet: Fle
     )
 
 
+def test_compaction_ranks_merge_on_read_tables_by_the_bytes_of_their_log_files(
+    fleet: Fleet, tmp_path: Path
+) -> None:
+    group = FileGroupId("city=a", "a-0")
+    written = []
+    for name, updates in (("one_log", 1), ("three_logs", 3), ("no_log", 0)):
+        table = WrittenTable(LocalStorage(str(tmp_path / name)), clock=later(-1))
+        table.insert({group: [a_row("k", 1)]})
+        for number in range(updates):
+            table.log({group: [a_row("k", 2 + number)]})
+        written.append(table.storage.base_path)
+    one, three, _ = written
+    ranked = rank_tables([*paths(fleet), *written], service="compaction")
+    assert [each["base_path"] for each in ranked] == [three, one]
+    schedule = ScheduleCompactionOperator(task_id="compact", ignore_trigger=True, **ranked[0])
+    assert schedule.execute(context())["log_files"] == 3
+
+
 def test_an_unreadable_table_is_logged_and_does_not_stop_the_ranking(
     fleet: Fleet, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -106,8 +127,8 @@ def test_a_table_with_several_names_counts_once(fleet: Fleet, monkeypatch: pytes
 
 
 def test_invalid_arguments_are_refused(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(HudiTaskRefusedError, match="'clustering' or 'cleaning'"):
-        rank_tables(paths(fleet), service="compaction")
+    with pytest.raises(HudiTaskRefusedError, match="'clustering', 'compaction', 'cleaning'"):
+        rank_tables(paths(fleet), service="archival")
     monkeypatch.setenv("AIRFLOW__HUDI__TABLES", "")
     for none in ([], None):
         with pytest.raises(HudiTaskRefusedError, match="no tables to rank"):

@@ -52,6 +52,7 @@ OPERATORS: list[tuple[type[HudiServiceOperator], dict[str, Any]]] = [
 NOT_RUN = {
     "writing": "the job needs Spark",
     "clustering": "the small tables contain no rows that a clustering could rewrite",
+    "compaction": "the small tables are copy-on-write tables",
     "config_check": "the operator runs its job in the worker only",
 }
 

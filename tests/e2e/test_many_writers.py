@@ -26,11 +26,11 @@ from hudi_table_services.errors import CommitConflictError, CommitStateUnknownEr
 from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.jobs.recovery.repair_orphans import repair_orphan_files
 from hudi_table_services.storage.clock import SystemClock
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from judges.hudi_rs import read_snapshot
 from judges.metadata_check import assert_describes_the_table
 from judges.rows import META_COLUMNS

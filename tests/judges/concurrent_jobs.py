@@ -15,8 +15,8 @@ from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.errors import CommitConflictError, InvalidRequestError
 from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.jobs.cleaning.clean import clean
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from judges.engine import Engine
 from judges.hudi_judge import HudiJudge, HudiRefusedError
 from judges.rows import META_COLUMNS, PLAIN, Model, Row, as_table, merged, some_rows

@@ -47,6 +47,11 @@ class Engine:
         self._spark, self._folder = spark, folder
         self._storage_options = dict(storage_options or {})
 
+    @property
+    def spark(self) -> SparkSession:
+        """Session of the Spark release that the engine runs on."""
+        return self._spark
+
     def write(
         self,
         base_path: Path | str,

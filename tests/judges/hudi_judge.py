@@ -195,6 +195,20 @@ class HudiJudge:
             settings=settings,
         )
 
+    def planned(
+        self,
+        strategy: str,
+        options: Mapping[str, str],
+        slices: Sequence[tuple[str, str, int | None, Sequence[int]]],
+    ) -> list[str]:
+        """Return the file ids that one of Hudi's compaction strategies plans, in the order of the plan.
+
+        Args:
+            strategy: simple name of the class.
+            slices: partition path, file id, bytes of the base file, and bytes of each log file.
+        """
+        return list(self._request("planned", strategy=strategy, options=dict(options), slices=list(slices)))
+
     def has_ended(self) -> bool:
         """Whether the process has ended, for example because it did not answer in time."""
         return self._process.poll() is not None

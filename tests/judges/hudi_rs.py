@@ -20,6 +20,11 @@ def read_snapshot(base_path: Path | str) -> pa.Table:
     return _read(base_path, HudiReadOptions())
 
 
+def read_records(base_path: Path | str) -> pa.Table:
+    """Return the current rows with their meta columns."""
+    return _with_meta(base_path, HudiReadOptions())
+
+
 def read_as_of(base_path: Path | str, instant_time: str) -> pa.Table:
     """Return the rows as of ``instant_time``, including the changes of that instant."""
     return _read(base_path, HudiReadOptions().with_as_of_timestamp(instant_time))
@@ -39,7 +44,11 @@ def request_times(base_path: Path | str) -> Sequence[str]:
 
 
 def _read(base_path: Path | str, options: HudiReadOptions) -> pa.Table:
+    rows = _with_meta(base_path, options)
+    return rows.drop_columns([name for name in META_COLUMNS if name in rows.schema.names])
+
+
+def _with_meta(base_path: Path | str, options: HudiReadOptions) -> pa.Table:
     batches = [pa.record_batch(batch) for batch in HudiTable(str(base_path)).read(options)]
     # If there are no rows, hudi-rs returns no batches, and therefore no schema.
-    rows = pa.Table.from_batches(batches) if batches else pa.table({})
-    return rows.drop_columns([name for name in META_COLUMNS if name in rows.schema.names])
+    return pa.Table.from_batches(batches) if batches else pa.table({})

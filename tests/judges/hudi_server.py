@@ -115,6 +115,12 @@ class Server:
                 return []
             return [row.asDict(recursive=True) for row in rows.collect()]
 
+    def planned(self, strategy, options, slices):
+        """Return the file ids that a compaction strategy plans; see ``merge_on_read.hudi_strategies``."""
+        from merge_on_read.hudi_strategies import planned
+
+        return planned(self.spark, strategy, options, slices)
+
     def _save(self, rows, target):
         folder = target + ".spark"
         rows.coalesce(1).write.mode("overwrite").parquet(folder)

@@ -25,11 +25,11 @@ from hudi_table_services.storage.metadata_table.index_definition_store import re
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable, open_metadata_table
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
 from hudi_table_services.storage.metadata_table.table_listing import ListedTable, list_from_metadata_table
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from judges.metadata_index_check import (
     assert_bloom_filters,
     assert_groups_of_keys,

@@ -27,9 +27,9 @@ from hudi_table_services.model.metadata_table import RecordLocation
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable, open_metadata_table
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from judges import hudi_rs
 from judges.concurrent_jobs import FAILURE_OF_HUDI
 from judges.engine import Engine

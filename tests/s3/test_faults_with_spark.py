@@ -24,8 +24,8 @@ from hudi_table_services.jobs.health.table_health import table_health
 from hudi_table_services.jobs.metadata_table.rebuild import rebuild_metadata_table
 from hudi_table_services.jobs.writing.upsert import upsert
 from hudi_table_services.storage.clock import Clock
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from s3_server import S3
 from support.depth import number_from
 from support.fail_points import tried

@@ -56,16 +56,11 @@ NAME_AND_UPKEEP_CASES: Cases = {
     ),
     "unsupported-option": (
         [
-            found(
-                "error",
-                "only COPY_ON_WRITE",
-                options={f"{WRITE}table.type": "MERGE_ON_READ"},
-            ),
             found("error", "Java", options={"hoodie.precommit.validators": "a.B"}),
         ],
         [
             Case(options={f"{WRITE}table.type": "copy_on_write"}),
-            Case(options={f"{WRITE}table.type": "MERGE_ON_READ"}, facts=HUDI),
+            Case(options={f"{WRITE}table.type": "MERGE_ON_READ"}),
         ],
     ),
     "service-not-inline": (

@@ -58,12 +58,6 @@ TABLE_CASES: Cases = {
         [
             found(
                 "error",
-                "merge-on-read",
-                "table: hoodie.table.type",
-                table=table({**V6, "hoodie.table.type": "MERGE_ON_READ"}),
-            ),
-            found(
-                "error",
                 "merges by custom rules",
                 "table: hoodie.record.merge.property.x",
                 table=table({**V6, "hoodie.record.merge.property.x": "y"}),
@@ -84,7 +78,7 @@ TABLE_CASES: Cases = {
         ],
         [
             Case(table=table()),
-            Case(table=table({**V6, "hoodie.table.type": "MERGE_ON_READ"}), facts=HUDI),
+            Case(table=table({**V6, "hoodie.table.type": "MERGE_ON_READ"})),
         ],
     ),
     "bootstrapped-table": (
@@ -97,6 +91,38 @@ TABLE_CASES: Cases = {
             )
         ],
         [Case(table=table(), facts=HUDI)],
+    ),
+    "compaction-in-every-writer": (
+        [
+            found(
+                "warning",
+                "fifth delta commit",
+                "hoodie.compact.inline",
+                "table: hoodie.table.type",
+                table=table({**V6, "hoodie.table.type": "MERGE_ON_READ"}),
+                facts=HUDI,
+            ),
+            found(
+                "warning",
+                "fifth delta commit",
+                "hoodie.compact.inline",
+                options={f"{WRITE}table.type": "MERGE_ON_READ"},
+                facts=HUDI,
+            ),
+        ],
+        [
+            Case(table=table(), facts=HUDI),
+            Case(facts=HUDI),
+            Case(table=table({**V6, "hoodie.table.type": "MERGE_ON_READ"})),
+            *(
+                Case(
+                    options={"hoodie.compact.inline": value},
+                    table=table({**V6, "hoodie.table.type": "MERGE_ON_READ"}),
+                    facts=HUDI,
+                )
+                for value in ("true", "false")
+            ),
+        ],
     ),
     "hudi-too-old": (
         [

@@ -8,6 +8,10 @@ from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.catalog.catalog_sync import SyncCatalogRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import CancelClusteringRequest, ScheduleClusteringRequest
+from hudi_table_services.contract.compaction.compaction import (
+    CancelCompactionRequest,
+    ScheduleCompactionRequest,
+)
 from hudi_table_services.contract.config_check import CheckConfigRequest
 from hudi_table_services.contract.health import HealthRequest
 from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
@@ -26,6 +30,8 @@ from hudi_table_services.jobs.check_config import check_table_config
 from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.jobs.clustering.cancel import cancel_clustering
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering
+from hudi_table_services.jobs.compaction.cancel import cancel_compaction
+from hudi_table_services.jobs.compaction.schedule import schedule_compaction
 from hudi_table_services.jobs.health.table_health import table_health
 from hudi_table_services.jobs.metadata_table.rebuild import rebuild_metadata_table
 from hudi_table_services.jobs.recovery.repair_orphans import repair_orphan_files
@@ -37,12 +43,13 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.archived_tables import SMALL_LIMITS
 from support.catalogs.memory_catalog import MemoryCatalog
 from support.fixed_clock import FixedClock
+from support.merge_on_read_jobs import add_log, as_merge_on_read
 from support.small_tables import SmallTable, base_file_name
 from support.undone_tables import clustered, planned, state, updated
 
@@ -75,6 +82,28 @@ def to_cancel(table: SmallTable) -> RunJob:
         options={"hoodie.clustering.expiration.threshold.mins": "0"},
     )
     return lambda storage, clock: cancel_clustering(request, storage=storage, clock=clock)
+
+
+def to_schedule_compaction(table: SmallTable) -> RunJob:
+    base = table.commit(A, B)
+    add_log(table, base, A)
+    request = ScheduleCompactionRequest(base_path="/t", request_id="same", ignore_trigger=True)
+    return lambda storage, clock: schedule_compaction(request, storage=as_merge_on_read(storage), clock=clock)
+
+
+def to_cancel_compaction(table: SmallTable) -> RunJob:
+    """A cancellation of a compaction whose execution died after it had written its first file."""
+    to_schedule_compaction(table)(table.storage, table.clock)
+    (requested,) = table.timeline_store.load().pending
+    pending = table.timeline_store.start(requested)
+    path = table.add_file("a", base_file_name("f1", pending.requested_time, token="9-9-9"))
+    MarkerStore(table.storage, pending.requested_time).mark(path, MarkerKind.MERGE)
+    request = CancelCompactionRequest(
+        base_path="/t",
+        instants=(pending.requested_time,),
+        options={"hoodie.airflow.compaction.expiration.minutes": "0"},
+    )
+    return lambda storage, clock: cancel_compaction(request, storage=as_merge_on_read(storage), clock=clock)
 
 
 def to_clean(table: SmallTable) -> RunJob:
@@ -212,6 +241,8 @@ def to_load_snapshot(table: SmallTable) -> RunJob:
 JOBS: dict[str, Callable[[SmallTable], RunJob]] = {
     "schedule clustering": to_schedule,
     "cancel clustering": to_cancel,
+    "schedule compaction": to_schedule_compaction,
+    "cancel compaction": to_cancel_compaction,
     "clean": to_clean,
     "rollback of a dead write": to_undo_a_dead_write,
     "rollback of a commit": to_undo_a_commit,

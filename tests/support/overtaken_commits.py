@@ -10,7 +10,7 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.storage.locks.lock import table_lock
-from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 from support.small_tables import SCHEMA, SmallTable, base_file_name
 

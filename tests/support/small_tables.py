@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
 from hudi_table_services.hudi_format.partition_metadata import encode_partition_metadata
@@ -47,7 +48,7 @@ class SmallTable:
         create_table(self.storage, self.properties, self.clock)
 
     @classmethod
-    def existing(cls, storage: Storage, version: TableVersion, clock: FixedClock) -> "SmallTable":
+    def existing(cls, storage: Storage, version: TableVersion, clock: FixedClock) -> Self:
         """Open a table that exists already. The constructor would create a table."""
         table = cls.__new__(cls)
         table.storage, table.version, table.clock, table.more_properties = storage, version, clock, {}

@@ -11,9 +11,9 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import ClusteringGroup, ClusteringPlan, ClusteringSlice
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata, WriteOperation, WriteStat
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable, base_file_name
 

@@ -13,6 +13,7 @@ from hudi_table_services.options.writing import recorded_limits
 from hudi_table_services.tables.clustering_history import GAVE_WAY_KEY, PARENT_KEY, PREDECESSOR_KEY
 from hudi_table_services.tables.views.documents import (
     CommitView,
+    FileRow,
     FilesView,
     InstantView,
     PartitionsView,
@@ -36,6 +37,8 @@ def table_summary(view: TableView) -> Summary:
     """Return the summary of a table."""
     kind = view.table_type.replace("_", "-").lower()
     rows = "" if view.row_count is None else f", {counted(view.row_count, 'row', ',')}"
+    if view.log_files:
+        rows = ", rows not counted"
     return Summary(
         title=f"{view.table_name} ({kind}, version {view.table_version})",
         facts=(
@@ -44,6 +47,7 @@ def table_summary(view: TableView) -> Summary:
             ("Partitions", _partitioning(view)),
             ("Ordering", ", ".join(view.ordering_fields)),
             ("Live files", f"{counted(view.file_count, 'file', ',')}, {human_bytes(view.size_bytes)}{rows}"),
+            ("Log files", _logs(view)),
             ("Metadata table", ", ".join(view.metadata_partitions) or "none"),
             ("Timeline", f"{counted(view.instant_count, 'active instant', ',')}"),
             (
@@ -54,6 +58,13 @@ def table_summary(view: TableView) -> Summary:
         ),
         grids=(pending_grid(view.pending),),
     )
+
+
+def _logs(view: TableView) -> str:
+    """Return the log files that no compaction has merged; empty if there are none."""
+    if not view.log_files:
+        return ""
+    return f"{counted(view.log_files, 'file', ',')}, {human_bytes(view.log_bytes)}, oldest {view.oldest_log}"
 
 
 def _partitioning(view: TableView) -> str:
@@ -118,7 +129,7 @@ def files_summary(view: FilesView) -> Summary:
     rows = [
         (
             shown_path(each.partition_path),
-            each.name or f"{each.file_id} (log files only)",
+            _file_name(each),
             human_bytes(each.size_bytes),
             _count(each.row_count),
             each.instant_time,
@@ -134,6 +145,14 @@ def files_summary(view: FilesView) -> Summary:
         ),
         shown_rows=SHOWN_ROWS,
     )
+
+
+def _file_name(file: FileRow) -> str:
+    """Return the name of the base file with the number and size of the log files that readers merge into it."""
+    if not file.log_files:
+        return file.name
+    logs = f"{counted(file.log_files, 'log file', ',')}, {human_bytes(file.log_bytes)}"
+    return f"{file.name} + {logs}" if file.name else f"{file.file_id} ({logs}, no base file)"
 
 
 def partitions_summary(view: PartitionsView) -> Summary:

@@ -16,6 +16,7 @@ from hudi_table_services.commits.checks import (
     NoConflict,
     NoDuplicateNewKey,
     NoSecondWrite,
+    NoSharedIndexBucket,
     NothingArchivedSince,
     RowComparison,
     SameSchema,
@@ -26,6 +27,13 @@ from hudi_table_services.commits.commit_point import (
     create_metadata_table_after_write,
     create_metadata_table_before_first_write,
     require_usable_metadata_table,
+)
+from hudi_table_services.commits.log_checks import (
+    LogNamesStillValid,
+    NoPendingCompaction,
+    logged_file_groups,
+    named_logs,
+    refuse_open_writes,
 )
 from hudi_table_services.commits.table_change import TableChange, new_files
 from hudi_table_services.commits.table_now import Check, Conditions, read_table_now
@@ -57,7 +65,8 @@ class CommitAttempt:
 
     Args:
         snapshot: the state of the table for which the write was planned; later commits are checked for conflicts.
-        action: COMMIT, or REPLACE_COMMIT for operations that replace file groups.
+        action: COMMIT or, in a merge-on-read table, DELTA_COMMIT; REPLACE_COMMIT for operations that replace file
+            groups.
         request_id: the heartbeat names this request as its owner.
         strategy: whether a pending plan of a table service prevents the commit.
     """
@@ -93,6 +102,13 @@ class CommitAttempt:
     def warnings(self) -> tuple[str, ...]:
         """Sentences for the result of the job: why the metadata table, or an index of it, was not created."""
         return self._warnings
+
+    @property
+    def _names_slices(self) -> bool:
+        """Whether the names of log files contain the times of their slices: delta commits of table version 6."""
+        return (
+            self._action is Action.DELTA_COMMIT and not self._table.config.table_version.has_own_log_instants
+        )
 
     @property
     def _pending(self) -> Instant:
@@ -138,9 +154,17 @@ class CommitAttempt:
         Args:
             profile: the workload profile. It must contain the file groups that the write is going to replace, so that
                 no clustering is planned for these file groups.
+
+        Raises:
+            FileGroupConflictError: see `refuse_open_writes`.
         """
         content = encode_workload_profile(profile, self._table.config.table_version)
-        self._requested = self._store.start(self._pending, content)
+        if not self._names_slices:
+            self._requested = self._store.start(self._pending, content)
+            return
+        with self._lock:
+            refuse_open_writes(self._table, self.instant_time, changed_file_groups(profile))
+            self._requested = self._store.start(self._pending, content)
 
     def _note_changes(self) -> None:
         """Load the changes of commits that completed after the snapshot.
@@ -163,6 +187,7 @@ class CommitAttempt:
         metadata: CommitMetadata,
         comparison: RowComparison | None = None,
         facts: CollectedFacts = _NO_FACTS,
+        reinserted: frozenset[FileGroupId] = frozenset(),
     ) -> Instant:
         """Make the write visible.
 
@@ -170,6 +195,7 @@ class CommitAttempt:
             facts: facts that the metadata table stores about the new files.
             comparison: compares the rows of this write with rows that other commits added after the snapshot. None if
                 this write may add a key that another commit adds too.
+            reinserted: file groups to whose log files the write adds rows that earlier log files have deleted.
 
         Raises:
             FileGroupConflictError: a commit that completed after the snapshot changed a file group of this write, or
@@ -180,22 +206,24 @@ class CommitAttempt:
         assert self._traces is not None  # noqa: S101 - set on entry
         counted = {stat.path for stat in metadata.write_stats}
         self._traces.delete_unlisted(keep=counted)
-        completed = self._complete(metadata, comparison, facts)
+        completed = self._complete(
+            new_files(metadata, self._table.config.table_version, facts),
+            self._checks(metadata, reinserted, facts.depend_on_compactions),
+            comparison,
+        )
         _LOG.info("Completed %s %s", self._action.value, completed.requested_time)
         self._traces.stop_heartbeat()
         self._traces.remove_after_completion(keep=counted)
         return completed
 
     def _complete(
-        self, metadata: CommitMetadata, comparison: RowComparison | None, facts: CollectedFacts
+        self, change: TableChange, checks: tuple[Check, ...], comparison: RowComparison | None
     ) -> Instant:
         """Complete the commit after comparing its rows with rows that other commits added.
 
         Rows are compared without the lock. If other commits complete during the comparison, their rows are compared in
         another round. The last round compares under the lock.
         """
-        change = new_files(metadata, self._table.config.table_version, facts)
-        checks = self._checks(metadata)
         if comparison is None:
             with self._lock:
                 return self._complete_if_allowed(change, checks)
@@ -211,12 +239,21 @@ class CommitAttempt:
             compared |= {change.instant for change in changes}
         raise AssertionError("unreachable")
 
-    def _checks(self, metadata: CommitMetadata) -> tuple[Check, ...]:
+    def _checks(
+        self,
+        metadata: CommitMetadata,
+        reinserted: frozenset[FileGroupId],
+        depend_on_compactions: frozenset[FileGroupId],
+    ) -> tuple[Check, ...]:
+        logged = logged_file_groups(metadata)
         return (
             NoSecondWrite(self._request_id),
             SameSchema(),
             NothingArchivedSince(since=self._requested_among),
-            NoConflict(changed_file_groups(metadata), self._strategy),
+            NoConflict(changed_file_groups(metadata), self._strategy, logged, reinserted),
+            NoPendingCompaction(depend_on_compactions),
+            NoSharedIndexBucket(_new_file_groups(metadata)),
+            *((LogNamesStillValid(named_logs(metadata)),) if self._names_slices else ()),
         )
 
     def _complete_if_allowed(self, change: TableChange, checks: tuple[Check, ...]) -> Instant:
@@ -262,3 +299,8 @@ def changed_file_groups(metadata: CommitMetadata) -> frozenset[FileGroupId]:
     }
     replaced: Mapping[str, tuple[str, ...]] = metadata.partition_to_replace_file_ids or {}
     return frozenset(rewritten | {FileGroupId(p, f) for p, ids in replaced.items() for f in ids})
+
+
+def _new_file_groups(metadata: CommitMetadata) -> frozenset[FileGroupId]:
+    added = (stat for stat in metadata.write_stats if stat.prev_commit == NEW_FILE_GROUP)
+    return frozenset(FileGroupId(stat.partition_path, stat.file_id) for stat in added)

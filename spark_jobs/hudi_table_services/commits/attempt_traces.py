@@ -39,6 +39,10 @@ class AttemptTraces:
                 "The heartbeat of %s was not marked as ended, but it expires: %s", self._instant_time, failure
             )
 
+    def let_heartbeat_expire(self) -> None:
+        """Stop refreshing the heartbeat, and keep its file unchanged."""
+        self._heartbeat.stop_refreshing()
+
     def stop_heartbeat(self) -> None:
         """Remove the heartbeat if it still belongs to this attempt."""
         try:

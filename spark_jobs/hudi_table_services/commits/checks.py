@@ -1,22 +1,25 @@
 """Checks that a change has to pass under the lock before it becomes visible. Each check is a dataclass."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from hudi_table_services.commits.table_now import TableNow
-from hudi_table_services.commits.undo import is_being_rolled_back
 from hudi_table_services.contract.text import counted
-from hudi_table_services.errors import FileGroupConflictError, InstantVanishedError
+from hudi_table_services.errors import FileGroupConflictError, InstantVanishedError, ObjectNotFoundError
 from hudi_table_services.hudi_format.avro_schema import from_optional_avro_json
+from hudi_table_services.hudi_format.bucket_ids import bucket_number
 from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange, ConflictStrategy
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.conflict_detection import find_conflict
 from hudi_table_services.planning.table.table_changes import refuse_changed_schema
 from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
+from hudi_table_services.storage.parallel import map_in_parallel
+from hudi_table_services.storage.pending_rollbacks import is_being_rolled_back
+from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.request_lookup import refuse_second_write
 from hudi_table_services.tables.table import TableAccess
@@ -77,16 +80,54 @@ class NothingUndone:
 
 @dataclass(frozen=True, slots=True)
 class NoConflict:
-    """No other writer has changed, or is about to replace, a file group of this commit."""
+    """No other writer has changed, or is about to replace, a file group of this commit.
+
+    Attributes:
+        logged: the file groups to which this commit only adds a log file.
+        reinserted: those of them to which this commit adds rows that log files have deleted.
+    """
 
     file_groups: frozenset[FileGroupId]
     strategy: ConflictStrategy
+    logged: frozenset[FileGroupId] = frozenset()
+    reinserted: frozenset[FileGroupId] = frozenset()
 
     def refuse(self, now: TableNow) -> None:
         """Raises FileGroupConflictError."""
-        conflict = find_conflict(now.changes, self.file_groups, self.strategy)
+        conflict = find_conflict(now.changes, self.file_groups, self.strategy, self.logged, self.reinserted)
         if conflict is not None:
             raise FileGroupConflictError(conflict.message, hint=_RUN_AGAIN)
+
+
+@dataclass(frozen=True, slots=True)
+class NoSharedIndexBucket:
+    """No other writer has added a file group for a bucket of a bucket index to which this commit adds one.
+
+    Two file groups of one bucket make every later write of Hudi fail
+    (BucketIndexConcurrentFileWritesConflictResolutionStrategy, Hudi 1.2).
+
+    Attributes:
+        new: file groups that this commit adds, whatever their index is.
+    """
+
+    new: frozenset[FileGroupId]
+
+    def refuse(self, now: TableNow) -> None:
+        """Raises FileGroupConflictError."""
+        own = {_index_bucket(group) for group in self.new} - {None}
+        for change in now.changes if own else ():
+            for group in sorted(change.file_groups if change.kind is ChangeKind.COMPLETED else ()):
+                if _index_bucket(group) in own:
+                    raise FileGroupConflictError(
+                        f"Another writer's {change.instant.action.value} {change.instant.requested_time} wrote the "
+                        f"file group {group}, and this write adds a file group for the same bucket.",
+                        hint=_RUN_AGAIN,
+                    )
+
+
+def _index_bucket(group: FileGroupId) -> tuple[str, int] | None:
+    number = bucket_number(group.file_id)
+    return None if number is None else (group.partition_path, number)
 
 
 class RowComparison(Protocol):
@@ -134,6 +175,50 @@ class NoDuplicateNewKey:
 
 
 @dataclass(frozen=True, slots=True)
+class StillInflight:
+    """The plan is inflight, and its inflight file is the one with which the execution began.
+
+    Hudi ignores heartbeats. A writer of Hudi that compacts inline rolls an inflight plan back, starts the plan again
+    and completes it (HoodieCompactor, Hudi 1.2). Then the files of the instant belong to Hudi. So this check comes
+    before the deletion of files that the commit does not name.
+
+    Attributes:
+        begun_ms: modification time of the inflight file when the execution began; None if it is not known.
+        when_lost: function that the check calls before it refuses the commit.
+    """
+
+    instant: Instant
+    begun_ms: int | None
+    when_lost: Callable[[], None]
+    service: str = "clustering"
+
+    def refuse(self, now: TableNow) -> None:
+        """Raises InstantVanishedError."""
+        if is_still_inflight(now.table.timeline_store, now.timeline, self.instant, self.begun_ms):
+            return
+        self.when_lost()
+        raise InstantVanishedError(
+            f"Another job completed, cancelled or started {self.service} {self.instant.requested_time} again during "
+            "this execution.",
+            hint="This attempt committed nothing. Run the job again when no other job is executing the plan.",
+        )
+
+
+def is_still_inflight(
+    store: TimelineStore, timeline: Timeline, instant: Instant, begun_ms: int | None
+) -> bool:
+    """Whether a plan is still inflight, with the inflight file that had this modification time."""
+    if not any(i.identity == instant.identity and i.state is InstantState.INFLIGHT for i in timeline.pending):
+        return False
+    try:
+        return (
+            begun_ms is None or store.modified_ms(replace(instant, state=InstantState.INFLIGHT)) == begun_ms
+        )
+    except ObjectNotFoundError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
 class NotCancelled:
     """No rollback of the plan is pending. The job that finishes such a rollback would delete the new files."""
 
@@ -171,34 +256,43 @@ class FilesExist:
     instant_time: str
     paths: tuple[str, ...]
     when_missing: Callable[[], None]
+    service: str = "clustering"
 
     def refuse(self, now: TableNow) -> None:
         """Raises InstantVanishedError."""
-        missing = [path for path in self.paths if not now.table.storage.exists(path)]
+        exist = map_in_parallel(now.table.storage.exists, self.paths)
+        missing = [path for path, exists in zip(self.paths, exist, strict=True) if not exists]
         if missing:
             self.when_missing()
             raise InstantVanishedError(
-                f"Another job removed {missing[0]}, which clustering {self.instant_time} wrote.",
+                f"Another job removed {missing[0]}, which {self.service} {self.instant_time} wrote.",
                 hint="Nothing was committed; run the job again when no other job is executing the plan.",
             )
 
 
-def refuse_taken_over(table: TableAccess, instant_time: str, attempt: str) -> None:
+def refuse_taken_over(
+    table: TableAccess, instant_time: str, attempt: str, *, service: str = "clustering"
+) -> None:
     """Raises InstantVanishedError if the heartbeat of the plan is missing or names another attempt."""
     if read_heartbeat_owner(table.storage, instant_time) != attempt:
         raise InstantVanishedError(
-            f"Another attempt took clustering {instant_time} over, or cancelled it.",
+            f"Another attempt took {service} {instant_time} over, or cancelled it.",
             hint="This attempt committed nothing.",
         )
 
 
 def refuse_cancelled(table: TableAccess, timeline: Timeline, instant: Instant) -> None:
     """Raises InstantVanishedError if a rollback of the plan is pending. Call this function under the table lock."""
-    if is_being_rolled_back(table, timeline, instant):
+    if is_being_rolled_back(table.timeline_store, timeline, instant):
         raise InstantVanishedError(
-            f"A cancellation of clustering {instant.requested_time} was begun and has not been finished.",
-            hint="Nothing was committed; the next job that executes or cancels clusterings finishes the cancellation.",
+            f"A cancellation of {_plan_name(instant)} {instant.requested_time} was begun and has not been finished.",
+            hint=f"Nothing was committed; the next job that executes or cancels {_plan_name(instant)}s finishes the "
+            "cancellation.",
         )
+
+
+def _plan_name(instant: Instant) -> str:
+    return "compaction" if instant.action is Action.COMPACTION else "clustering"
 
 
 def archived_during_the_write() -> FileGroupConflictError:

@@ -1,7 +1,8 @@
 """Complete the instants of a table: run checks, update the metadata table, verify the lock, create the completed file.
 
-No other module completes an instant of a table. Writes, clusterings, cleans, recoveries and repairs change the metadata
-table only through this module. The packages `commits.metadata_table*` complete the instants of the metadata table.
+No other module completes an instant of a table. Writes, clusterings, compactions, cleans, recoveries and repairs change
+the metadata table only through this module. The packages `commits.metadata_table*` complete the instants of the
+metadata table.
 """
 
 from collections.abc import Callable, Collection
@@ -103,18 +104,19 @@ def facts_to_collect(table: TableAccess, schema_json: str, staging_folder: str) 
     return maintenance.facts_to_collect(table, schema_json, staging_folder)
 
 
-def prepare_deletion(table: TableAccess, *, undoes: str | None = None) -> None:
+def prepare_deletion(table: TableAccess, *, undoes: str | None = None, adds_files: bool = False) -> None:
     """Make sure that no metadata table lists files that are about to be deleted.
 
     Call this function under the table lock.
 
     Args:
         undoes: requested time of the write whose files are deleted; None if the files are outdated.
+        adds_files: whether the rollback of the write creates log files, which the metadata table would have to list.
 
     Raises:
         UnsupportedTableError, CorruptTableError: see `maintenance.prepare_deletion`.
     """
-    maintenance.prepare_deletion(table, undoes=undoes)
+    maintenance.prepare_deletion(table, undoes=undoes, adds_files=adds_files)
 
 
 def prepare_orphan_deletion(table: TableAccess, paths: Collection[str]) -> None:

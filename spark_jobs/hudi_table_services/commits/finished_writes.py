@@ -2,6 +2,7 @@
 
 import logging
 
+from hudi_table_services.commits.undo_plan import kept_paths
 from hudi_table_services.hudi_format.markers import TEMP_FOLDER
 from hudi_table_services.hudi_format.table_service_plans import decode_rollback_metadata
 from hudi_table_services.model.instant import Action
@@ -42,14 +43,15 @@ def _remove_markers(table: TableAccess, timeline: Timeline, instant_time: str) -
     """Delete the markers of a finished write, and the marked files that are not part of the table.
 
     A completed write names its files in its metadata; its other marked files are deleted. All files of a write that was
-    rolled back are deleted. Files and markers of any other write are kept, because that write may be archived.
+    rolled back are deleted, except log files that `kept_paths` returns. Files and markers of any other write are kept,
+    because that write may be archived.
     """
     markers = MarkerStore(table.storage, instant_time)
     completed = [i for i in timeline.find(instant_time) if i.is_completed and i.action.writes_data]
     if completed:
         keep = {stat.path for stat in table.timeline_store.commit_metadata(completed[0]).write_stats}
     elif _was_rolled_back(table, timeline, instant_time):
-        keep = set()
+        keep = set(kept_paths(table))
     else:
         return
     _LOG.info("Removing markers of %s, which is no longer pending.", instant_time)

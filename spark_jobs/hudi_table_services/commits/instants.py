@@ -25,6 +25,11 @@ def request_instant(
     return table.timeline_store.request(action, content, requested_time)
 
 
+def withdraw_request(table: TableAccess, plan: Instant) -> None:
+    """Remove a plan that this job has just requested and that no job has started. Call it under the table lock."""
+    table.timeline_store.remove(plan)
+
+
 def begin_clean(table: TableAccess, clean: Instant) -> Instant:
     """Make a requested clean inflight, unless another job that carries out the same clean has done so.
 

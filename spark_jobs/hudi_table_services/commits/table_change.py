@@ -15,7 +15,7 @@ _NO_FACTS = CollectedFacts()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewFiles:
-    """A write or a clustering.
+    """A write, a clustering or a compaction.
 
     Attributes:
         content: content of the completed file.
@@ -49,7 +49,10 @@ TableChange: TypeAlias = NewFiles | CleanedFiles | NoFiles
 
 
 def new_files(metadata: CommitMetadata, version: TableVersion, facts: CollectedFacts = _NO_FACTS) -> NewFiles:
-    """The change of a write or clustering. Encodes the commit metadata, so call this function without the lock."""
+    """The change of a write, clustering or compaction.
+
+    The function encodes the commit metadata, so call it without the lock.
+    """
     content = encode_commit_metadata(metadata, version)
     return NewFiles(content=content, metadata=metadata, facts=facts)
 

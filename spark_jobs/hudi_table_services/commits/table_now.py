@@ -10,8 +10,8 @@ from hudi_table_services.model.concurrent_change import ConcurrentChange
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 
 

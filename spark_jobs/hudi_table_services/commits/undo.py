@@ -7,7 +7,7 @@ on the timeline, and the next job carries the plan out. Every step can be repeat
 """
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -15,40 +15,41 @@ from datetime import datetime
 from hudi_table_services.commits.commit_point import complete, prepare_deletion, require_undoable
 from hudi_table_services.commits.instants import remove_without_plan
 from hudi_table_services.commits.table_change import NoFiles
+from hudi_table_services.commits.undo_logs import adds_rollback_blocks, check_logs, undo_log_blocks
+from hudi_table_services.commits.undo_plan import plan_of, require_undone_logs
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import (
     CommitConflictError,
     InstantExistsError,
     MalformedFileNameError,
+    UnsupportedTableError,
 )
 from hudi_table_services.hudi_format.table_service_plans import (
-    decode_rollback_plan,
     encode_rollback_metadata,
     encode_rollback_plan,
 )
-from hudi_table_services.model.data_file import instant_in_file_name
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import RollbackMetadata, RollbackPlan
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.planning.recovery.rollback_plan import (
+    UndoneBlocks,
+    appended_logs_to_delete,
     files_to_delete,
-    plan_rollback,
+    log_blocks_to_undo,
     rollback_metadata,
 )
 from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_restore
-from hudi_table_services.storage.damage import naming
-from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.locks.heartbeat import delete_heartbeat
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.pending_plans import (
-    clustering_plan_of,
-    is_pending_row_write,
-)
+from hudi_table_services.storage.pending_plans import clustering_plan_of, is_pending_row_write
+from hudi_table_services.storage.pending_rollbacks import pending_rollbacks
+from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)
+_UNDONE_ACTIONS = ("commit", "deltacommit", "replacecommit", "clustering", "compaction")
 
 
 def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
@@ -71,19 +72,23 @@ def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
     return _roll_back(table, timeline, pending)
 
 
-def roll_back_clustering(table: TableAccess, instant: Instant) -> Instant | None:
-    """Delete the files that a pending clustering wrote, and remove its plan. Call this function under the table lock.
+def roll_back_plan(table: TableAccess, instant: Instant) -> Instant | None:
+    """Delete the base files that a pending clustering or compaction wrote, and remove its plan.
+
+    Call this function under the table lock.
 
     Returns:
-        The completed rollback; None if the clustering is no longer pending.
+        The completed rollback; None if the plan is no longer pending.
 
     Raises:
-        UnsupportedTableError: a metadata table that must not be switched off contains the clustering.
-        StorageError: a file could not be deleted; cancelling the clustering again finishes the rollback.
+        UnsupportedTableError: a metadata table that must not be switched off contains the plan.
+        StorageError: a file could not be deleted; cancelling the plan again finishes the rollback.
     """
     timeline = table.load_timeline()
     pending = next((i for i in timeline.pending if i.identity == instant.identity), None)
-    if pending is None or clustering_plan_of(table.timeline_store, pending) is None:
+    if pending is None or not (
+        pending.action is Action.COMPACTION or clustering_plan_of(table.timeline_store, pending)
+    ):
         return None
     return _roll_back(table, timeline, pending)
 
@@ -108,28 +113,29 @@ def roll_back_completed(table: TableAccess, instant: Instant) -> Instant | None:
 def undo_in_place(table: TableAccess, instant: Instant) -> RollbackMetadata:
     """Undo a pending or completed write or table service as part of a restore, without a rollback on the timeline.
 
-    Call this function under the table lock. If the instant no longer exists, only files whose names contain its time
-    are deleted.
+    Call this function under the table lock, after `require_undone_logs` for all instants that the restore undoes. If
+    the instant no longer exists, only files whose names contain its time are deleted.
     """
     started = table.clock.now()
-    plan = plan_of(table, instant)
+    plan = plan_of(table, instant, whole_slice=True)
     start_time = table.timeline_store.new_instant_time()
-    _undo(table, plan)
-    return rollback_metadata(plan, start_time, _elapsed_ms(table, started))
+    blocks = _undo(table, plan, start_time)
+    return rollback_metadata(plan, start_time, _elapsed_ms(table, started), blocks)
 
 
 def _roll_back(table: TableAccess, timeline: Timeline, undone: Instant) -> Instant:
-    for rollback in _pending_rollbacks(timeline):
-        plan = _stored_plan(table, rollback)
-        if plan is None:
-            remove_without_plan(table, rollback)
-        elif _undoes(plan, undone):
-            return _carry_out(table, rollback, plan)
+    require_undone_logs(table, [undone])  # a stored plan may be older than the log files of its slices
+    for rollback in pending_rollbacks(table.timeline_store, timeline):
+        if rollback.plan is None:
+            remove_without_plan(table, rollback.instant)
+        elif rollback.undoes(undone):
+            return _carry_out(table, rollback.instant, rollback.plan)
     plan = plan_of(table, undone)
+    check_logs(table, plan)
     require_undoable(table, [undone])
-    rollback = table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
-    _LOG.info("Requested rollback %s of %s", rollback.requested_time, undone.requested_time)
-    return _carry_out(table, rollback, plan)
+    requested = table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
+    _LOG.info("Requested rollback %s of %s", requested.requested_time, undone.requested_time)
+    return _carry_out(table, requested, plan)
 
 
 def sweep_pending(table: TableAccess, instant: Instant) -> None:
@@ -147,17 +153,6 @@ def sweep_pending(table: TableAccess, instant: Instant) -> None:
     _sweep(table.storage, instant.requested_time)
 
 
-def sweep_listed(
-    table: TableAccess, instant_time: str, partitions: Collection[str], keep: Collection[str]
-) -> None:
-    """Delete all files of the instant in these partitions, marked or not, except the files to keep."""
-    for files in list_partitions(table.storage, partitions).values():
-        for stored in files:
-            if instant_in_file_name(stored.name) == instant_time and stored.path not in keep:
-                table.storage.delete(stored.path)
-                _LOG.warning("Deleted %s, which an earlier execution left", stored.path)
-
-
 def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[Instant, ...]:
     """Carry out rollbacks that were requested and never completed. Returns the rollbacks that are now completed.
 
@@ -169,8 +164,8 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
     """
     refuse_unfinished_restore(timeline)
     finished = []
-    for rollback in _pending_rollbacks(timeline):
-        plan = _stored_plan(table, rollback)
+    for pending in pending_rollbacks(table.timeline_store, timeline):
+        rollback, plan = pending.instant, pending.plan
         if plan is None:
             remove_without_plan(table, rollback)
         elif rollback.state is InstantState.REQUESTED and _is_built_upon(timeline, plan):
@@ -180,49 +175,65 @@ def finish_pending_rollbacks(table: TableAccess, timeline: Timeline) -> tuple[In
             )
             table.timeline_store.remove(rollback)
         elif _undoes_write(table, timeline, plan):
+            if reason := _why_needed_by_logs(table, timeline, plan):
+                _LOG.warning("Giving up rollback %s: %s", rollback.requested_time, reason)
+                table.timeline_store.remove(rollback)
+                continue
             finished.append(_carry_out(table, rollback, plan))
     return tuple(finished)
 
 
-def is_being_rolled_back(table: TableAccess, timeline: Timeline, instant: Instant) -> bool:
-    """Whether the timeline contains a pending rollback of this instant. Nothing is changed.
+def undo_execution(table: TableAccess, timeline: Timeline, plan: Instant) -> bool:
+    """Finish a rollback with which Hudi undoes an execution of a compaction plan. Call this under the table lock.
 
-    A rollback without a plan does not count: it undoes nothing, and `finish_pending_rollbacks` removes it.
+    Before Hudi executes an inflight compaction again, Hudi rolls the execution back and keeps the plan
+    (HoodieTable.rollbackInflightCompaction, Hudi 0.15 and 1.2). Rollbacks of this project remove the plan.
+
+    Returns:
+        Whether there was such a rollback. The plan is then requested.
     """
-    plans = [_stored_plan(table, rollback) for rollback in _pending_rollbacks(timeline)]
-    return any(plan is not None and _undoes(plan, instant) for plan in plans)
-
-
-def _pending_rollbacks(timeline: Timeline) -> Iterable[Instant]:
-    return (i for i in timeline.pending if i.action is Action.ROLLBACK)
-
-
-def _stored_plan(table: TableAccess, rollback: Instant) -> RollbackPlan | None:
-    """Plan of a pending rollback; None if its writer died before it wrote a plan."""
-    content = table.timeline_store.read_requested(rollback)
-    if not content:
-        return None
-    with naming(table.timeline_store.requested_path_of(rollback)):
-        return decode_rollback_plan(content)
-
-
-def _undoes(plan: RollbackPlan, instant: Instant) -> bool:
-    undone = plan.instant_to_rollback
-    return undone is not None and undone.requested_time == instant.requested_time
+    for rollback in pending_rollbacks(table.timeline_store, timeline):
+        if rollback.plan is not None and rollback.undoes(plan) and not rollback.is_own:
+            _carry_out(table, rollback.instant, rollback.plan, kept=plan)
+            return True
+    return False
 
 
 def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) -> bool:
-    """Whether the plan undoes a write of rows, or an instant that no longer exists."""
+    """Whether the plan undoes a write of rows, a completed compaction, or an instant that no longer exists.
+
+    A rollback first makes a completed instant pending. For a compaction, the action in the plan shows that the
+    compaction was completed: the rollback of a pending compaction, whose plan must stay, has the action `compaction`.
+    """
     undone = plan.instant_to_rollback
-    if undone is None or undone.action not in ("commit", "deltacommit", "replacecommit", "clustering"):
+    if undone is None or undone.action not in _UNDONE_ACTIONS:
         return False
     present = [i for i in timeline.find(undone.requested_time) if i.action.writes_data]
-    return all(_may_be_undone(table, i) for i in present)
+    if undone.action == Action.COMPACTION.value:
+        return not present  # the job that cancels a pending compaction finishes its rollback
+    return all(
+        _may_be_undone(table, i) or (i.action is Action.COMPACTION and undone.action == Action.COMMIT.value)
+        for i in present
+    )
+
+
+def _why_needed_by_logs(table: TableAccess, timeline: Timeline, plan: RollbackPlan) -> str:
+    """Why a compaction of table version 6 must stay although its rollback was begun; empty if it can be undone.
+
+    When its completed file is deleted, the compaction is pending, so writers may add log files with its time in their
+    names before the rollback is finished.
+    """
+    present = [i for i in timeline.find(plan.undone_time) if i.action.writes_data]
+    try:
+        require_undone_logs(table, present)
+    except UnsupportedTableError as refusal:
+        return refusal.message
+    return ""
 
 
 def _is_built_upon(timeline: Timeline, plan: RollbackPlan) -> bool:
     """Whether the write that the plan undoes is completed, and another write has completed after it."""
-    undone = [i for i in timeline.completed_writes if _undoes(plan, i)]
+    undone = [i for i in timeline.completed_writes if i.requested_time == plan.undone_time]
     return any(later.visible_from > i.visible_from for i in undone for later in timeline.completed_writes)
 
 
@@ -237,60 +248,21 @@ def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
     return is_pending_row_write(table.timeline_store, instant)
 
 
-def plan_of(table: TableAccess, instant: Instant) -> RollbackPlan:
-    """Plan the deletion of the files of a write that is to be undone. Nothing is changed.
+def _carry_out(
+    table: TableAccess, rollback: Instant, plan: RollbackPlan, *, kept: Instant | None = None
+) -> Instant:
+    """Carry out a rollback.
 
-    The files of a pending write are found by its markers, or by their names. The files of a completed write are found
-    in its metadata. Speculative tasks may have left more files in the same partitions; these are found by their names.
-
-    Raises:
-        UnsupportedTableError: the write appended to log files of older file slices.
+    Args:
+        kept: the undone instant if its plan stays on the timeline.
     """
-    base_path = table.storage.base_path
-    if instant.is_completed:
-        return plan_rollback(instant, _committed_files(table, instant), base_path, by_listing=True)
-    marked = _marked_files(table.storage, instant)
-    if marked or instant.state is InstantState.REQUESTED:
-        return plan_rollback(instant, marked, base_path)
-    # An inflight write without markers may have written files, which Hudi would never delete. Find them by their names.
-    listed = _listed_files(table.storage, instant)
-    return plan_rollback(instant, listed, base_path, by_listing=True)
-
-
-def _marked_files(storage: Storage, instant: Instant) -> frozenset[str]:
-    try:
-        return MarkerStore(storage, instant.requested_time).data_files()
-    except MalformedFileNameError as error:
-        _LOG.warning(
-            "Listing the files of %s, because a marker is damaged: %s", instant.requested_time, error
-        )
-        return frozenset()
-
-
-def _committed_files(table: TableAccess, instant: Instant) -> frozenset[str]:
-    named = table.timeline_store.commit_metadata(instant)
-    paths = {stat.path for stat in named.write_stats if stat.path}
-    return frozenset({*paths, *_listed_files(table.storage, instant, named.partition_to_write_stats)})
-
-
-def _listed_files(
-    storage: Storage, instant: Instant, partitions: Collection[str] | None = None
-) -> tuple[str, ...]:
-    return tuple(
-        stored.path
-        for files in list_partitions(storage, partitions).values()
-        for stored in files
-        if instant_in_file_name(stored.name) == instant.requested_time
-    )
-
-
-def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Instant:
     store, started = table.timeline_store, table.clock.now()
     if rollback.state is InstantState.REQUESTED:
         _refuse_if_built_upon(table, rollback, plan)
-    prepare_deletion(table, undoes=_undone_time(plan))
     # Raises an error before the first deletion if the plan names a file that must not be deleted.
     files_to_delete(plan)
+    check_logs(table, plan)
+    prepare_deletion(table, undoes=plan.undone_time, adds_files=adds_rollback_blocks(table, plan))
     # Delete the completed file before the rollback becomes inflight. If this job dies before the deletion, other
     # writes may complete, and the rollback is no longer allowed. Other jobs then remove a requested rollback, which has
     # deleted nothing, but they would carry out an inflight rollback.
@@ -299,8 +271,8 @@ def _carry_out(table: TableAccess, rollback: Instant, plan: RollbackPlan) -> Ins
         # Another job that has lost its lock may be carrying out the same rollback.
         with suppress(InstantExistsError):
             rollback = store.start(rollback)
-    _delete_undone(table, plan)
-    metadata = rollback_metadata(plan, rollback.requested_time, _elapsed_ms(table, started))
+    blocks = _delete_undone(table, plan, rollback.requested_time, kept=kept)
+    metadata = rollback_metadata(plan, rollback.requested_time, _elapsed_ms(table, started), blocks)
     try:
         completed = complete(table, rollback, NoFiles(content=encode_rollback_metadata(metadata)), lock=None)
     except InstantExistsError:
@@ -322,53 +294,64 @@ def _refuse_if_built_upon(table: TableAccess, rollback: Instant, plan: RollbackP
         table.timeline_store.remove(rollback)
         newest = max(timeline.completed_writes, key=lambda i: i.visible_from)
         raise CommitConflictError(
-            f"{newest.action.value} {newest.requested_time} completed before {_undone_time(plan)} could be undone.",
+            f"{newest.action.value} {newest.requested_time} completed before {plan.undone_time} could be undone.",
             hint="Nothing was undone; check the timeline, then run the request again.",
         )
 
 
-def _undo(table: TableAccess, plan: RollbackPlan) -> None:
-    prepare_deletion(table, undoes=_undone_time(plan))
+def _undo(table: TableAccess, plan: RollbackPlan, rollback_time: str) -> UndoneBlocks:
     files_to_delete(plan)
+    check_logs(table, plan)
+    prepare_deletion(table, undoes=plan.undone_time, adds_files=adds_rollback_blocks(table, plan))
     _hide_completed(table, plan)
-    _delete_undone(table, plan)
+    blocks = _delete_undone(table, plan, rollback_time)
     _remove_traces(table, plan)
+    return blocks
 
 
 def _hide_completed(table: TableAccess, plan: RollbackPlan) -> None:
     """Delete the completed instant file of the write. The write is then pending, so readers ignore its files."""
-    for instant in table.load_timeline().find(_undone_time(plan)):
+    for instant in table.load_timeline().find(plan.undone_time):
         if instant.is_completed and instant.action.writes_data:
             table.timeline_store.remove_completed(instant)
 
 
-def _delete_undone(table: TableAccess, plan: RollbackPlan) -> None:
+def _delete_undone(
+    table: TableAccess, plan: RollbackPlan, rollback_time: str, *, kept: Instant | None = None
+) -> UndoneBlocks:
     paths = [path for each in files_to_delete(plan).values() for path in each]
+    paths += appended_logs_to_delete(plan)
     for error in table.storage.delete_files(paths).values():
         raise error
-    _LOG.info("Deleted up to %s of the undone instant %s", counted(len(paths), "file"), _undone_time(plan))
-    _remove_undone_instants(table, plan)
+    _LOG.info("Deleted up to %s of the undone instant %s", counted(len(paths), "file"), plan.undone_time)
+    blocks = undo_log_blocks(table, plan, rollback_time)
+    if kept is not None:
+        table.timeline_store.return_to_requested(kept)
+    else:
+        _remove_undone_instants(table, plan)
+    return blocks
 
 
 def _remove_traces(table: TableAccess, plan: RollbackPlan) -> None:
-    if undone_time := _undone_time(plan):
+    if undone_time := plan.undone_time:
         delete_heartbeat(table.storage, undone_time)
-        _sweep(table.storage, undone_time)
+        kept = {join_path(b.partition_path, name) for b in log_blocks_to_undo(plan) for name in b.names}
+        _sweep(table.storage, undone_time, kept)
 
 
 def _elapsed_ms(table: TableAccess, started: datetime) -> int:
     return max(0, int((table.clock.now() - started).total_seconds() * 1000))
 
 
-def _undone_time(plan: RollbackPlan) -> str:
-    return plan.instant_to_rollback.requested_time if plan.instant_to_rollback else ""
+def _sweep(storage: Storage, instant_time: str, kept: Collection[str] = ()) -> None:
+    """Delete marked files again: tasks of a dead job may have written files until its heartbeat was deleted.
 
-
-def _sweep(storage: Storage, instant_time: str) -> None:
-    """Delete marked files again: tasks of a dead job may have written files until its heartbeat was deleted."""
+    Args:
+        kept: log files whose blocks were undone. Those that had to be deleted are deleted already.
+    """
     markers = MarkerStore(storage, instant_time)
     with suppress(MalformedFileNameError):  # if a marker is damaged, the files were found by listing
-        for path in markers.sweep():
+        for path in markers.sweep(kept):
             _LOG.info("Deleted %s", path)
     markers.delete()
 

@@ -22,6 +22,7 @@ DEFAULT_WARNINGS = {
     "foreign_files": 0.0,
     "leftover_files": 0.0,
     "hours_ahead": 1.0,
+    "log_ratio": 1.0,
     "metadata_commits_ahead": 0.0,
     "metadata_commits_behind": 0.0,
     "metadata_commits_since_compaction": 100.0,
@@ -29,6 +30,7 @@ DEFAULT_WARNINGS = {
     "metadata_unlisted_files": 0.0,
     "metadata_unusable": 0.0,
     "metadata_wrong_statistics": 0.0,
+    "oldest_compaction_hours": 24.0,
     "oldest_pending_hours": 24.0,
     "small_file_ratio": 0.5,
 }
@@ -119,12 +121,17 @@ MEASURES = {
     "processed yet",
     "damaged": "1 if the timeline cannot be trusted, for example because a completed instant has zero bytes; else 0",
     "dead_instants": "pending instants whose writer has stopped; the next job has to finish or undo them",
+    "file_groups_in_compactions": "file groups that pending compactions will rewrite",
     "foreign_files": "files in partition folders that Hudi did not write; hidden files do not count",
     "hours_ahead": "hours by which the newest instant is ahead of the clock; 0 if it is not ahead",
     "hours_since_commit": "hours since the newest completed write was requested",
     "leftover_bytes": "bytes of the leftover files",
     "leftover_files": "data files of writes that are neither completed nor pending, and data files that were copied "
     "into another folder of the table under the same name",
+    "log_bytes": "bytes of the log files that no compaction has merged; snapshot queries read them in addition to the "
+    "base files",
+    "log_files": "log files that no compaction has merged",
+    "log_ratio": "`log_bytes` per byte of base file; missing if the table has only log files",
     "metadata_bytes": "bytes of all files of the metadata table",
     "metadata_commits_ahead": "delta commits of the metadata table whose instants the table does not have",
     "metadata_commits_behind": "completed instants of the table that the metadata table lacks",
@@ -140,10 +147,13 @@ MEASURES = {
     "only a deep check counts them",
     "missing_files": "files of the latest file slices: base files that are missing or empty, or whose size differs "
     "from the size in their commit, and log files that are missing",
+    "oldest_compaction_hours": "hours since the oldest pending compaction was requested; 0 if none is pending",
+    "oldest_log_hours": "hours since the oldest log file that no compaction has merged was written; 0 if there is none",
     "oldest_pending_hours": "hours since the oldest pending instant was requested",
     "outdated_bytes": "bytes of the outdated files",
     "outdated_files": "data files that are not in the latest file slices; the retention policy may still "
     "keep these files",
+    "pending_compactions": "compactions and log compactions that are requested or inflight",
     "pending_instants": "instants that are requested or inflight",
     "small_file_ratio": "`small_files` divided by the number of live files, from 0 to 1",
     "small_files": "live files below the small-file limit whose partition contains another such file",

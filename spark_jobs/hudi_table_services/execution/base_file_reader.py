@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hudi_table_services.errors import CorruptTableError
 from hudi_table_services.execution.arrow_schema import conform
 from hudi_table_services.execution.base_file_writer import COMMIT_TIME, RECORD_KEY, SEQUENCE_NUMBER
 from hudi_table_services.storage.stores.storage import Storage
@@ -21,12 +23,28 @@ _MIN_BATCH_ROWS = 256
 
 @contextmanager
 def open_base_file(storage: Storage, path: str, size_bytes: int = -1) -> Iterator[pq.ParquetFile]:
-    """Open a base file. If its size is known and small, read the whole file with one HTTP request instead of five."""
+    """Open a base file. If its size is known and small, read the whole file with one HTTP request instead of five.
+
+    Raises:
+        CorruptTableError: the file has no readable footer; the message names the file.
+        StorageError: the file cannot be read.
+    """
     if 0 <= size_bytes <= _SMALL_FILE_BYTES:
-        yield pq.ParquetFile(pa.BufferReader(storage.read(path)), pre_buffer=False)
+        yield _parquet(pa.BufferReader(storage.read(path)), path)
         return
     with storage.open_reader(path) as source:
-        yield pq.ParquetFile(source, pre_buffer=False)
+        yield _parquet(source, path)
+
+
+def _parquet(source: pa.BufferReader | BinaryIO, path: str) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(source, pre_buffer=False)
+    except (pa.ArrowException, OSError) as error:
+        raise CorruptTableError(
+            f"{path} is not a complete Parquet file: {error}",
+            path=path,
+            hint="Restore the file from a backup, or roll back the write that created it.",
+        ) from error
 
 
 def rows_of(file: pq.ParquetFile, data_schema: pa.Schema) -> Iterator[pa.Table]:

@@ -62,6 +62,10 @@ class BaseFileSpec:
     statistics_columns: tuple[str, ...] = ()
 
     @property
+    def instant_time(self) -> str:
+        return self.base_file.instant_time
+
+    @property
     def path(self) -> str:
         name = self.base_file.file_name
         return f"{self.partition_path}/{name}" if self.partition_path else name

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hudi_table_services.errors import ObjectExistsError
+from hudi_table_services.errors import ObjectExistsError, UnsupportedTableError
 from hudi_table_services.execution.base_file_reader import open_base_file, rows_of
 from hudi_table_services.execution.base_file_writer import (
     COMMIT_TIME,
@@ -37,13 +37,14 @@ from hudi_table_services.execution.staging import (
     StagedRows,
 )
 from hudi_table_services.execution.writing.merging import MergeCounts, Merger
+from hudi_table_services.hudi_format.bucket_ids import has_bucket_ids
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.partition_metadata import (
     PARTITION_METAFILE,
     encode_partition_metadata,
 )
 from hudi_table_services.model.data_file import BaseFile, WriteToken
-from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.file_group import FileGroupId, FileSlice, LogTarget
 from hudi_table_services.model.metadata_table import FileStatistics
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, WriteStat
 from hudi_table_services.storage.clock import SystemClock
@@ -87,6 +88,7 @@ class WriteTask:
         inserts: staged rows to append, in order.
         changes: routed batches with rows that change this file group.
         expected_bytes: size of the file according to the plan.
+        log: the log file that gets the changes; None if the task writes a base file.
     """
 
     number: int
@@ -96,6 +98,7 @@ class WriteTask:
     inserts: tuple[StagedRows, ...] = ()
     changes: tuple[StagedBatch, ...] = ()
     expected_bytes: int = 0
+    log: LogTarget | None = None
 
     @property
     def insert_count(self) -> int:
@@ -114,6 +117,7 @@ class WrittenFileGroup:
         keys: keys that the file group did not have before, and keys that it no longer has; None if there are no such
             keys, or if the job stages no keys.
         secondary: changed entries of the secondary indexes that the job names.
+        keys_depend_on_compaction: see `StagedRowChanges.depends_on_compaction`.
     """
 
     stat: WriteStat
@@ -122,18 +126,33 @@ class WrittenFileGroup:
     statistics: FileStatistics | None = None
     keys: StagedKeys | None = None
     secondary: tuple[StagedSecondaryKeys, ...] = ()
+    keys_depend_on_compaction: bool = False
 
 
 def new_file_id() -> str:
-    """Return a new file id ``<uuid>-0``. A file id has no underscore and no dot: these separate parts of file names."""
-    return f"{uuid.uuid4()}-0"
+    """Return a new file id ``<uuid>-0``. A file id has no underscore and no dot: these separate parts of file names.
+
+    The id does not look like that of a bucket, so that no write refuses the table; see `hudi_format.bucket_ids`.
+    """
+    file_id = ""
+    while not file_id or has_bucket_ids([file_id]):
+        file_id = f"{uuid.uuid4()}-0"
+    return file_id
 
 
 def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
     """Write one file group, on an executor.
 
     A retry has its own write token, so it writes a new file. The job deletes the files of failed task attempts.
+
+    Raises:
+        UnsupportedTableError: the current slice has log files, whose rows would be lost.
     """
+    if task.current is not None and task.current.log_files:
+        raise UnsupportedTableError(
+            f"The base file of {task.current.file_group_id} cannot be written again, because its slice has log files.",
+            hint="Nothing was committed. Compact the table, then run the request again.",
+        )
     started = time.monotonic()
     changes = _load_changes(job, task)
     base_file = BaseFile(
@@ -230,15 +249,19 @@ def _load_changes(job: WriteJob, task: WriteTask) -> pa.Table | None:
 def _as_records(job: WriteJob, task: WriteTask, rows: pa.Table, first_sequence: int) -> pa.Table:
     """Return the rows as this commit stores them: commit time, sequence number and key, then the user's columns."""
     commit_time, sequence = new_record_columns(rows, job.instant_time, str(task.number), first_sequence)
+    columns = [commit_time, sequence, rows[KEY_COLUMN], *data_columns(job, rows)]
+    meta = [pa.field(name, pa.string()) for name in (COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY)]
+    return pa.Table.from_arrays(columns, schema=pa.schema([*meta, *job.data_schema]))
+
+
+def data_columns(job: WriteJob, rows: pa.Table) -> list[pa.ChunkedArray | pa.Array]:
+    """The user's columns of staged rows, in the order of the writer schema."""
     present = set(rows.schema.names)
-    data = [
+    return [
         # The staged rows of a delete have only the columns that a delete needs.
         rows[field.name] if field.name in present else pa.nulls(rows.num_rows, field.type)
         for field in job.data_schema
     ]
-    columns = [commit_time, sequence, rows[KEY_COLUMN], *data]
-    meta = [pa.field(name, pa.string()) for name in (COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY)]
-    return pa.Table.from_arrays(columns, schema=pa.schema([*meta, *job.data_schema]))
 
 
 def ensure_partition_metadata(storage: Storage, instant_time: str, partition_path: str) -> None:
@@ -253,7 +276,7 @@ def ensure_partition_metadata(storage: Storage, instant_time: str, partition_pat
 
 
 def write_token(number: int) -> WriteToken:
-    """Return a write token. Every attempt of every task of an instant has a different write token."""
+    """Return a write token. Every attempt of every task of one Spark application has a different write token."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

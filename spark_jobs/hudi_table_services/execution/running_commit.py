@@ -1,12 +1,29 @@
 """Check in a task that its write is still running, because Spark can run tasks after the job has failed or finished."""
 
+from typing import Protocol
+
 from hudi_table_services.errors import InstantVanishedError
-from hudi_table_services.execution.base_file_writer import BaseFileSpec
 from hudi_table_services.storage.locks.heartbeat import has_heartbeat, read_heartbeat_owner
 from hudi_table_services.storage.stores.storage import Storage
 
 
-def require_running(storage: Storage, spec: BaseFileSpec, owner: str | None = None) -> None:
+class MarkedFile(Protocol):
+    """A data file that a task writes, with its marker."""
+
+    @property
+    def instant_time(self) -> str:
+        """Requested time of the write."""
+
+    @property
+    def path(self) -> str:
+        """Path of the file, relative to the base path."""
+
+    @property
+    def marker_path(self) -> str:
+        """Path of the marker, relative to the base path."""
+
+
+def require_running(storage: Storage, spec: MarkedFile, owner: str | None = None) -> None:
     """If the write has ended, delete this task's file and marker, and raise an error.
 
     Call this function after the task has written the marker, and again after it has written the file. A job that ends a
@@ -19,7 +36,7 @@ def require_running(storage: Storage, spec: BaseFileSpec, owner: str | None = No
     Raises:
         InstantVanishedError: the write was completed, rolled back or taken over without this task.
     """
-    instant_time = spec.base_file.instant_time
+    instant_time = spec.instant_time
     if owner is None:
         is_running = has_heartbeat(storage, instant_time)
     else:

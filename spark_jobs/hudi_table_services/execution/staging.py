@@ -37,6 +37,9 @@ class StagedBatch:
         file_id: file group that the rows change; None for inserts, which are written to new or padded file groups.
         size_bytes: uncompressed Arrow bytes.
         delete_count: number of rows that delete a row of the table.
+        reinsert_count: number of rows whose key is in the base file of the file group, and whose row log files have
+            deleted.
+        index_bucket: bucket of the bucket index to which inserts belong; None if the table has no bucket index.
     """
 
     path: str
@@ -47,6 +50,8 @@ class StagedBatch:
     file_id: str | None = None
     size_bytes: int = 0
     delete_count: int = 0
+    reinsert_count: int = 0
+    index_bucket: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,13 @@ class StagedFileWriter:
         self.batches: list[StagedBatch] = []
 
     def write(
-        self, batch: pa.RecordBatch, partition_path: str, file_id: str | None = None, delete_count: int = 0
+        self,
+        batch: pa.RecordBatch,
+        partition_path: str,
+        file_id: str | None = None,
+        delete_count: int = 0,
+        reinsert_count: int = 0,
+        index_bucket: int | None = None,
     ) -> None:
         self._writer.write_batch(batch)
         self.batches.append(
@@ -83,6 +94,8 @@ class StagedFileWriter:
                 file_id=file_id,
                 size_bytes=batch.nbytes,
                 delete_count=delete_count,
+                reinsert_count=reinsert_count,
+                index_bucket=index_bucket,
             )
         )
         self._row_count += batch.num_rows

@@ -205,6 +205,10 @@ def _content_field_if_readable(state: ArchivedState) -> dict[str, Any]:
 def _content_field(state: ArchivedState) -> dict[str, Any]:
     """Return the field with the content of a state file; no field if the file of a table service is empty."""
     action, is_completed = state.instant.action.comparable, state.instant.is_completed
+    if state.instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
+        if not state.content or state.instant.state is not InstantState.REQUESTED:
+            return {}
+        return {"hoodieCompactionPlan": _container(schemas.COMPACTION_PLAN, state.content)}
     if action in (Action.COMMIT, Action.DELTA_COMMIT):
         metadata = decode_commit_metadata(state.content) if state.content or is_completed else _EMPTY_COMMIT
         return {"hoodieCommitMetadata": commit_record(metadata)}

@@ -7,7 +7,7 @@ pending instant can be empty; the caller decides how to treat an empty file.
 from collections.abc import Mapping
 
 from hudi_table_services.hudi_format import timeline_schemas as schemas
-from hudi_table_services.hudi_format.avro_container import decode_container, encode_container
+from hudi_table_services.hudi_format.avro_container import container_notes, decode_container, encode_container
 from hudi_table_services.hudi_format.plan_codecs import (
     CLEAN_METADATA,
     CLEAN_PLAN,
@@ -32,6 +32,8 @@ from hudi_table_services.model.table_service_plans import (
     RollbackPlan,
     SavepointMetadata,
 )
+
+_OWN = {"airflow.writer": "airflow"}
 
 
 def encode_requested_replace(
@@ -83,8 +85,13 @@ def decode_clean_metadata(data: bytes) -> CleanMetadata:
 
 
 def encode_rollback_plan(plan: RollbackPlan) -> bytes:
-    """Encode ``rollback.requested``."""
-    return encode_container(schemas.ROLLBACK_PLAN, ROLLBACK_PLAN.to_avro(plan))
+    """Encode ``rollback.requested``. The file's header says that this project wrote the plan."""
+    return encode_container(schemas.ROLLBACK_PLAN, ROLLBACK_PLAN.to_avro(plan), _OWN)
+
+
+def is_own_rollback_plan(data: bytes) -> bool:
+    """Whether `encode_rollback_plan` encoded a plan. Plans of Hudi have no such note."""
+    return _OWN.items() <= container_notes(data).items()
 
 
 def decode_rollback_plan(data: bytes) -> RollbackPlan:

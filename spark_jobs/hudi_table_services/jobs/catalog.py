@@ -38,10 +38,10 @@ from hudi_table_services.planning.catalog.wanted_table import (
     wanted_table,
 )
 from hudi_table_services.storage.catalogs.catalog import Catalog, open_catalog
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import check_name
 
 _LOG = logging.getLogger(__name__)

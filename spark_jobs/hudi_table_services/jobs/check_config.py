@@ -13,12 +13,13 @@ from hudi_table_services.errors import (
     UnsafeConfigError,
     UnsupportedTableError,
 )
+from hudi_table_services.hudi_format.bucket_ids import bucket_number
 from hudi_table_services.hudi_format.metadata_table.file_groups import RECORD_INDEX
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.metadata_table import IndexDefinition
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.options.keys.writing import METADATA_ENABLE
+from hudi_table_services.options.keys.writing import INDEX_TYPE, METADATA_ENABLE
 from hudi_table_services.options.registry import ALIASES
 from hudi_table_services.planning.config_check.check import check_config, check_rule_names
 from hudi_table_services.planning.config_check.partition_rules import SELECTORS
@@ -111,6 +112,7 @@ def _facts(storage: Storage, config: TableConfig, request: CheckConfigRequest) -
         definitions = used_definitions(storage, config.metadata_partitions, config.table_version)
     except MalformedMetadataError as error:
         damage, cure = error.message, error.hint
+    numbers = _bucket_numbers(store, timeline) if INDEX_TYPE.key in request.options else set()
     return TableFacts(
         properties=config.properties,
         active_commits=len(timeline.completed_writes),
@@ -122,7 +124,17 @@ def _facts(storage: Storage, config: TableConfig, request: CheckConfigRequest) -
         definitions_damage=damage,
         definitions_cure=cure,
         refused_secondary_index="" if damage else refused_secondary_index(storage, config),
+        bucket_numbers=frozenset(number for number in numbers if number is not None),
+        has_other_file_ids=None in numbers,
     )
+
+
+def _bucket_numbers(store: TimelineStore, timeline: Timeline) -> set[int | None]:
+    """Bucket numbers in the ids of the file groups that the newest write wrote; None for an id without a number."""
+    if not timeline.completed_writes:
+        return set()
+    metadata = store.commit_metadata(timeline.completed_writes[-1])
+    return {bucket_number(stat.file_id) for stat in metadata.write_stats}
 
 
 def _partitions(

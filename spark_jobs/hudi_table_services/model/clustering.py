@@ -79,6 +79,8 @@ class ClusteringOptions:
         slices_sort_by: ``SIZE`` or ``INSTANT_TIME``: with `parity`, the order in which slices are packed.
         parity: plan the same groups as Hudi, instead of the better groups of this project.
         log_weight: one byte of a log file counts as this number of bytes of a base file.
+        split_above_bytes: a slice of at least this size is divided into files of the target size; 0 means that no slice
+            is divided. Without effect with `parity`.
         size_tolerance: fraction by which a file may exceed the target before it is split in two.
         groups_per_plan: maximum number of groups of one instant. With several instants, a failure loses less work. 0
             means that one instant contains all groups.
@@ -103,6 +105,7 @@ class ClusteringOptions:
     slices_sort_by: tuple[str, ...]
     parity: bool
     log_weight: float
+    split_above_bytes: int
     size_tolerance: float
     groups_per_plan: int
     max_pending_plans: int

@@ -40,6 +40,7 @@ class ConcurrentChange:
             groups are unknown.
         added_to: partitions to which the instant added rows or file groups. Set only for COMPLETED writes of rows.
             Empty for table services, because they only move rows.
+        compacts: whether the instant is a compaction or log compaction, completed or planned.
         overwrites: whether the write replaces all earlier rows of the partitions in `added_to` by its own rows.
     """
 
@@ -47,4 +48,5 @@ class ConcurrentChange:
     kind: ChangeKind
     file_groups: frozenset[FileGroupId] = frozenset()
     added_to: frozenset[str] = frozenset()
+    compacts: bool = False
     overwrites: bool = False

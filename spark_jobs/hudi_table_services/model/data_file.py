@@ -90,12 +90,31 @@ class LogFile:
         token = f"_{self.write_token}" if self.write_token is not None else ""
         return f".{self.file_id}_{self.instant_time}.log.{self.version}{token}{'-cdc' if self.is_cdc else ''}"
 
+    @property
+    def merge_order(self) -> tuple[str, int, str]:
+        """Sort key of the log files of a slice in merge order (HoodieLogFile.LogFileComparator, Hudi 0.15 and 1.2).
+
+        Older log files come first. The write tokens are compared as strings.
+        """
+        return self.instant_time, self.version, self.write_token or ""
+
     @classmethod
     def from_file_name(cls, name: str, size_bytes: int = -1) -> "LogFile":
         """Parse a file name. Raises MalformedFileNameError if it is not the name of a log file."""
+        log = cls.parse_or_none(name, size_bytes)
+        if log is None:
+            raise MalformedFileNameError(f"{name!r} is not the name of a log file.")
+        return log
+
+    @classmethod
+    def parse_or_none(cls, name: str, size_bytes: int = -1) -> "LogFile | None":
+        """Parse a file name; None if it is not the name of a log file.
+
+        A file next to a log file has another name, for example the checksum file ``.….log.1_0-1-0.crc`` of Hadoop.
+        """
         match = _LOG.fullmatch(name)
         if match is None:
-            raise MalformedFileNameError(f"{name!r} is not the name of a log file.")
+            return None
         return cls(
             file_id=match["file_id"],
             instant_time=match["instant"],

@@ -4,12 +4,16 @@
 are tagged to the file group that contains the key. Counts are numbers of rows. Sizes are in bytes.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
+
+MAX_INDEX_BUCKETS = 100_000
+"""Greatest supported number of buckets of a bucket index. File ids with a larger number are not recognized."""
 
 BLOOM_FOOTER_BYTES_PER_RECORD = 7.19
 """Bytes of base64 text that a bloom filter needs per key at the default false-positive rate of 1e-9: 43.13 bits / 6."""
@@ -159,12 +163,14 @@ class PartitionWorkload:
     Attributes:
         insert_count: number of rows that file sizing places, at least 0.
         insert_bytes_hint: encoded size of these inserts; None if not measured.
+        index_buckets: with a bucket index, maps the number of each of its buckets to the number of inserts.
     """
 
     partition_path: str
     insert_count: int
     insert_bytes_hint: int | None = None
     updates: tuple[UpdateWorkload, ...] = ()
+    index_buckets: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,6 +245,8 @@ class WriteBucket:
         insert_count: number of inserts placed in this bucket. With parity, this number is an expected value.
         current_size_bytes: size of the base file to be rewritten; 0 for INSERT.
         expected_size_bytes: estimated size of the file that will be written.
+        index_bucket: number of the bucket of the bucket index whose inserts this write bucket gets; None if the table
+            has no bucket index.
     """
 
     kind: BucketKind
@@ -248,6 +256,7 @@ class WriteBucket:
     insert_count: int
     current_size_bytes: int
     expected_size_bytes: int
+    index_bucket: int | None = None
 
     @property
     def is_padded(self) -> bool:

@@ -208,6 +208,11 @@ class RollbackPlan:
     requests: tuple[RollbackRequest, ...] = ()
     version: int = 1
 
+    @property
+    def undone_time(self) -> str:
+        """Return the requested time of the undone instant; empty if the plan names no instant."""
+        return "" if self.instant_to_rollback is None else self.instant_to_rollback.requested_time
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackPartition:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
+from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.timeline import Timeline
 
@@ -18,7 +19,8 @@ class TableSnapshot:
         file_slices: maps each partition path to the latest visible slices of its live file groups. Replaced file groups
             are not live.
         reserved_file_groups: maps each file group of a pending clustering, compaction or log compaction plan to the
-            requested time of the plan. Jobs must not write into any of these file groups.
+            requested time of the plan. Jobs must not write into any of these file groups, except that a write may add
+            a log file to a file group of a pending compaction.
         schema_json: Avro JSON schema of the latest completed write, without meta columns; None if the table has no
             completed write.
         is_from_metadata_table: whether the files were listed from the metadata table, which does not show whether the
@@ -39,6 +41,19 @@ class TableSnapshot:
 
     def slices_of(self, partition_path: str) -> tuple[FileSlice, ...]:
         return self.file_slices.get(partition_path, ())
+
+    @property
+    def compacting_file_groups(self) -> Mapping[FileGroupId, str]:
+        """Return the reserved file groups of pending compactions and log compactions, which writes may add logs to."""
+        actions = (Action.COMPACTION, Action.LOG_COMPACTION)
+        plans = {i.requested_time for i in self.timeline.pending if i.action in actions}
+        return {group: plan for group, plan in self.reserved_file_groups.items() if plan in plans}
+
+    @property
+    def clustering_file_groups(self) -> Mapping[FileGroupId, str]:
+        """Return the reserved file groups of pending clusterings."""
+        compacting = self.compacting_file_groups
+        return {group: plan for group, plan in self.reserved_file_groups.items() if group not in compacting}
 
     @property
     def all_slices(self) -> tuple[FileSlice, ...]:

@@ -65,6 +65,11 @@ class TableVersion(IntEnum):
         return self >= TableVersion.V8
 
     @property
+    def has_own_log_instants(self) -> bool:
+        """Whether the name of a log file contains the time of the delta commit that wrote it (from version 8 on)."""
+        return self >= TableVersion.V8
+
+    @property
     def has_merge_mode(self) -> bool:
         """Whether ``hoodie.record.merge.mode`` exists (from version 8 on). Version 6 names a payload class instead."""
         return self >= TableVersion.V8

@@ -62,12 +62,12 @@ MOVE_ROWS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteStat:
-    """Result of writing one base file. Counts are rows, sizes are bytes.
+    """Result of writing one base file or log file. Counts are rows, sizes are bytes.
 
     Attributes:
         path: path of the new file, relative to the base path.
-        prev_commit: base instant of the previous slice, or `NEW_FILE_GROUP`.
-        num_writes: number of all rows of the new file, not only of changed rows.
+        prev_commit: base instant of the previous slice, or `NEW_FILE_GROUP`; for a log file see `LogTarget`.
+        num_writes: number of all rows of the new file, not only of changed rows. Deletes of a log file do not count.
         file_size_bytes: exact length on storage. Without this value, incremental reads of table versions 8 and 9 lose
             rows.
         prev_base_file: name of the previous base file; None for a new file group.
@@ -91,6 +91,11 @@ class WriteStat:
     total_scan_time_ms: int = 0
     extra: Mapping[str, object] = field(default_factory=dict)
     """Fields of log-file stats and of other Hudi releases, under Hudi's names. All of these fields are kept."""
+
+    @property
+    def is_log_file(self) -> bool:
+        """Whether the stat belongs to a log file: names of log files begin with a dot."""
+        return self.path.rpartition("/")[2].startswith(".")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from hudi_table_services.options.keys.archival import (
     MIN_COMMITS,
 )
 from hudi_table_services.options.keys.cleaning import CLEAN_POLICY, COMMITS_RETAINED
+from hudi_table_services.options.keys.compaction import MAX_DELTA_COMMITS
 from hudi_table_services.options.keys.writing import TABLE_NAME
 from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.options.option import AnyOption, OptionGroup
@@ -37,7 +38,12 @@ def resolve_archive_options(request: ArchiveRequest) -> ArchiveJobOptions:
     reader = OptionReader(named)
     options = _archival(reader)
     _refuse_contradictions(options, reader)
-    return ArchiveJobOptions(archival=options, lock=LockOptions.of(named), warnings=warnings)
+    return ArchiveJobOptions(
+        archival=options,
+        delta_commits=reader[MAX_DELTA_COMMITS],
+        lock=LockOptions.of(named),
+        warnings=warnings,
+    )
 
 
 def _archival(reader: OptionReader) -> ArchivalOptions:

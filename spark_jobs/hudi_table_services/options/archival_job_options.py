@@ -12,10 +12,13 @@ class ArchiveJobOptions:
 
     Attributes:
         archival: settings of the planner and of the archive writers.
+        delta_commits: ``hoodie.compact.inline.max.delta.commits``: number of the newest delta commits since the last
+            compaction that stay active, so that the next compaction becomes due. Only for merge-on-read tables.
         lock: settings of the table lock.
         warnings: one sentence for each key that has no effect.
     """
 
     archival: ArchivalOptions
+    delta_commits: int
     lock: LockOptions
     warnings: tuple[str, ...] = ()

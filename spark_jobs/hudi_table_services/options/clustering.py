@@ -12,6 +12,7 @@ from hudi_table_services.model.clustering import (
 )
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
 from hudi_table_services.options.keys import clustering as keys
+from hudi_table_services.options.keys.compaction import DELETE_SETTINGS
 from hudi_table_services.options.keys.writing import TABLE_NAME
 from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.options.metadata_settings import metadata_table_settings
@@ -32,7 +33,8 @@ def resolve_clustering_options(request: JobRequest) -> ClusteringJobOptions:
         InvalidRequestError: an option is invalid or contradicts another option. The message names the key, its value
             and the allowed values, or both keys of a contradiction.
     """
-    named, warnings = known_options(with_fields(request.options, _fields(request)), OptionGroup.CLUSTERING)
+    given = {key: value for key, value in request.options.items() if key not in DELETE_SETTINGS}
+    named, warnings = known_options(with_fields(given, _fields(request)), OptionGroup.CLUSTERING)
     reader = OptionReader(named)
     plan = _plan_options(reader)
     return ClusteringJobOptions(
@@ -44,6 +46,7 @@ def resolve_clustering_options(request: JobRequest) -> ClusteringJobOptions:
         expires_after_minutes=reader[keys.EXPIRATION_MINUTES],
         cancels_expired=reader[keys.ENABLE_EXPIRATIONS],
         wait_seconds=reader[keys.WAIT_SECONDS],
+        merge_settings={key: request.options[key] for key in DELETE_SETTINGS if key in request.options},
         lock=LockOptions.of(named),
         metadata=metadata_table_settings(reader),
         staging_path=staging_path(reader),
@@ -110,6 +113,7 @@ def _plan_options(reader: OptionReader) -> ClusteringOptions:
         slices_sort_by=reader[keys.SLICES_SORT_BY] or keys.SLICES_SORT_BY.default_value,
         parity=parity,
         log_weight=reader[keys.LOG_WEIGHT],
+        split_above_bytes=reader[keys.SPLIT_ABOVE],
         size_tolerance=0.0 if parity else reader[keys.SIZE_TOLERANCE],
         groups_per_plan=reader[keys.GROUPS_PER_PLAN],
         max_pending_plans=reader[keys.MAX_PENDING_PLANS],

@@ -33,6 +33,7 @@ class ClusteringJobOptions:
             dead, and at which `cancels_expired` cancels a plan.
         cancels_expired: whether a job that schedules a plan first cancels older pending plans that no job is executing.
         wait_seconds: maximum time that an execution waits for another execution of the same plan.
+        merge_settings: settings for `planning.table.merge_rules.merge_rule`.
         lock: settings of the table lock.
         metadata: options of the metadata table.
         staging_path: folder of staged rows, below the base path.
@@ -48,6 +49,7 @@ class ClusteringJobOptions:
     expires_after_minutes: int = EXPIRATION_MINUTES.default_value
     cancels_expired: bool = ENABLE_EXPIRATIONS.default_value
     wait_seconds: int = WAIT_SECONDS.default_value
+    merge_settings: Mapping[str, str] = field(default_factory=dict)
     lock: LockOptions = field(default_factory=LockOptions)
     metadata: MetadataTableSettings = DEFAULT_METADATA_SETTINGS
     staging_path: str = STAGING_PATH.default_value

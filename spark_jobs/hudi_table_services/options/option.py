@@ -29,7 +29,6 @@ class OptionGroup(str, Enum):
     WRITES = "writes"
     CLUSTERING = "clustering"
     COMPACTION = "compaction"
-    """The planner of compactions, which no job calls yet."""
     CLEANING = "cleaning"
     ARCHIVAL = "archival"
     TIMELINE = "savepoints, rollback, restore and repair"
@@ -39,17 +38,14 @@ class OptionGroup(str, Enum):
 
 
 WRITES = (OptionGroup.WRITES,)
-ALL_SERVICES = tuple(
-    each for each in OptionGroup if each not in (OptionGroup.CATALOG, OptionGroup.COMPACTION)
-)
+ALL_SERVICES = tuple(each for each in OptionGroup if each is not OptionGroup.CATALOG)
 """All groups whose jobs change tables."""
 FILE_SERVICES = tuple(
     each
     for each in OptionGroup
-    if each
-    not in (OptionGroup.TIMELINE, OptionGroup.METADATA_TABLE, OptionGroup.CATALOG, OptionGroup.COMPACTION)
+    if each not in (OptionGroup.TIMELINE, OptionGroup.METADATA_TABLE, OptionGroup.CATALOG)
 )
-"""All groups except TIMELINE, METADATA_TABLE, CATALOG and COMPACTION."""
+"""All groups except TIMELINE, METADATA_TABLE and CATALOG."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from hudi_table_services.options.keys.archival import ARCHIVE_OPTIONS
 from hudi_table_services.options.keys.catalog import CATALOG_OPTIONS
 from hudi_table_services.options.keys.cleaning import CLEAN_OPTIONS
 from hudi_table_services.options.keys.clustering import CLUSTERING_OPTIONS
+from hudi_table_services.options.keys.compaction import COMPACTION_OPTIONS
 from hudi_table_services.options.keys.foreign import FOREIGN_OPTIONS
 from hudi_table_services.options.keys.key_generation import KEY_GENERATION_OPTIONS
 from hudi_table_services.options.keys.metadata_index import METADATA_INDEX_OPTIONS
@@ -18,6 +19,7 @@ OPTION_GROUPS: dict[str, tuple[AnyOption, ...]] = {
     **WRITE_OPTIONS,
     **KEY_GENERATION_OPTIONS,
     **CLUSTERING_OPTIONS,
+    **COMPACTION_OPTIONS,
     **CLEAN_OPTIONS,
     **ARCHIVE_OPTIONS,
     **METADATA_TABLE_OPTIONS,
@@ -45,6 +47,7 @@ MISSPELT_RATIO = 0.92
 
 _OWN_FAMILIES = {
     OptionGroup.CLUSTERING: ("hoodie.clustering.*",),
+    OptionGroup.COMPACTION: ("hoodie.compact.*", "hoodie.compaction.*"),
     OptionGroup.CLEANING: ("hoodie.clean.*", "hoodie.cleaner.*"),
     OptionGroup.ARCHIVAL: ("hoodie.archive.*",),
     OptionGroup.TIMELINE: ("hoodie.clean.*", "hoodie.cleaner.*"),

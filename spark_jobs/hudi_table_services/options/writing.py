@@ -13,7 +13,9 @@ from hudi_table_services.model.write_stat import FILE_SIZES_KEY, WriteOperation
 from hudi_table_services.options.keys import clustering as clustering_keys
 from hudi_table_services.options.keys import writing as keys
 from hudi_table_services.options.keys.base_files import BLOOM_MAX_ENTRIES
+from hudi_table_services.options.keys.bucket_index import HASH_FIELD, NUM_BUCKETS
 from hudi_table_services.options.keys.key_generation import RECORD_KEY
+from hudi_table_services.options.keys.log_files import LOG_BLOCK_FORMAT, LOG_BLOCK_SIZE, TABLE_TYPE
 from hudi_table_services.options.keys.time_partitions import partition_options
 from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.options.metadata_settings import metadata_table_settings
@@ -71,9 +73,12 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
         operation=operation,
         ordering_fields=reader[keys.ORDERING_FIELDS],
         table_version=_table_version(reader),
+        table_type=reader[TABLE_TYPE],
         database_name=reader[keys.DATABASE_NAME],
         file_sizing=file_sizing,
         index_type=index_type,
+        bucket_count=reader[NUM_BUCKETS],
+        bucket_hash_fields=reader[HASH_FIELD],
         update_partition_path=_update_partition_path(reader, index_type),
         combine_before_insert=reader[keys.COMBINE_BEFORE_INSERT],
         combine_before_upsert=reader[keys.COMBINE_BEFORE_UPSERT],
@@ -81,6 +86,8 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
         insert_dup_policy=_insert_dup_policy(reader),
         record_merge_mode=_merge_mode(reader),
         base_files=base_file_options(reader),
+        log_block=reader[LOG_BLOCK_FORMAT],
+        log_block_bytes=reader[LOG_BLOCK_SIZE],
         metadata=metadata_table_settings(reader),
         concurrency_mode=reader[keys.CONCURRENCY_MODE],
         failed_writes_policy=failed_writes_policy(reader),

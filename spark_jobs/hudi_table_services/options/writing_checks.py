@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.file_sizing import MAX_INDEX_BUCKETS
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.keys import writing as keys
+from hudi_table_services.options.keys.bucket_index import HASH_FIELD, NUM_BUCKETS
 from hudi_table_services.options.keys.locks import LOCK_PROVIDER
 from hudi_table_services.options.locks import (
     FILE_SYSTEM_PROVIDER,
@@ -42,14 +44,40 @@ _MOVING = {
     keys.BLOOM_UPDATES_PARTITION: (IndexType.GLOBAL_BLOOM,),
     keys.RECORD_INDEX_UPDATES_PARTITION: (IndexType.RECORD_INDEX, IndexType.GLOBAL_RECORD_LEVEL_INDEX),
 }
+_SIZING_KEYS = (
+    keys.MAX_FILE_SIZE,
+    keys.SMALL_FILE_LIMIT,
+    keys.INSERT_AUTO_SPLIT,
+    keys.INSERT_SPLIT_SIZE,
+    keys.SIZING_PARITY,
+    *_PARITY_KEYS,
+)
+"""Keys that have no effect if the bucket index assigns rows to files."""
 _PADDING = (WriteOperation.INSERT, WriteOperation.UPSERT)
 _READING_KEYS = (WriteOperation.UPSERT, WriteOperation.DELETE)
 
 
 def refuse_contradictions(options: WriteOptions, given: OptionReader) -> None:
     """Raise InvalidRequestError if two options contradict each other. The message names both options."""
-    for problem, hint in (*_operation_problems(options, given), *_concurrency_problems(options, given)):
+    for problem, hint in (
+        *_operation_problems(options, given),
+        *_bucket_problems(options, given),
+        *_concurrency_problems(options, given),
+    ):
         raise InvalidRequestError(problem, hint=hint)
+
+
+def _bucket_problems(options: WriteOptions, given: OptionReader) -> Iterator[tuple[str, str]]:
+    if given[keys.STORAGE_LAYOUT] == "bucket" and not options.index_type.has_buckets:
+        yield (
+            f"{keys.STORAGE_LAYOUT}=BUCKET and {keys.INDEX_TYPE}={options.index_type.value} contradict each other.",
+            f"Set {keys.INDEX_TYPE}=BUCKET, or leave {keys.STORAGE_LAYOUT} out.",
+        )
+    if options.bucket_count > MAX_INDEX_BUCKETS:
+        yield (
+            f"{NUM_BUCKETS}={options.bucket_count} is too large: it must be at most {MAX_INDEX_BUCKETS}.",
+            f"Set {NUM_BUCKETS} to the number of buckets of the table.",
+        )
 
 
 def _operation_problems(options: WriteOptions, given: OptionReader) -> Iterator[tuple[str, str]]:
@@ -108,6 +136,8 @@ def inapplicable_options(options: WriteOptions, given: OptionReader) -> tuple[st
 
 
 def _sizing_reasons(options: WriteOptions) -> dict[AnyOption, str]:
+    if options.index_type.has_buckets:
+        return dict.fromkeys(_SIZING_KEYS, "the bucket index determines the file group of each row")
     sizing = options.file_sizing
     reasons: dict[AnyOption, str] = {}
     if not sizing.parity:
@@ -130,7 +160,25 @@ def _operation_reasons(options: WriteOptions) -> dict[AnyOption, str]:
     for key, index_types in _MOVING.items():
         if options.index_type not in index_types:
             reasons[key] = f"the index is not {' or '.join(each.value for each in index_types)}"
+    if options.index_type.has_buckets:
+        return {**reasons, **_reasons_of_buckets(options)}
+    reasons.update(dict.fromkeys((NUM_BUCKETS, HASH_FIELD), "the index is not BUCKET"))
     looks_up = operation in _READING_KEYS or options.insert_dup_policy is not InsertDupPolicy.NONE
     if not looks_up:
         reasons[keys.INDEX_TYPE] = f"{name} does not look up record keys"
+    return reasons
+
+
+def _reasons_of_buckets(options: WriteOptions) -> dict[AnyOption, str]:
+    """Reasons that follow from the bucket index, which keeps one row per record key in a file group."""
+    always = f"with {keys.INDEX_TYPE}=BUCKET, rows with the same key are always combined"
+    operation, reasons = options.operation, dict[AnyOption, str]()
+    if operation is WriteOperation.DELETE_PARTITION:
+        named = (keys.INDEX_TYPE, NUM_BUCKETS, HASH_FIELD)
+        reasons.update(dict.fromkeys(named, "delete_partition writes no rows"))
+    if operation is WriteOperation.UPSERT and not options.combine_before_upsert:
+        reasons[keys.COMBINE_BEFORE_UPSERT] = always
+    inserts = (WriteOperation.INSERT, WriteOperation.BULK_INSERT)
+    if operation in inserts and not options.combine_before_insert:
+        reasons[keys.COMBINE_BEFORE_INSERT] = always
     return reasons

@@ -12,12 +12,14 @@ from hudi_table_services.model.table_config import RecordMergeMode
 from hudi_table_services.model.table_version import TableType, TableVersion
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.base_files import BaseFileOptions
+from hudi_table_services.options.keys.bucket_index import NUM_BUCKETS
 from hudi_table_services.options.keys.clustering import (
     EXPIRATION_MINUTES,
     ROLLBACK_ON_CONFLICT,
     UPDATES_STRATEGY,
     WAIT_SECONDS,
 )
+from hudi_table_services.options.keys.log_files import LOG_BLOCK_FORMAT, LOG_BLOCK_SIZE
 from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.options.metadata_settings_values import MetadataTableSettings
 
@@ -34,11 +36,23 @@ class IndexType(str, Enum):
     """Name of RECORD_INDEX since Hudi 1.1."""
     RECORD_LEVEL_INDEX = "RECORD_LEVEL_INDEX"
     """Partitioned record index: each file group contains the keys of one partition of the table."""
+    BUCKET = "BUCKET"
+    """A hash of the key determines the file group of a row; see docs/bucket-index.md."""
 
     @property
     def is_global(self) -> bool:
         """Whether a record key is unique in the whole table. If not, the key is unique only in its partition path."""
-        return self not in (IndexType.SIMPLE, IndexType.BLOOM, IndexType.RECORD_LEVEL_INDEX)
+        return self not in (
+            IndexType.SIMPLE,
+            IndexType.BLOOM,
+            IndexType.RECORD_LEVEL_INDEX,
+            IndexType.BUCKET,
+        )
+
+    @property
+    def has_buckets(self) -> bool:
+        """Whether the key of a new row determines its file group, instead of the sizes of the files."""
+        return self is IndexType.BUCKET
 
     @property
     def uses_record_index(self) -> bool:
@@ -105,11 +119,17 @@ class WriteOptions:
     """All options of a write. The declaration of each key contains its default.
 
     Attributes:
-        table_version: version of a new table. None means 6, because most readers support version 6.
+        table_version: version of a new table in the request; None if the request does not choose.
+        table_type: type of a new table in the request; None if the request does not choose. An existing table of
+            another type is refused.
+        bucket_count: number of buckets of a partition. Only the bucket index uses this value.
+        bucket_hash_fields: key fields that determine the bucket; empty means all key fields.
         update_partition_path: whether a row whose partition path changed moves to the new path. Only a global index
             uses this value.
         record_merge_mode: None means event-time ordering if the table has an ordering field.
         base_files: encoding of base files.
+        log_block: encoding of rows in log files, ``avro`` or ``parquet``.
+        log_block_bytes: see `LOG_BLOCK_SIZE`.
         metadata: options of the metadata table.
         conflict_strategy: decides whether a pending plan of a table service prevents the commit.
         retries_on_conflict: how often the job plans a write again if another writer changed file groups of the write.
@@ -126,10 +146,12 @@ class WriteOptions:
     operation: WriteOperation
     ordering_fields: tuple[str, ...]
     table_version: TableVersion | None
-    table_type: TableType = TableType.COPY_ON_WRITE
+    table_type: TableType | None = None
     database_name: str
     file_sizing: FileSizingOptions
     index_type: IndexType
+    bucket_count: int = NUM_BUCKETS.default_value
+    bucket_hash_fields: tuple[str, ...] = ()
     update_partition_path: bool
     combine_before_insert: bool
     combine_before_upsert: bool
@@ -137,6 +159,8 @@ class WriteOptions:
     insert_dup_policy: InsertDupPolicy
     record_merge_mode: RecordMergeMode | None
     base_files: BaseFileOptions
+    log_block: str = LOG_BLOCK_FORMAT.default
+    log_block_bytes: int = LOG_BLOCK_SIZE.default_value
     metadata: MetadataTableSettings
     concurrency_mode: ConcurrencyMode
     failed_writes_policy: FailedWritesPolicy
@@ -150,6 +174,22 @@ class WriteOptions:
     extra_metadata: Mapping[str, str] = field(default_factory=dict)
     hoodie_options: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    @property
+    def new_table_type(self) -> TableType:
+        """Return the type of a table that the write creates."""
+        return self.table_type or TableType.COPY_ON_WRITE
+
+    @property
+    def new_table_version(self) -> TableVersion:
+        """Return the version of a table that the write creates.
+
+        The default is 6, because most readers support version 6. For merge-on-read tables, the default is 9: from
+        version 8 on, completion times decide to which slice a log file belongs, and readers of different programs
+        merge log files by the same rules.
+        """
+        is_merge_on_read = self.new_table_type is TableType.MERGE_ON_READ
+        return self.table_version or (TableVersion.V9 if is_merge_on_read else TableVersion.V6)
 
     def with_warnings(self, warnings: tuple[str, ...]) -> "WriteOptions":
         """Return a copy with further warnings."""

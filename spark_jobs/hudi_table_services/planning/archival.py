@@ -30,6 +30,8 @@ class ArchivalFacts:
         barriers: additional bounds that follow from files on storage.
         archived: identities of active instants that the archive already contains, because an archival died before it
             could delete them from the active timeline.
+        delta_commits: number of delta commits that stay active, so that the next compaction becomes due; 0 for a
+            copy-on-write table.
     """
 
     retained_by_clean: str = ""
@@ -37,6 +39,7 @@ class ArchivalFacts:
     metadata_compacted_at: str = ""
     barriers: tuple[ArchivalBound, ...] = ()
     archived: frozenset[tuple[str, Action]] = frozenset()
+    delta_commits: int = 0
 
 
 def plan_archival(timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts) -> ArchivalPlan:
@@ -49,6 +52,9 @@ def plan_archival(timeline: Timeline, options: ArchivalOptions, facts: ArchivalF
     - the first savepoint, unless `beyond_savepoint` is set
     - the last compaction of the metadata table
     - the barriers of `facts`
+    - in merge-on-read tables, the delta commits that make the next compaction due: those since the last completed
+      compaction, but not more than `facts.delta_commits`; with fewer delta commits, the last compaction stays, too
+      (CompactionUtils.getEarliestInstantToRetainForCompaction)
     """
     writes = timeline.completed_writes
     wanted = _wanted(writes, options, facts.archived)
@@ -106,7 +112,34 @@ def _bounds(timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts) 
         if facts.metadata_compacted_at:
             reason = f"the metadata table was last compacted at {facts.metadata_compacted_at}"
         found.append(ArchivalBound(time=facts.metadata_compacted_at, reason=reason))
+    if facts.delta_commits and (bound := _bound_of_compaction(timeline, facts.delta_commits)) is not None:
+        found.append(bound)
     return found
+
+
+def _bound_of_compaction(timeline: Timeline, delta_commits: int) -> ArchivalBound | None:
+    """Bound of the delta commits since the last compaction; None without delta commits.
+
+    Which delta commits a compaction did not merge is decided as in `planning.compaction.trigger`: by their completion.
+    """
+    compactions = [i for i in timeline.completed if i.action is Action.COMMIT]
+    since = compactions[-1].requested_time if compactions else ""
+    unmerged = [
+        i.requested_time
+        for i in timeline.completed
+        if i.action is Action.DELTA_COMMIT and i.visible_from >= since
+    ]
+    if len(unmerged) >= delta_commits:
+        time = unmerged[-delta_commits]
+        reason = f"the last {counted(delta_commits, 'delta commit')} stay for the next compaction"
+        return ArchivalBound(time=time, reason=reason)
+    first = min([*([since] if since else []), *unmerged], default=None)
+    if first is None:
+        return None
+    reason = (
+        f"{counted(len(unmerged), 'delta commit')} since the last compaction stay for the next compaction"
+    )
+    return ArchivalBound(time=first, reason=reason)
 
 
 def _bound_of_pending(timeline: Timeline) -> ArchivalBound:

@@ -42,19 +42,31 @@ def find_conflict(
     changes: Iterable[ConcurrentChange],
     own_file_groups: Collection[FileGroupId],
     strategy: ConflictStrategy = ConflictStrategy.SIMPLE,
+    logged_file_groups: Collection[FileGroupId] = (),
+    reinserted_file_groups: Collection[FileGroupId] = (),
 ) -> Conflict | None:
     """Return the first conflict of a write of rows, in the order of the other instants; None if the write may commit.
 
     Args:
         changes: changes by other writers since this write read its snapshot.
-        own_file_groups: file groups that this write rewrites or replaces, without its new file groups.
+        own_file_groups: file groups that this write changes or replaces, without its new file groups.
+        logged_file_groups: those of them to which this write only adds a log file. A compaction of such a file group is
+            no conflict: it reads only the files in its plan, and readers apply later log files to its result.
+        reinserted_file_groups: those of them to which this write adds rows that log files have deleted. A completed
+            compaction of such a file group is a conflict: its base file lacks the keys of these rows, so another write
+            that began after the compaction may have added the same keys to a new file group.
     """
     own = frozenset(own_file_groups)
+    rewritten = own.difference(logged_file_groups)
+    reinserted = own.intersection(reinserted_file_groups)
     if not own:
         return None
     for change in sorted(changes, key=lambda c: c.instant.visible_from):
         may_conflict = change.kind in _CONFLICTING_KINDS[strategy]
-        shared = tuple(sorted(change.file_groups & own)) if may_conflict else ()
+        concerned = own
+        if change.compacts:
+            concerned = rewritten | reinserted if change.kind is ChangeKind.COMPLETED else rewritten
+        shared = tuple(sorted(change.file_groups & concerned)) if may_conflict else ()
         if shared or change.kind is ChangeKind.UNDONE:
             return Conflict(other=change.instant, file_groups=shared, message=_message(change, shared))
     return None

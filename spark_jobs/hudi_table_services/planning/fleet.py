@@ -9,6 +9,7 @@ class FleetService(str, Enum):
     """Table service for which tables are ranked."""
 
     CLUSTERING = "clustering"
+    COMPACTION = "compaction"
     CLEANING = "cleaning"
 
 
@@ -20,6 +21,7 @@ class TableNeed:
         key: identifies the table. Tables with equal benefit are sorted by their keys.
         small_files: number of small live files, without files that are the only small file of their partition.
         small_file_ratio: share of small files among the live files, 0 to 1.
+        log_files, log_bytes: number and bytes of log files that no compaction has merged.
         outdated_files, outdated_bytes: number and bytes of files that the latest state does not need.
         is_cleanable: whether the retention policy lets a clean delete some of the outdated files.
         is_trusted: False if the timeline is damaged; no service may run on such a table.
@@ -28,6 +30,8 @@ class TableNeed:
     key: str
     small_files: int = 0
     small_file_ratio: float = 0.0
+    log_files: int = 0
+    log_bytes: int = 0
     outdated_files: int = 0
     outdated_bytes: int = 0
     is_cleanable: bool = False
@@ -35,11 +39,17 @@ class TableNeed:
 
 
 def benefit(need: TableNeed, service: FleetService) -> int:
-    """Return an upper bound of the number of files that a clustering saves, or of the bytes that a clean frees."""
+    """Return an upper bound of the benefit.
+
+    The unit is the number of files that a clustering saves, the bytes of log files that a compaction merges, or the
+    bytes that a clean frees.
+    """
     if not need.is_trusted:
         return 0
     if service is FleetService.CLUSTERING:
         return need.small_files
+    if service is FleetService.COMPACTION:
+        return need.log_bytes
     return need.outdated_bytes if need.is_cleanable else 0
 
 
@@ -57,5 +67,7 @@ def rank(
 
 
 def _weight(need: TableNeed, service: FleetService) -> float:
-    """Return the number that ranks tables with equal benefit: share of small files, or number of outdated files."""
-    return need.small_file_ratio if service is FleetService.CLUSTERING else need.outdated_files
+    """Return the number that ranks tables with equal benefit: share of small files, or number of files."""
+    if service is FleetService.CLUSTERING:
+        return need.small_file_ratio
+    return need.log_files if service is FleetService.COMPACTION else need.outdated_files

@@ -25,6 +25,13 @@ _SMALL_FILES = (
     "Cluster the table: a clustering merges {small_files:,g} small files into fewer files, and "
     "queries then open fewer files."
 )
+_COMPACT = (
+    "Compact the table with CompactionOperator or run_compaction.py: a compaction merges log files into base files, so "
+    "snapshot queries read fewer bytes."
+)
+_EXECUTE_COMPACTIONS = (
+    "Execute the pending compactions with ExecuteCompactionOperator or execute_compaction.py."
+)
 _ADVICE = {
     "active_commits": "Archive the timeline: readers list and load all of it.",
     "commits_since_clean": "Clean the table, or find out why its cleans do not run.",
@@ -34,6 +41,7 @@ _ADVICE = {
     "damaged": "Write nothing until the file is restored or the instant is rolled back; `damage` in the report names "
     "the file or the instant.",
     "dead_instants": "Run the next write, or take the next step that is listed for each dead instant.",
+    "file_groups_in_compactions": _EXECUTE_COMPACTIONS,
     "foreign_files": "Move the foreign files out of the table, because some readers treat them as data files. No job "
     "of this project touches them.",
     "hours_ahead": "Correct the clocks of all writers. Until the clocks pass the newest instant, each new instant gets "
@@ -41,6 +49,9 @@ _ADVICE = {
     "hours_since_commit": "Find out why no job writes to the table.",
     "leftover_bytes": "List the leftover files with repair_orphan_files.py, which by default deletes nothing.",
     "leftover_files": "List the leftover files with repair_orphan_files.py, which by default deletes nothing.",
+    "log_bytes": _COMPACT,
+    "log_files": _COMPACT,
+    "log_ratio": _COMPACT,
     "metadata_bytes": "Run jobs that change the table: they also compact and clean the metadata table. Or drop indexes "
     "that no reader uses.",
     "metadata_commits_ahead": f"Readers that use the metadata table may see files of rolled-back writes. {_REBUILD}",
@@ -61,9 +72,13 @@ _ADVICE = {
     f"`metadata_table_state` in the report names some of the records. {_REBUILD}",
     "missing_files": "Copy the files back from a backup, or restore the table to a savepoint. Until then, run no "
     "clustering and no clean: they would make the loss permanent.",
+    "oldest_compaction_hours": "Execute the compaction with ExecuteCompactionOperator or execute_compaction.py, or "
+    "cancel the compaction. Until then, readers merge more and more log files, and cleaning and archival wait.",
+    "oldest_log_hours": _COMPACT,
     "oldest_pending_hours": "Take the next step that is listed for the oldest pending instant.",
     "outdated_bytes": "Clean the table, or keep fewer versions.",
     "outdated_files": "Clean the table, or keep fewer versions.",
+    "pending_compactions": _EXECUTE_COMPACTIONS,
     "pending_instants": "Take the next step that is listed for each pending instant.",
     "small_file_ratio": _SMALL_FILES,
     "small_files": _SMALL_FILES,
@@ -205,11 +220,11 @@ def _diagnose_write(facts: PendingFacts) -> _Diagnosis:
 def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
     is_clustering = facts.is_clustering or facts.instant.action is Action.CLUSTERING
     what = "clustering" if is_clustering else "compaction"
-    blocks = (
-        f"updates and padding of the plan's {counted(facts.file_groups, 'file group')}, unless a write may release "
-        "file groups from the plan",
-        _NEWER_INSTANTS,
-    )
+    groups = f"the plan's {counted(facts.file_groups, 'file group')}"
+    held = f"updates and padding of {groups}, unless a write may release file groups from the plan"
+    if not is_clustering:
+        held = f"padding, clustering and other compactions of {groups}; updates go into new log files"
+    blocks = (held, _NEWER_INSTANTS)
     if not facts.has_content:
         return _Diagnosis(
             f"A {what} whose plan was never written",
@@ -223,7 +238,7 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
         return _Diagnosis(
             f"A {what} that is being executed", "Wait until the execution ends", "a second execution", blocks
         )
-    executes = "Execute the plan, or cancel it" if is_clustering else "Let Hudi execute the plan"
+    executes = "Execute the plan, or cancel it"
     if facts.instant.state is InstantState.INFLIGHT:
         if facts.heartbeat == "none" and facts.age_s < _YOUNG_S:
             return _Diagnosis(

@@ -6,6 +6,7 @@ from hudi_table_services.services.archival import ARCHIVAL
 from hudi_table_services.services.catalog import CATALOG_SYNC
 from hudi_table_services.services.cleaning import CLEANING
 from hudi_table_services.services.clustering import CLUSTERING
+from hudi_table_services.services.compaction import COMPACTION
 from hudi_table_services.services.config_check import CONFIG_CHECK
 from hudi_table_services.services.health import HEALTH
 from hudi_table_services.services.metadata_table import METADATA_TABLE_BUILDS
@@ -18,6 +19,7 @@ from hudi_table_services.services.writing import WRITING
 SERVICES: tuple[Service, ...] = (
     WRITING,
     CLUSTERING,
+    COMPACTION,
     CLEANING,
     ARCHIVAL,
     RECOVERY,

@@ -13,7 +13,15 @@ from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentCh
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import MOVE_ROWS, NEW_FILE_GROUP, OVERWRITE
+from hudi_table_services.model.write_stat import (
+    MOVE_ROWS,
+    NEW_FILE_GROUP,
+    OVERWRITE,
+    REQUEST_ID_KEY,
+    CommitMetadata,
+    WriteOperation,
+    WriteStat,
+)
 from hudi_table_services.storage.file_slices import first_write_time
 from hudi_table_services.storage.pending_plans import planned_file_groups
 from hudi_table_services.storage.timeline_store import TimelineStore
@@ -39,7 +47,12 @@ def load_commit_changes(
         planned = frozenset() if instant.is_completed else planned_file_groups(store, instant)
         if planned:
             changes.append(
-                ConcurrentChange(instant=instant, kind=ChangeKind.PENDING_PLAN, file_groups=planned)
+                ConcurrentChange(
+                    instant=instant,
+                    kind=ChangeKind.PENDING_PLAN,
+                    file_groups=planned,
+                    compacts=instant.action in (Action.COMPACTION, Action.LOG_COMPACTION),
+                )
             )
     return (*changes, *_undone(store, before, after))
 
@@ -127,7 +140,7 @@ def _completed(store: TimelineStore, instant: Instant) -> ConcurrentChange:
     metadata = store.commit_metadata(instant)
     written = {FileGroupId(stat.partition_path, stat.file_id) for stat in metadata.write_stats}
     replaced = metadata.partition_to_replace_file_ids or {}
-    added = [s for s in metadata.write_stats if s.num_inserts > 0 or s.prev_commit == NEW_FILE_GROUP]
+    added = [s for s in metadata.write_stats if _may_add_rows(s, metadata)]
     return ConcurrentChange(
         instant=instant,
         kind=ChangeKind.COMPLETED,
@@ -137,5 +150,16 @@ def _completed(store: TimelineStore, instant: Instant) -> ConcurrentChange:
         added_to=frozenset(
             () if metadata.operation_type in MOVE_ROWS else {stat.partition_path for stat in added}
         ),
+        compacts=metadata.operation_type in (WriteOperation.COMPACT, WriteOperation.LOG_COMPACT),
         overwrites=metadata.operation_type in OVERWRITE,
     )
+
+
+def _may_add_rows(stat: WriteStat, metadata: CommitMetadata) -> bool:
+    """Whether a file may have rows with new keys.
+
+    In log files of this project, new keys (bucket index) count as inserts, and so do rows that an earlier log file has
+    deleted. Hudi's writers with a bucket index count new keys in log files as updates.
+    """
+    is_foreign_log = stat.is_log_file and REQUEST_ID_KEY not in metadata.extra_metadata
+    return stat.num_inserts > 0 or stat.prev_commit == NEW_FILE_GROUP or is_foreign_log

@@ -3,12 +3,12 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from hudi_table_services.errors import MalformedFileNameError
 from hudi_table_services.model.data_file import BASE_FILE_EXTENSIONS, BaseFile, LogFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.instant import Action
+from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.stores.storage import StoredObject
 
@@ -54,8 +54,18 @@ class Visibility:
         )
 
     def visible_from(self, instant_time: str) -> str:
-        """Completion time of an instant on the active timeline; for other instants, the requested time."""
+        """Completion time of an instant on the active timeline, or that `knowing` added; else the requested time."""
         return self.completed.get(instant_time, instant_time)
+
+    def knowing(self, completions: Mapping[str, str]) -> "Visibility":
+        """Add the completion times of archived instants."""
+        return replace(self, completed={**completions, **self.completed})
+
+
+def visibility_of(snapshot: TableSnapshot) -> Visibility:
+    """The instants whose files readers of a snapshot see."""
+    has_own = snapshot.config.table_version.has_own_log_instants
+    return Visibility.of(snapshot.timeline, has_own_log_instants=has_own)
 
 
 def first_write_time(timeline: Timeline) -> str | None:
@@ -68,6 +78,24 @@ def first_write_time(timeline: Timeline) -> str | None:
     savepoints = {i.requested_time for i in timeline.completed if i.action is Action.SAVEPOINT}
     writes = [i.requested_time for i in timeline if i.action.writes_data]
     return min((time for time in writes if time not in savepoints), default=min(writes, default=None))
+
+
+def archived_log_instants(files: Iterable[StoredObject], visibility: Visibility) -> frozenset[str]:
+    """Archived delta commits whose completion times decide to which slice their log files belong.
+
+    Such a delta commit was requested before the newest visible base file of a file group with its log file. The files
+    are those of one partition of a table whose log files have their own instants.
+    """
+    bases, logs = _by_file_id(files, visibility)
+    return frozenset(
+        log.instant_time
+        for file_id, found in logs.items()
+        if file_id in bases
+        for log in found
+        if log.instant_time < bases[file_id].instant_time
+        and log.instant_time not in visibility.completed
+        and visibility.sees(log.instant_time)
+    )
 
 
 PickFile = Callable[[str, Collection[BaseFile]], BaseFile]
@@ -133,11 +161,8 @@ def _by_file_id(
 
 
 def _add_log(logs: dict[str, list[LogFile]], stored: StoredObject) -> None:
-    try:
-        log = LogFile.from_file_name(stored.name, stored.size_bytes)
-    except MalformedFileNameError:
-        return  # for example the checksum file that Hadoop writes next to a log file
-    if not log.is_cdc:
+    log = LogFile.parse_or_none(stored.name, stored.size_bytes)
+    if log is not None and not log.is_cdc:
         logs[log.file_id].append(log)
 
 
@@ -175,7 +200,7 @@ def _logs_by_completion(
     requested time.
     """
     visible = [log for log in logs if visibility.sees(log.instant_time)]
-    visible.sort(key=_merge_order)
+    visible.sort(key=lambda log: log.merge_order)
     if base is not None:
         kept = [log for log in visible if visibility.visible_from(log.instant_time) >= base.instant_time]
         return base.instant_time, kept
@@ -196,13 +221,56 @@ def _logs_by_name(
     base_time = max(opened, default="")
     waiting = {time for time in visibility.pending_compactions if time > base_time}
     kept = [log for log in logs if log.instant_time == base_time or log.instant_time in waiting]
-    kept.sort(key=_merge_order)
+    kept.sort(key=lambda log: log.merge_order)
     return base_time, kept
 
 
-def _merge_order(log: LogFile) -> tuple[str, int, str]:
-    """Sort key of log files, as HoodieLogFile.LogFileComparator in Hudi 0.15 and 1.2.
+def is_visible_log(log: LogFile, visibility: Visibility) -> bool:
+    """Whether readers open a log file. In table version 6, its blocks can nevertheless be invisible."""
+    if visibility.sees(log.instant_time):
+        return True
+    return not visibility.has_own_log_instants and log.instant_time in visibility.pending_compactions
 
-    Older log files come first. The write tokens are compared as strings.
+
+def logs_by_slice(
+    base_times: Collection[str], logs: Iterable[LogFile], visibility: Visibility
+) -> dict[str, list[LogFile]]:
+    """Map the base instant time of each slice of a file group to its visible log files.
+
+    As in `latest_slices`, log files with the name of a pending compaction of table version 6 belong to the latest slice
+    before the compaction, because readers merge both slices.
+
+    Args:
+        base_times: instant times of the visible base files of the file group.
     """
-    return log.instant_time, log.version, log.write_token or ""
+    found: dict[str, list[LogFile]] = defaultdict(list)
+    without_base = []
+    for log in logs:
+        time = log.instant_time
+        if visibility.has_own_log_instants:
+            seen_from = visibility.visible_from(time)
+            slice_time = max((base for base in base_times if base <= seen_from), default="")
+        elif visibility.sees(time):
+            slice_time = time
+        else:
+            slice_time = ""
+        if slice_time:
+            found[slice_time].append(log)
+        else:
+            without_base.append(log)
+    if without_base:
+        found[_slice_without_base(base_times, found.keys(), without_base, visibility)] += without_base
+    return dict(found)
+
+
+def _slice_without_base(
+    base_times: Collection[str],
+    named: Collection[str],
+    logs: Collection[LogFile],
+    visibility: Visibility,
+) -> str:
+    """Base instant time of log files whose own slice has no base file, or is a pending compaction."""
+    first = min(log.instant_time for log in logs)
+    if visibility.has_own_log_instants:
+        return first
+    return max((time for time in (*base_times, *named) if time < first), default=first)

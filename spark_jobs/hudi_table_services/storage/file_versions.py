@@ -1,4 +1,4 @@
-"""Find all visible versions of a partition's file groups, for cleaning. Copy-on-write tables only."""
+"""Find all visible versions of a partition's file groups, for cleaning and savepoints."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -8,13 +8,13 @@ from datetime import datetime
 from hudi_table_services.errors import MalformedFileNameError
 from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE
 from hudi_table_services.model.cleaning import FileGroupVersions, PartitionFiles, SliceFiles
-from hudi_table_services.model.data_file import BaseFile
+from hudi_table_services.model.data_file import BaseFile, LogFile
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.clock import UTC, instant_text
-from hudi_table_services.storage.file_slices import Visibility
+from hudi_table_services.storage.file_slices import Visibility, is_visible_log, logs_by_slice
 from hudi_table_services.storage.stores.storage import Storage, StoredObject
 from hudi_table_services.storage.timeline_store import TimelineStore
 
@@ -80,16 +80,30 @@ def partition_files(
     visibility: Visibility,
     replaced: Mapping[FileGroupId, Replacement],
     visible_at: Mapping[str, str],
+    *,
+    with_logs: bool = False,
 ) -> PartitionFiles:
-    """Versions of all file groups in the listing of a partition's folder, newest first."""
+    """Versions of all file groups in the listing of a partition's folder, newest first.
+
+    Args:
+        with_logs: whether log files belong to the versions, as in merge-on-read tables. Otherwise they count as other
+            files of the partition.
+    """
     sizes: dict[str, dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
+    logs: dict[str, list[LogFile]] = defaultdict(list)
     has_other_files = False
     for stored in files:
         base = _visible_base_file(stored, visibility)
+        log = LogFile.parse_or_none(stored.name, stored.size_bytes) if with_logs and base is None else None
         if base is not None:
             sizes[base.file_id][base.instant_time][stored.name] = stored.size_bytes
+        elif log is not None and is_visible_log(log, visibility):
+            logs[log.file_id].append(log)
         elif not _is_side_file(stored.name):
             has_other_files = True
+    for file_id, found in logs.items():
+        for time, each in logs_by_slice(sizes[file_id].keys(), found, visibility).items():
+            sizes[file_id][time].update({log.file_name: log.size_bytes for log in each})
     groups = []
     for file_id in sorted(sizes):
         group_id = FileGroupId(partition_path, file_id)

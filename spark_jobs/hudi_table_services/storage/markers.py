@@ -1,7 +1,9 @@
 """Markers of one pending write: the only record of the data files that the write may have created."""
 
+import logging
 from collections.abc import Collection
 
+from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
 from hudi_table_services.hudi_format.markers import (
     Marker,
     MarkerKind,
@@ -10,8 +12,10 @@ from hudi_table_services.hudi_format.markers import (
     marker_path,
     parse_marker,
 )
+from hudi_table_services.storage.log_files.block_instants import block_instants
 from hudi_table_services.storage.stores.storage import Storage
 
+_LOG = logging.getLogger(__name__)
 _TYPE_FILE = "MARKERS.type"
 _LIST_FILE_PREFIX = "MARKERS"
 
@@ -52,17 +56,34 @@ class MarkerStore:
     def sweep(self, keep: Collection[str] = ()) -> tuple[str, ...]:
         """Delete all marked data files except `keep`; return the paths of the deleted files. The markers stay.
 
+        In table version 6, other instants can have appended blocks to a marked log file. Such a log file stays.
+
         Call this method again after the heartbeat of the write was deleted. Each task that ends after this deletion
         removes its own files. The markers stay, so that a later rollback can still use them.
         """
         swept = []
         for marker in self.markers():
             path = marker.data_file_path
-            if path in keep:
+            if path in keep or (marker.kind is MarkerKind.APPEND and not self._is_own_log(path)):
                 continue
             if self._storage.delete(path):
                 swept.append(path)
         return tuple(swept)
+
+    def _is_own_log(self, path: str) -> bool:
+        """Whether the file of an append marker is a log file that contains only blocks of this write.
+
+        Writers before Hudi 0.15 put the name of a base file that does not exist into append markers.
+        """
+        if ".log." not in path.rpartition("/")[2]:
+            return False
+        try:
+            return block_instants(self._storage, path).belongs_to(self._instant_time)
+        except ObjectNotFoundError:
+            return False
+        except MalformedMetadataError as error:
+            _LOG.warning("%s is kept, because its blocks cannot be read: %s", path, error)
+            return False
 
     def delete(self) -> None:
         """Delete the markers. No rollback can use them afterwards."""

@@ -1,5 +1,7 @@
 """Pending plans of table services on the timeline. Each plan reserves its file groups while it is pending."""
 
+from contextlib import suppress
+
 from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_compaction_plan,
@@ -11,6 +13,7 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import ClusteringPlan, CompactionOperation
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.timeline_store import TimelineStore
@@ -98,6 +101,19 @@ def running_writes(store: TimelineStore, timeline: Timeline) -> tuple[Concurrent
         for instant in timeline.pending
         if instant.state is InstantState.INFLIGHT and is_pending_row_write(store, instant)
     )
+
+
+def workload_profiles(store: TimelineStore, timeline: Timeline) -> dict[str, CommitMetadata]:
+    """Map the requested time of each inflight delta commit to its workload profile.
+
+    A delta commit is left out if it has just ended, or if its profile cannot be read: its file groups are unknown.
+    """
+    profiles = {}
+    for instant in timeline.pending:
+        if instant.action is Action.DELTA_COMMIT and instant.state is InstantState.INFLIGHT:
+            with suppress(ObjectNotFoundError, MalformedMetadataError):
+                profiles[instant.requested_time] = store.commit_metadata(instant)
+    return profiles
 
 
 def _named_by_profile(store: TimelineStore, instant: Instant) -> frozenset[FileGroupId]:

@@ -79,6 +79,10 @@ class TimelineStore:
         """Content of the instant's file in exactly this state. Raises ObjectNotFoundError."""
         return self._storage.read(self.path_of(instant))
 
+    def modified_ms(self, instant: Instant) -> int:
+        """Modification time of the instant's file in exactly this state, in ms. Raises ObjectNotFoundError."""
+        return self._storage.modified_ms(self.path_of(instant))
+
     def requested_path_of(self, instant: Instant) -> str:
         """Path of the requested file of a pending instant. This file contains the plan."""
         return self.path_of(self._in_state(instant, InstantState.REQUESTED))

@@ -1,13 +1,14 @@
 """The archived part of a table's timeline, for all table versions. The archive is read only on demand."""
 
 import logging
-from collections.abc import Iterable
+import threading
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from hudi_table_services.errors import UnsupportedTableError
 from hudi_table_services.model.archival import ArchivedWrite, ArchiveTail
-from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TimelineLayout
 from hudi_table_services.model.timeline import Timeline
@@ -23,6 +24,10 @@ from hudi_table_services.tables.table import TableAccess
 from hudi_table_services.tables.undo_history import undone_by
 
 _LOG = logging.getLogger(__name__)
+
+_completions: dict[str, dict[str, str]] = {}
+"""Completion times by table and requested time. The completion time of an archived instant never changes."""
+_completions_guard = threading.Lock()
 
 
 class _Archive(Protocol):
@@ -135,6 +140,30 @@ class ArchivedTimeline:
         if self.config.table_version.layout is TimelineLayout.V1:
             return ArchiveLogStore(self.storage, self.config)
         return history_store(self.storage, self.config)
+
+
+def archived_completions(
+    storage: Storage, config: TableConfig, instants: Collection[str]
+) -> Mapping[str, str]:
+    """Map requested times of archived delta commits to their completion times.
+
+    Instants that the history does not contain are missing in the result.
+
+    Raises:
+        CorruptTableError: the history cannot be read.
+        UnsupportedTableError: see `history_store`.
+    """
+    with _completions_guard:
+        known = dict(_completions.get(storage.uri, {}))
+    missing = set(instants) - known.keys()
+    if missing and HistoryManifestStore(storage, config).exists():
+        for entry in history_store(storage, config).entries(since=min(missing)):
+            if entry.action == Action.DELTA_COMMIT.value and entry.completion_time:
+                known[entry.requested_time] = entry.completion_time
+        with _completions_guard:
+            found = {time: known[time] for time in missing if time in known}
+            _completions.setdefault(storage.uri, {}).update(found)
+    return {time: known[time] for time in instants if time in known}
 
 
 def history_store(storage: Storage, config: TableConfig) -> HistoryStore:

@@ -17,12 +17,13 @@ from hudi_table_services.errors import (
     ObjectNotFoundError,
 )
 from hudi_table_services.model.concurrent_change import ChangeKind
+from hudi_table_services.model.data_file import LogFile, instant_in_file_name
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.request_lookup import refuse_second_write
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)
@@ -105,13 +106,13 @@ def lost_file_in(storage: Storage, message: str) -> CorruptTableError | None:
     except HudiTableServiceError as error:
         _LOG.warning("Cannot find out whether the metadata table lists the missing file: %s", error)
         return None
-    named = (s for s in snapshot.all_slices if s.base_file is not None and s.base_file.file_name in message)
-    found = (lost_file(storage, snapshot, each.base_file_path or "") for each in named)
+    paths = (path for each in snapshot.all_slices for path in each.paths)
+    found = (lost_file(storage, snapshot, path) for path in paths if path.rpartition("/")[2] in message)
     return next((lost for lost in found if lost is not None), None)
 
 
 def _lists(snapshot: TableSnapshot, path: str) -> bool:
-    return snapshot.is_from_metadata_table and any(s.base_file_path == path for s in snapshot.all_slices)
+    return snapshot.is_from_metadata_table and any(path in each.paths for each in snapshot.all_slices)
 
 
 def _second_write(table: TableAccess, before: TableSnapshot, request_id: str) -> HudiTableServiceError | None:
@@ -127,7 +128,7 @@ def _second_write(table: TableAccess, before: TableSnapshot, request_id: str) ->
 
 def _conflict(table: TableAccess, before: TableSnapshot, path: str) -> HudiTableServiceError | None:
     """The conflict error if the missing file belongs to the snapshot and other writers removed it, else None."""
-    missing = next((s for s in before.all_slices if path and s.base_file_path == path), None)
+    missing = next((s for s in before.all_slices if path and path in s.paths), None)
     if missing is None or not _is_removed_by_others(table, before, missing, path):
         return None
     return FileGroupConflictError(
@@ -149,12 +150,21 @@ def _is_removed_by_others(table: TableAccess, before: TableSnapshot, missing: Fi
         newest = next((s.base_instant_time for s in now.all_slices if s.file_group_id == group), "")
         changes = load_commit_changes(table.timeline_store, before.timeline, now.timeline)
         is_changed = any(c.kind is ChangeKind.COMPLETED and group in c.file_groups for c in changes)
-        is_undone = any(
-            c.kind is ChangeKind.UNDONE and c.instant.requested_time == written_at for c in changes
-        )
+        undone = {c.instant.requested_time for c in changes if c.kind is ChangeKind.UNDONE}
+        is_undone = bool(undone) if _hides_its_writer(before, path) else _instant_of(path) in undone
         is_removed_by_others = is_changed or newest > written_at or is_undone
         return is_removed_by_others and not table.storage.exists(path)
     except HudiTableServiceError as error:
         # The caller raises the first failure, which is more informative.
         _LOG.warning("Cannot find out whether other writers replaced %s: %s", path, error)
         return False
+
+
+def _hides_its_writer(snapshot: TableSnapshot, path: str) -> bool:
+    """Whether a file is a log file of table version 6, whose name contains the instant of its slice."""
+    is_log = LogFile.parse_or_none(path.rpartition("/")[2]) is not None
+    return is_log and not snapshot.config.table_version.has_own_log_instants
+
+
+def _instant_of(path: str) -> str | None:
+    return instant_in_file_name(path.rpartition("/")[2])

@@ -100,7 +100,10 @@ class ClusteringHistory:
         return tuple(each for each in self.clusterings if each.request_id == request_id)
 
     def settled(self, snapshot: TableSnapshot) -> dict[FileGroupId, SettledSlice]:
-        """For each file group whose latest slice one of these clusterings wrote, the settings of that clustering."""
+        """For each file group whose latest slice one of these clusterings wrote, the settings of that clustering.
+
+        A slice with log files is left out, because its rows have changed since.
+        """
         by_time = {
             each.instant.requested_time: _settings(each.plan)
             for each in self.clusterings
@@ -109,7 +112,7 @@ class ClusteringHistory:
         return {
             file_slice.file_group_id: by_time[file_slice.base_instant_time]
             for file_slice in snapshot.all_slices
-            if file_slice.base_instant_time in by_time
+            if file_slice.base_instant_time in by_time and not file_slice.log_files
         }
 
 

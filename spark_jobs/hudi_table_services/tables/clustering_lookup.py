@@ -30,6 +30,10 @@ class ClusteringLookup:
         timeline = store.load()
         return cls(store, timeline, ClusteringHistory.load(store, timeline))
 
+    @property
+    def pending(self) -> tuple[Clustering, ...]:
+        return self.history.pending
+
     def current(self, requested_time: str) -> Clustering | None:
         """The clustering of this requested time, in any state, or the plan that replaced it."""
         return self.history.find(requested_time) or self.history.successor_of(requested_time)

@@ -11,7 +11,7 @@ from hudi_table_services.model.schema import StructType, without_meta_columns
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.file_slices import Visibility
-from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 
 
@@ -49,9 +49,7 @@ def load_content(table: TableAccess) -> TableContent:
         MalformedMetadataError: a replace commit or the newest commit cannot be read.
     """
     timeline = table.load_timeline()
-    visibility = Visibility.of(
-        timeline, has_own_log_instants=table.config.table_version.layout.has_completion_time_in_names
-    )
+    visibility = Visibility.of(timeline, has_own_log_instants=table.config.table_version.has_own_log_instants)
     listed = list_partitions(table.storage)
     snapshot = load_snapshot(table.storage, config=table.config, metadata_enable=False)
     if snapshot.timeline != timeline:

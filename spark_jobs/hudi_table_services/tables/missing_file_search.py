@@ -56,11 +56,11 @@ class MissingFilesSearch:
     def _faults(self, timeline: Timeline) -> dict[NeededFile, str]:
         bases = (each.base_file and (each.file_group_id, each.base_file) for each in self.snapshot.all_slices)
         live_since: dict[FileGroupId, str] = {each[0]: each[1].instant_time for each in bases if each}
-        layout = self.table.config.table_version.layout
+        version = self.table.config.table_version
         needed = needed_files(
             self.written.writes(timeline),
             live_since,
-            has_own_log_instants=layout.has_completion_time_in_names,
+            has_own_log_instants=version.has_own_log_instants,
         )
         return {file: fault for file in needed if (fault := fault_of(file, self.sizes.get(file.path)))}
 

@@ -1,4 +1,4 @@
-"""Find files that belong to no instant: base files, markers, heartbeats, staged rows. This module changes nothing.
+"""Find files that belong to no instant: data files, markers, heartbeats, staged rows. This module changes nothing.
 
 The storage is listed before the timeline is read, so the timeline contains the instant of each listed file of a running
 write.
@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hudi_table_services.hudi_format.markers import TEMP_FOLDER
+from hudi_table_services.model.data_file import LogFile
+from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.recovery.orphans import (
     DISPLACED,
@@ -24,6 +26,7 @@ from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_r
 from hudi_table_services.storage.file_listing import foreign_files, list_folders
 from hudi_table_services.storage.file_slices import first_write_time
 from hudi_table_services.storage.locks.heartbeat import HEARTBEATS, is_heartbeat_alive
+from hudi_table_services.storage.log_files.written_instants import writers_of_open_logs
 from hudi_table_services.storage.pending_plans import planned_file_paths
 from hudi_table_services.storage.stores.storage import Storage, StoredObject
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
@@ -68,6 +71,7 @@ class OrphanSearch:
         self._hours = older_than_hours
         self._names: dict[str, frozenset[str]] = {}
         self._archived_of: frozenset[str] | None = None
+        self._log_writers: dict[str, frozenset[str]] = {}
 
     def find(self) -> Orphans:
         """All orphans of the table. Raises the errors of `known_instants`."""
@@ -75,6 +79,7 @@ class OrphanSearch:
         marked = self._old_folders(TEMP_FOLDER, self._hours)
         heartbeats = self._table.storage.list_folder(HEARTBEATS).files
         staged = self._old_folders(STAGING, max(self._hours, _STAGED_HOURS))
+        self._log_writers = self._find_log_writers(listed)
         known = self.known_instants()
         files = [stored for _, each in sorted(listed.items()) for stored in each]
         sizes = {stored.path: stored.size_bytes for stored in files}
@@ -124,7 +129,24 @@ class OrphanSearch:
             needed_paths=needed,
             archived=frozenset(archived),
             archived_named=archived,
+            log_writers=self._log_writers,
         )
+
+    def _find_log_writers(self, listed: Mapping[str, Sequence[StoredObject]]) -> dict[str, frozenset[str]]:
+        """Map each log file that no completed write of the active timeline names to the instants of its blocks."""
+        config = self._table.config
+        if config.table_type is not TableType.MERGE_ON_READ:
+            return {}
+        named = frozenset().union(*self._named(self._table.load_timeline()).values())
+        suspects = {
+            stored.path: log
+            for files in listed.values()
+            for stored in files
+            if stored.path not in named and (log := _log(stored)) is not None
+        }
+        if config.table_version.has_own_log_instants:
+            return {path: frozenset([log.instant_time]) for path, log in suspects.items()}
+        return writers_of_open_logs(self._table.storage, listed, suspects)
 
     def _archived(self) -> dict[str, frozenset[str]]:
         """Map the requested time of each archived write to the paths that the write names.
@@ -159,6 +181,11 @@ class OrphanSearch:
     def _is_old(self, stored: StoredObject, hours: int) -> bool:
         now_ms = int(self._table.clock.now().timestamp() * 1000)
         return now_ms - stored.modified_ms >= hours * _HOUR_MS
+
+
+def _log(stored: StoredObject) -> LogFile | None:
+    log = LogFile.parse_or_none(stored.name, stored.size_bytes)
+    return None if log is None or log.is_cdc else log
 
 
 def _orphans(

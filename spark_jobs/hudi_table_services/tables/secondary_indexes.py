@@ -9,8 +9,8 @@ from hudi_table_services.planning.metadata_table.secondary_indexes import (
     secondary_indexes,
 )
 from hudi_table_services.storage.metadata_table.index_definition_store import read_index_definitions
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 
 def require_updatable_secondary_indexes(storage: Storage, config: TableConfig) -> None:

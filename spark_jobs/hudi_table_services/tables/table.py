@@ -49,13 +49,22 @@ def check_name(config: TableConfig, table_name: str) -> None:
         )
 
 
-def check_writable(config: TableConfig, table_name: str, *, updates_metadata: bool) -> None:
+def check_writable(
+    config: TableConfig,
+    table_name: str,
+    *,
+    updates_metadata: bool,
+    merge_on_read: bool = False,
+    merges_logs: bool = False,
+) -> None:
     """Refuse a table that this release cannot write safely.
 
     Args:
         table_name: name in the request; an empty name matches any table.
         updates_metadata: whether the job is going to write its change into an active metadata table. False for a job
             that only undoes writes, because it can remove writes from every metadata table.
+        merge_on_read: whether the job handles merge-on-read tables.
+        merges_logs: whether the job also merges log files.
 
     Raises:
         InvalidRequestError: the table has another name.
@@ -75,7 +84,7 @@ def check_writable(config: TableConfig, table_name: str, *, updates_metadata: bo
             hint="Compare the file with a copy and restore the copy. If the file is complete, any write by Hudi "
             "adds the checksum.",
         )
-    for feature in refused_features(config):
+    for feature in refused_features(config, merge_on_read=merge_on_read, merges_logs=merges_logs):
         raise UnsupportedTableError(f"The table {feature}, which this release does not write.")
     if updates_metadata:
         require_maintainable(config)

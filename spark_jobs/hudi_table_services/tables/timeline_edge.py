@@ -8,17 +8,15 @@ first write too.
 """
 
 from collections.abc import Mapping, Set
-from contextlib import suppress
 
 from hudi_table_services.contract.text import counted
-from hudi_table_services.errors import InvalidRequestError, MalformedFileNameError
+from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.archival import ArchivedWrite
-from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.file_slices import first_write_time
-from hudi_table_services.storage.stores.paths import join_path
+from hudi_table_services.storage.log_files.written_instants import written_instants
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.table import TableAccess
 
@@ -71,7 +69,11 @@ def require_nothing_shown(table: TableAccess, before: Timeline, after: Timeline)
 def uncommitted_files(table: TableAccess, timeline: Timeline, until: str) -> Mapping[str, str]:
     """Find files that belong to no completed or pending write.
 
-    Only files with an instant time from the first write of the timeline up to `until` (exclusive) are checked.
+    Only files with an instant time from the first write of the timeline up to `until` (exclusive) are checked. In table
+    version 6, the blocks in log files are checked, too.
+
+    Raises:
+        MalformedMetadataError: see `written_instants`.
 
     Returns:
         The instant times in the names of such files, each with the path of one file.
@@ -80,13 +82,12 @@ def uncommitted_files(table: TableAccess, timeline: Timeline, until: str) -> Map
     if first >= until:
         return {}
     known = {i.requested_time for i in timeline if i.action.writes_data}
-    found: dict[str, str] = {}
-    for path, files in list_partitions(table.storage).items():
-        for stored in files:
-            with suppress(MalformedFileNameError):
-                time = BaseFile.from_file_name(stored.name).instant_time
-                if first <= time < until and time not in known:
-                    found[time] = join_path(path, stored.name)
+    listed = list_partitions(table.storage)
+    found = {
+        written.instant_time: written.path
+        for written in written_instants(table.storage, table.config.table_version, listed)
+        if first <= written.instant_time < until and written.instant_time not in known
+    }
     return {time: found[time] for time in never_completed(table, found.keys())}
 
 

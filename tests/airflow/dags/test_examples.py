@@ -37,6 +37,7 @@ def test_all_examples_can_be_parsed(bag: Any) -> None:
     assert set(bag.dags) == {
         "first_table",
         "flights_daily",
+        "flights_merge_on_read",
         "cluster_every_n_commits",
         "cluster_what_others_write",
         "cluster_nightly_zorder",
@@ -136,6 +137,13 @@ def test_flights_daily_plans_and_clusters_one_run_at_a_time(bag: Any) -> None:
     dag = bag.dags["flights_daily"]
     assert dag.get_task("cluster").upstream_task_ids == {"plan_clustering"}
     assert [dag.get_task(name).max_active_tis_per_dag for name in ("plan_clustering", "cluster")] == [1, 1]
+
+
+def test_flights_merge_on_read_plans_and_compacts_one_run_at_a_time(bag: Any) -> None:
+    dag = bag.dags["flights_merge_on_read"]
+    assert dag.get_task("compact").upstream_task_ids == {"plan_compaction"}
+    assert [dag.get_task(name).max_active_tis_per_dag for name in ("plan_compaction", "compact")] == [1, 1]
+    assert (dag.get_task("compact").when_held, dag.get_task("load_day").take_turns) == ("wait", True)
 
 
 def test_the_trigger_form_of_flights_daily_describes_its_parameters(bag: Any) -> None:

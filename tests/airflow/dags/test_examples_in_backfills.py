@@ -17,7 +17,7 @@ from judges.hudi_rs import read_snapshot
 from support.airflow.task_context import context
 
 EXAMPLES = Path(__file__).parents[3] / "dags_examples"
-WRITERS = ("first_table", "flights_daily")
+WRITERS = ("first_table", "flights_daily", "flights_merge_on_read")
 HARMLESS_OPERATIONS = {"upsert", "insert"}
 """Operations that remove no row of another day."""
 

@@ -14,6 +14,9 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.storage.stores.local import LocalStorage
 from support.airflow.airflow_versions import LOOKS_UP_CONNECTIONS_ANYWHERE
+from support.compaction import jobs_here
+from support.compaction.written_table import NORTH, SOUTH, Deleted, WrittenTable, a_row
+from support.jobs_on_tables import later
 from support.small_tables import SmallTable
 
 needs_connection_lookup = pytest.mark.skipif(
@@ -113,3 +116,32 @@ def test_the_connection_test_describes_the_table(table: SmallTable, tmp_path: Pa
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "file").write_text("")
     assert not HudiHook(str(tmp_path / "other")).test_connection()[0]
+
+
+def test_the_hook_reads_rows_with_and_without_log_files(tmp_path: Path) -> None:
+    table = WrittenTable(LocalStorage(str(tmp_path / "logged")))
+    table.insert({NORTH: [a_row("a", 1), a_row("b", 1)], SOUTH: [a_row("c", 1)]})
+    table.log({NORTH: [a_row("a", 2), Deleted("b")]})
+    hook = HudiHook(table.storage.base_path)
+    columns = ["id", "ts"]
+    assert hook.read_rows(columns=columns).to_pylist() == [{"id": "a", "ts": 2}, {"id": "c", "ts": 1}]
+    stale = hook.read_rows(["north"], query_type="read_optimized", columns=columns)
+    assert stale.to_pylist() == [{"id": "a", "ts": 1}, {"id": "b", "ts": 1}]
+
+
+def test_the_hook_shows_log_files_and_previews_their_compaction(tmp_path: Path) -> None:
+    table = WrittenTable(LocalStorage(str(tmp_path / "table")), clock=later(-1))
+    group = FileGroupId("city=a", "a-0")
+    table.insert({group: [a_row("k", 1)]})
+    table.log({group: [a_row("k", 2)]})
+    hook = HudiHook(table.storage.base_path)
+    assert "1 file with 1 log file" in hook.table_picture()
+    preview = hook.preview_compaction()
+    assert (preview.is_preview, jobs_here.report_of(preview).plans[0].partitions[0].log_files) == (True, 1)
+    history = hook.compactions()
+    assert history is not None
+    assert history.compactions == (), "a preview writes no plan"
+    jobs_here.schedule(table.storage, later(0))
+    jobs_here.execute(table.storage, later(0))
+    assert "log file" not in hook.table_picture()
+    assert HudiHook(str(tmp_path / "none")).compactions() is None

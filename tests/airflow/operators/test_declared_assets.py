@@ -11,6 +11,7 @@ from airflow.sdk import DAG, Asset
 from airflow_hudi_provider.assets import HudiAsset
 from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.clustering import ScheduleClusteringOperator
+from airflow_hudi_provider.operators.compaction import CompactionOperator
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
 from airflow_hudi_provider.operators.recovery import RestoreOperator, RollbackOperator
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
@@ -49,11 +50,20 @@ def test_a_task_that_changes_rows_has_the_table_as_an_outlet(task: Callable[[], 
         lambda: upsert(dry_run=True),
         lambda: CleanOperator(task_id="t", base_path=PATH),
         lambda: ScheduleClusteringOperator(task_id="t", base_path=PATH),
+        lambda: CompactionOperator(task_id="t", base_path=PATH),
         lambda: HudiTableHealthOperator(task_id="t", base_path=PATH),
         lambda: RollbackOperator(task_id="t", base_path=PATH, all_failed=True),
         lambda: RestoreOperator(task_id="t", base_path=PATH, savepoint="20260101000000000", preview=True),
     ],
-    ids=["dry run", "clean", "schedule", "health", "rollback of failed writes", "preview of a restore"],
+    ids=[
+        "dry run",
+        "clean",
+        "schedule",
+        "compaction",
+        "health",
+        "rollback of failed writes",
+        "preview of a restore",
+    ],
 )
 def test_any_other_task_has_the_table_as_an_inlet(task: Callable[[], Any]) -> None:
     made = task()

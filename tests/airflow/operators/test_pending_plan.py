@@ -13,7 +13,10 @@ from airflow.providers.common.compat.sdk import TaskDeferred
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
 from airflow_hudi_provider.triggers.pending_service import HudiPendingServiceTrigger
+from hudi_table_services.hudi_format.table_service_plans import encode_compaction_plan
 from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.table_service_plans import CompactionOperation, CompactionPlan
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.locks import turns
@@ -118,6 +121,36 @@ def test_plans_of_other_partitions_are_ignored(
     schedule(table, partition="city=b")
     for choice in ("refuse", "wait"):
         assert sent(on_pending_plan=choice, partitions="city=a")
+
+
+def schedule_compaction(table: SmallTable) -> str:
+    """Request a compaction of the table's file group."""
+    operation = CompactionOperation(
+        base_instant_time="20260101000000001", file_id="a-0", partition_path="city=a"
+    )
+    plan = encode_compaction_plan(CompactionPlan(operations=(operation,)))
+    return table.timeline_store.request(Action.COMPACTION, plan).requested_time
+
+
+@pytest.mark.parametrize("operation", ["upsert", "delete"])
+def test_a_pending_compaction_does_not_delay_a_write_to_log_files(
+    table: SmallTable, sent: Callable[..., dict[str, Any]], operation: str
+) -> None:
+    schedule_compaction(table)
+    for choice in ("refuse", "wait"):
+        assert sent(on_pending_plan=choice, operation=operation, partitions="city=a")
+
+
+@pytest.mark.parametrize("operation", ["insert_overwrite", "insert_overwrite_table"])
+def test_a_write_that_replaces_file_groups_regards_a_pending_compaction(
+    table: SmallTable, operator: Operator, operation: str
+) -> None:
+    plan = schedule_compaction(table)
+    given = {"operation": operation, "partitions": "city=a"}
+    with pytest.raises(HudiTaskError, match=rf"CancelCompactionOperator\(instant='{plan}'\)"):
+        operator(NO_SPARK, on_pending_plan="refuse", **given).execute(context())
+    trigger = trigger_of(deferred_of(operator(NO_SPARK, on_pending_plan="wait", **given)))
+    assert trigger.services == ["clustering", "compaction"]
 
 
 def test_the_job_refuses_the_write_if_the_task_does_not_name_partitions(

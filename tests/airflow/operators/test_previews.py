@@ -17,6 +17,11 @@ from airflow_hudi_provider.operators.clustering import (
     ClusteringOperator,
     ScheduleClusteringOperator,
 )
+from airflow_hudi_provider.operators.compaction import (
+    CancelCompactionOperator,
+    CompactionOperator,
+    ScheduleCompactionOperator,
+)
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
 from airflow_hudi_provider.operators.metadata_table import RebuildMetadataTableOperator
 from airflow_hudi_provider.operators.recovery import (
@@ -30,7 +35,10 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
 from support.airflow.task_context import TaskInstance, context
+from support.compaction import jobs_here
+from support.compaction.written_table import WrittenTable, a_row
 from support.fixed_clock import FixedClock
+from support.jobs_on_tables import later
 from support.small_tables import SmallTable
 
 if TYPE_CHECKING:
@@ -41,6 +49,9 @@ PREVIEWS: dict[type[Any], dict[str, Any]] = {
     ScheduleClusteringOperator: {"hudi_options": {"hoodie.clustering.expiration.threshold.mins": "1"}},
     ClusteringOperator: {},
     CancelClusteringOperator: {"older_than_minutes": 0},
+    ScheduleCompactionOperator: {"ignore_trigger": True},
+    CompactionOperator: {"ignore_trigger": True},
+    CancelCompactionOperator: {"older_than_minutes": 0},
     CleanOperator: {"commits_retained": 1},
     ArchiveOperator: {
         "min_commits": 2,
@@ -55,6 +66,10 @@ PREVIEWS: dict[type[Any], dict[str, Any]] = {
     RebuildMetadataTableOperator: {},
     HudiTableHealthOperator: {},  # only reads, so it has no argument `preview`
 }
+
+
+OF_LOG_FILES = (ScheduleCompactionOperator, CompactionOperator, CancelCompactionOperator)
+"""Operators that refuse copy-on-write tables."""
 
 
 def tree(folder: Path) -> dict[str, tuple[int, int]]:
@@ -87,7 +102,9 @@ def table(tmp_path: Path) -> SmallTable:
     return made
 
 
-@pytest.mark.parametrize("operator", PREVIEWS, ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    "operator", [each for each in PREVIEWS if each not in OF_LOG_FILES], ids=lambda each: each.__name__
+)
 def test_a_preview_changes_no_file_and_no_folder(
     table: SmallTable, tmp_path: Path, operator: type[Any]
 ) -> None:
@@ -101,6 +118,23 @@ def test_a_preview_changes_no_file_and_no_folder(
     before = tree(tmp_path / "table")
     with suppress(AirflowSkipException):  # some of the operators have nothing to do
         preview(operator, tmp_path / "table", arguments)
+    assert tree(tmp_path / "table") == before
+
+
+@pytest.mark.parametrize("operator", OF_LOG_FILES, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("is_planned", [False, True], ids=["no plan", "plan"])
+def test_a_preview_on_a_merge_on_read_table_changes_no_file_and_no_folder(
+    tmp_path: Path, operator: type[Any], is_planned: bool
+) -> None:
+    made = WrittenTable(LocalStorage(str(tmp_path / "table")), clock=later(-1))
+    for group in (FileGroupId("city=a", "a-0"), FileGroupId("city=b", "b-0")):
+        made.insert({group: [a_row(group.file_id, 1)]})
+        made.log({group: [a_row(group.file_id, 2)]})
+    if is_planned:
+        jobs_here.schedule(made.storage, later(0), partitions=("city=a",))
+    before = tree(tmp_path / "table")
+    with suppress(AirflowSkipException):  # without a plan, there is nothing to cancel
+        preview(operator, tmp_path / "table", PREVIEWS[operator])
     assert tree(tmp_path / "table") == before
 
 

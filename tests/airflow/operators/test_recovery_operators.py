@@ -27,9 +27,9 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import InstantReference, RollbackPlan
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.airflow.stand_ins import stand_in
 from support.airflow.task_context import TaskInstance, context
 from support.fixed_clock import FixedClock

@@ -12,8 +12,8 @@ from airflow.sdk import DAG, task
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
 from airflow_hudi_provider.tasks.identity import identity_of
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.airflow.task_context import StateStore, TaskInstance, context
 
 NOON = datetime(2013, 1, 1, 12, tzinfo=timezone.utc)

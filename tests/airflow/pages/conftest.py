@@ -19,6 +19,7 @@ from page_server import (
     aged_table,
     healthy_table,
     indexed_table,
+    logged_table,
     register,
     run_dags,
     run_dags_of_pictures,
@@ -48,7 +49,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     if not PICTURES:
         aged_table(folder / "aged")
         indexed_table(folder / "indexed")
-        configured = {name: {"base_path": f"{folder}/{name}"} for name in (STUCK, NASTY, "aged", "indexed")}
+        logged_table(folder / "logged")
+        names = (STUCK, NASTY, "aged", "indexed", "logged")
+        configured = {name: {"base_path": f"{folder}/{name}"} for name in names}
         configured[SIZED] = {"base_path": f"{folder}/{SIZED}"}
         configured["missing"] = {"base_path": f"{folder}/nowhere"}
     variables = {

@@ -23,7 +23,10 @@ from hudi_table_services.model.file_group import FileGroupId  # noqa: E402
 from hudi_table_services.model.table_version import TableVersion  # noqa: E402
 from hudi_table_services.storage.stores.local import LocalStorage  # noqa: E402
 from support.archived_tables import History  # noqa: E402
+from support.compaction import jobs_here  # noqa: E402
+from support.compaction.written_table import WrittenTable, a_row  # noqa: E402
 from support.fixed_clock import FixedClock  # noqa: E402
+from support.jobs_on_tables import later  # noqa: E402
 from support.metadata_table.whole_metadata_golden import whole_table  # noqa: E402
 from support.small_tables import SmallTable, base_file_name  # noqa: E402
 from support.undone_tables import updated  # noqa: E402
@@ -246,6 +249,18 @@ def aged_table(folder: Path) -> None:
     for number in range(12):
         history.commits(1, FileGroupId("p", f"f{number}"))
     history.archive()
+
+
+def logged_table(folder: Path) -> None:
+    """A merge-on-read table: a completed compaction, a later log file in each of two partitions, and a pending plan."""
+    table = WrittenTable(LocalStorage(str(folder)), clock=later(-1))
+    groups = {path: FileGroupId(path, f"{path}-0") for path in ("north", "south")}
+    table.insert({group: [a_row(path, 1)] for path, group in groups.items()})
+    table.log({groups["north"]: [a_row("north", 2)]})
+    jobs_here.schedule(table.storage, later(0))
+    jobs_here.execute(table.storage, later(0), request_id="upkeep/run 1/compact")
+    table.log({group: [a_row(path, 3)] for path, group in groups.items()})
+    jobs_here.schedule(table.storage, later(0), partitions=("south",))
 
 
 def indexed_table(folder: Path) -> None:

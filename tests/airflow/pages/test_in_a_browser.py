@@ -35,7 +35,7 @@ def test_a_user_can_open_a_table_with_the_keyboard(page: "Page", server: Server)
     frame = page.frame_locator("iframe")
     frame.locator(".badge", has_text="needs attention").first.wait_for()
     frame.locator("text=Reading …").first.wait_for(state="detached")
-    assert frame.locator("tbody tr").count() == (4 if PICTURES else 9)
+    assert frame.locator("tbody tr").count() == (4 if PICTURES else 10)
     assert frame.locator("tr", has_text="refunds").locator("text=not created yet").first.is_visible()
     keep(page, "hudi-tables")
     link = frame.get_by_role("link", name="orders", exact=True)
@@ -72,6 +72,20 @@ def test_the_page_shows_the_state_of_the_metadata_table(page: "Page", server: Se
     facts = section.inner_text()
     assert re.search(r"Last compaction\s+\d{17}\s+Commits since then\s+\d+ commits?\s", facts), facts
     assert re.search(r"Waiting for compaction\s+\d+ log files?, [\d.]+ \w+", facts), facts
+
+
+@pytest.mark.skipif(PICTURES, reason="no picture shows this table")
+def test_the_page_of_a_merge_on_read_table_shows_log_files_and_compactions(
+    page: "Page", server: Server
+) -> None:
+    open_table(page, server, "logged")
+    section = page.locator("section", has=page.get_by_role("heading", name="Compaction"))
+    assert section.locator("text=A compaction would merge 1 log file").is_visible()
+    assert page.locator("dt", has_text="Log files").is_visible()
+    page.get_by_role("link", name="Partitions", exact=True).click()
+    page.get_by_role("button", name="Log files").wait_for()
+    open_table(page, server, "logged", "timeline")
+    assert page.get_by_role("cell", name="compaction", exact=True).is_visible()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -17,7 +17,10 @@ def get_view(server: Server, name: str, view: str, query: str = ""):
 
 def test_the_list_has_the_tables_of_assets_and_of_the_configuration(server: Server) -> None:
     names = [table["name"] for table in server.request("/hudi/api/tables", "admin")[1]]
-    assert names == [NASTY, "aged", "indexed", "missing", "orders", "refunds", "secret", "sized", "stuck"]
+    assert names == [
+        *(NASTY, "aged", "indexed", "logged", "missing"),
+        *("orders", "refunds", "secret", "sized", "stuck"),
+    ]
 
 
 def test_the_health_view_describes_the_table(server: Server) -> None:
@@ -69,6 +72,34 @@ def test_the_plan_view_shows_a_clustering_plan(server: Server) -> None:
     _, none, _ = get_view(server, "stuck", "plan")
     assert none["groups"] == []
     assert none["reason"]
+
+
+def test_the_views_show_log_files_and_compactions(server: Server) -> None:
+    _, overview, _ = get_view(server, "logged", "overview")
+    assert (overview["table_type"], overview["files"], overview["log_files"]) == ("MERGE_ON_READ", 2, 2)
+    _, body, _ = get_view(server, "logged", "partitions", "?sort=log_files")
+    assert [(each["path"], each["log_files"]) for each in body["rows"]] == [("north", 1), ("south", 1)]
+    _, history, _ = get_view(server, "logged", "history")
+    compactions = [
+        (each["action"], each["state"], (each["by"] or {}).get("task_id"))
+        for each in history["instants"]
+        if each.get("operation") == "compact"
+    ]
+    assert compactions == [("commit", "completed", "compact")]
+    pending = [each["action"] for each in history["instants"] if each["state"] != "completed"]
+    assert pending == ["compaction"]
+    _, health, _ = get_view(server, "logged", "health")
+    assert [(each["action"], each["file_groups"]) for each in health["pending"]] == [("compaction", 1)]
+
+
+def test_the_compaction_view_shows_the_log_files_that_no_plan_contains(server: Server) -> None:
+    _, plan, _ = get_view(server, "logged", "compaction")
+    assert [(each["partition_path"], each["log_files"]) for each in plan["partitions"]] == [("north", 1)]
+    assert plan["log_bytes"] > 0
+    assert any("pending compaction" in reason for reason in plan["skipped"])
+    assert "hoodie.compact.inline.max.delta.commits" in plan["trigger"]
+    _, none, _ = get_view(server, "orders", "compaction")
+    assert none["is_merge_on_read"] is False
 
 
 def test_a_missing_table_is_reported(server: Server) -> None:

@@ -27,8 +27,8 @@ from hudi_table_services.contract.clustering import CancelClusteringRequest, Sch
 from hudi_table_services.jobs.clustering.cancel import cancel_clustering
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 from hudi_table_services.model.instant import Action
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from judges.hudi_rs import read_snapshot
 from judges.table_files import files_below
 

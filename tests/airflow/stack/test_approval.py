@@ -13,8 +13,8 @@ from airflow_stack.api import AirflowApi, wait_until
 from airflow_stack.stack import AirflowStack
 
 from hudi_table_services.model.instant import Instant
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from judges.hudi_rs import read_snapshot
 from judges.table_files import files_below
 

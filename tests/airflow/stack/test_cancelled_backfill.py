@@ -13,8 +13,8 @@ from submitted_jobs import spark_processes, wait_for_job
 
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.locks.turns import WriterQueue
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from judges.hudi_rs import read_snapshot
 from judges.table_files import files_below
 

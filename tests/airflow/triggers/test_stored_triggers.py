@@ -57,9 +57,11 @@ def test_every_trigger_is_in_the_file() -> None:
     assert {each["classpath"] for each in STORED} == our_triggers()
 
 
-@pytest.mark.parametrize(
-    "stored", STORED, ids=lambda each: f"{each['release']} {each['classpath'].split('.')[-1]}"
-)
+def name_of(stored: dict[str, Any]) -> str:
+    return f"{stored['release']} {stored['classpath'].split('.')[-1]}"
+
+
+@pytest.mark.parametrize("stored", STORED, ids=name_of)
 def test_a_trigger_of_an_older_release_keeps_its_meaning(stored: dict[str, Any]) -> None:
     class_path, now = read(stored).serialize()
     assert class_path == stored["classpath"]
@@ -73,7 +75,7 @@ def test_the_newest_entry_has_every_current_argument(class_path: str) -> None:
     assert set(read(newest).serialize()[1]) == set(newest["kwargs"])
 
 
-@pytest.mark.parametrize("stored", STORED, ids=lambda each: each["classpath"].split(".")[-1])
+@pytest.mark.parametrize("stored", STORED, ids=name_of)
 def test_an_argument_of_a_newer_release_is_refused_by_name(stored: dict[str, Any]) -> None:
     """After a downgrade, an unknown argument may be a filter; a trigger that ignored it could fire too early."""
     with pytest.raises(TypeError, match="only_on_sundays"):

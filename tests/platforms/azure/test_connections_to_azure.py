@@ -13,8 +13,8 @@ from azurite import ACCOUNT, KEY, Azurite
 
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.airflow.operator_process import OperatorProcess
 from support.undone_tables import a_table
 

@@ -19,10 +19,10 @@ from hudi_table_services.execution.clustering.exchange import (
     sample_file,
     write_share,
 )
+from hudi_table_services.execution.clustering.inputs import InputFile
 from hudi_table_services.execution.clustering.rewrite import (
     GroupOutcome,
     GroupTask,
-    InputFile,
     RewriteJob,
     TooLarge,
     rewrite_group,

@@ -10,10 +10,10 @@ import pytest
 from hudi_table_services.errors import InstantVanishedError
 from hudi_table_services.execution.base_file_reader import keys_of, open_base_file
 from hudi_table_services.execution.base_file_writer import COMMIT_TIME, RECORD_KEY
+from hudi_table_services.execution.clustering.inputs import InputFile
 from hudi_table_services.execution.clustering.rewrite import (
     GroupOutcome,
     GroupTask,
-    InputFile,
     RewriteJob,
     rewrite_group,
 )
@@ -183,7 +183,15 @@ def test_a_key_with_duplicates_in_other_partitions_has_the_place_of_the_row_that
     job = collecting_job(tmp_path, SECOND)
     rows = {field.name: pa.array([2.0] * 2) for field in job.data_schema}
     batches = staged_batches(job, "batch", pa.table({**rows, KEY_COLUMN: ["twice", "moves"]}), "b")
-    tags = pa.table({"row": [0, 0, 1], "target": [0, 1, 0], "base_row": [0, 0, 1], "loses": [loses] * 3})
+    tags = pa.table(
+        {
+            "row": [0, 0, 1],
+            "target": [0, 1, 0],
+            "base_row": [0, 0, 1],
+            "loses": [loses] * 3,
+            "deleted": [False] * 3,
+        }
+    )
     task = RouteTask(
         storage=job.storage,
         folder=FOLDER,

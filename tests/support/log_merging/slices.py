@@ -60,11 +60,13 @@ class BlockRows:
 
     def __init__(self, blocks: Sequence[pa.Table]) -> None:
         self.taken = 0
+        self.most_at_once = 0
         self._rows = pa.concat_tables(blocks).combine_chunks()
         self._starts = np.cumsum([0, *(block.num_rows for block in blocks)])
 
     def take(self, blocks: Integers, rows: Integers) -> pa.Table:
         self.taken += len(rows)
+        self.most_at_once = max(self.most_at_once, len(rows))
         return self._rows.take(pa.array(self._starts[blocks] + rows))
 
 
@@ -108,6 +110,7 @@ class Merged:
         base: the batches of base rows.
         spills: whether the merge used spill files.
         taken: number of log rows that were read.
+        most_at_once: largest number of log rows that were read at once.
     """
 
     batches: list[pa.Table]
@@ -115,6 +118,7 @@ class Merged:
     counts: ChangeCounts
     spills: bool
     taken: int
+    most_at_once: int
 
     @property
     def rows(self) -> list[Row]:
@@ -135,4 +139,4 @@ def merge(
     memory = MergeMemory(budget_bytes=budget, folder=folder)
     with find_changes(rule, entries_of(rule, each), (base_keys(rule, b) for b in base), memory) as changes:
         batches = list(merged_rows(base, changes, log_rows, ColumnFill.of(rule, defaults)))
-        return Merged(batches, base, changes.counts, changes.spills, log_rows.taken)
+        return Merged(batches, base, changes.counts, changes.spills, log_rows.taken, log_rows.most_at_once)

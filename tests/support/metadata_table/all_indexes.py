@@ -14,9 +14,9 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.planning.metadata_table.build_plan import RecordIndexSize
 from hudi_table_services.storage.locks.lock import FileSystemLock
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.metadata_table.built_tables import build, opened
 from support.metadata_table.maintained_tables import A, B, Write, access, empty_table, indexes
 from support.metadata_table.staged_facts import UNKNOWN_BYTES, keys_in

@@ -18,9 +18,9 @@ from hudi_table_services.jobs.health.table_health import table_health
 from hudi_table_services.storage.metadata_table.key_ranges import key_ranges
 from hudi_table_services.storage.metadata_table.record_locations import RecordIndexGroups, open_record_index
 from hudi_table_services.storage.metadata_table.unusable import UnusableMetadataTable
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.metadata_table.checked_tables import check_listing
 from support.metadata_table.maintained_tables import access, live_files, ticking
 

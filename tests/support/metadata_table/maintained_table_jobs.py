@@ -24,8 +24,8 @@ from hudi_table_services.model.write_stat import (
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.locks.lock import FileSystemLock
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.faulty_storage import Crash, FaultyStorage
 from support.fixed_clock import FixedClock
 from support.metadata_table.maintained_tables import (

@@ -39,10 +39,10 @@ from hudi_table_services.storage.locks.lock import FileSystemLock
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.metadata_table.table_listing import ListingOutcome, list_from_metadata_table
 from hudi_table_services.storage.request_identity import find_completed
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 from support.fixed_clock import FixedClock
 from support.metadata_table.built_tables import build, records_in

@@ -5,6 +5,7 @@ A test compares `STEPS` with the registry of services, so that a new job or oper
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from hudi_table_services.contract.archival import ArchiveReport
@@ -25,6 +26,12 @@ from hudi_table_services.services.clustering import (
     RUN_CLUSTERING,
     SCHEDULE_CLUSTERING,
 )
+from hudi_table_services.services.compaction import (
+    CANCEL_COMPACTION,
+    EXECUTE_COMPACTION,
+    RUN_COMPACTION,
+    SCHEDULE_COMPACTION,
+)
 from hudi_table_services.services.config_check import CHECK_CONFIG
 from hudi_table_services.services.health import TABLE_HEALTH
 from hudi_table_services.services.metadata_table import REBUILD_METADATA_TABLE
@@ -33,8 +40,10 @@ from hudi_table_services.services.recovery import RESTORE, ROLLBACK
 from hudi_table_services.services.savepoints import CREATE_SAVEPOINT, DELETE_SAVEPOINT
 from hudi_table_services.services.service import Script
 from hudi_table_services.services.writing import UPSERT
-from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.catalogs.small_metastore import running_metastore
+from support.compaction.written_table import NORTH, SOUTH, Deleted, WrittenTable, a_row
+from support.fixed_clock import FixedClock
 from support.small_tables import base_file_name
 from support.spark.table_elsewhere import TableElsewhere
 
@@ -128,6 +137,30 @@ def plan_clusterings(table: TableElsewhere) -> None:
     table.check()
 
 
+def compact(table: TableElsewhere) -> None:
+    other = table.beside("merge_on_read")
+    clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=2), step=timedelta(milliseconds=1))
+    written = WrittenTable(other.storage, table.version, clock)
+    written.insert({NORTH: [a_row("a", 1), a_row("b", 1)], SOUTH: [a_row("c", 1)]})
+    written.log({NORTH: [a_row("a", 2), Deleted("b")], SOUTH: [a_row("d", 1)]})
+    planned = other.run(SCHEDULE_COMPACTION, ignore_trigger=True).instant_time
+    other.run(CANCEL_COMPACTION, instants=(planned,))
+    planned = other.run(SCHEDULE_COMPACTION, ignore_trigger=True).instant_time
+    written.log({SOUTH: [a_row("d", 3)]})
+    other.run(EXECUTE_COMPACTION, instants=(planned,))
+    assert [(row["_hoodie_record_key"], row["ts"]) for row in written.base_rows()] == [
+        ("a", 2),
+        ("c", 1),
+        ("d", 1),
+    ]
+    other.run(RUN_COMPACTION, ignore_trigger=True)
+    assert [(row["_hoodie_record_key"], row["ts"]) for row in written.base_rows()] == [
+        ("a", 2),
+        ("c", 1),
+        ("d", 3),
+    ]
+
+
 def repair(table: TableElsewhere) -> None:
     # The file name contains a time after the start of the active timeline, where no instant has this time.
     newest = load_snapshot(table.storage).timeline.completed[-1].requested_time
@@ -203,6 +236,7 @@ STEPS = (
     *SAMPLED,
     Step(delete_a_savepoint, (DELETE_SAVEPOINT,)),
     Step(plan_clusterings, (SCHEDULE_CLUSTERING, CANCEL_CLUSTERING, EXECUTE_CLUSTERING)),
+    Step(compact, (SCHEDULE_COMPACTION, CANCEL_COMPACTION, EXECUTE_COMPACTION, RUN_COMPACTION)),
     Step(repair, (REPAIR_ORPHAN_FILES,)),
     Step(rebuild_the_metadata_table, (REBUILD_METADATA_TABLE,)),
     Step(check_settings, (CHECK_CONFIG,)),

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.jobs.writing.upsert import upsert
+from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.services.service import Script
 from hudi_table_services.services.writing import UPSERT
 from hudi_table_services.storage.stores.factory import open_storage
@@ -67,6 +68,19 @@ class TableElsewhere:
     @property
     def storage(self) -> Storage:
         return open_storage(self.uri, self._options)
+
+    @property
+    def version(self) -> TableVersion:
+        """Version of the table."""
+        return TableVersion(int(self._version))
+
+    def beside(self, name: str) -> "TableElsewhere":
+        """Another table in the same place, which the same Spark session changes. The caller reads its rows."""
+        other = TableElsewhere(
+            self._spark, f"{self.uri}_{name}", self._options, self._version, self._read_rows
+        )
+        other.scripts = self.scripts
+        return other
 
     def run(self, script: Script[Any], **fields: Any) -> JobResult:
         """Run the job of a script; `fields` are fields of its request. Fail unless the job did its work."""

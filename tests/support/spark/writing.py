@@ -22,11 +22,11 @@ from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 from hudi_table_services.jobs.writing.upsert import upsert
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.storage.clock import Clock, SystemClock
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from judges.hudi_rs import read_snapshot
 from judges.table_files import files_below
 from support.metadata_table.without_metadata_table import options_of_new_table
@@ -35,7 +35,7 @@ Row = tuple[str, int, str, float | None]
 """Record key, ordering value, partition path and payload."""
 
 SCHEMA = "k string, ts bigint, p string, v double"
-COMPLETED = (".commit", ".replacecommit")
+COMPLETED = (".commit", ".deltacommit", ".replacecommit")
 _numbers = itertools.count(1)
 
 

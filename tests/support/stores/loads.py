@@ -17,9 +17,9 @@ from hudi import HudiReadOptions, HudiTable
 from e2e.job_processes import SCRIPT, JobProcess, environment
 from e2e.orders import Order, orders, write_parquet
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 MOMENTS = (".commit.requested", ".inflight", ".parquet", ".hoodie/metadata/")
 """Parts of paths: a job is killed as soon as a new file has such a path."""

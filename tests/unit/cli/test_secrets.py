@@ -16,6 +16,7 @@ from hudi_table_services.services.archival import ARCHIVE
 from hudi_table_services.services.catalog import SYNC_CATALOG
 from hudi_table_services.services.cleaning import CLEAN
 from hudi_table_services.services.clustering import CANCEL_CLUSTERING, SCHEDULE_CLUSTERING
+from hudi_table_services.services.compaction import CANCEL_COMPACTION, SCHEDULE_COMPACTION
 from hudi_table_services.services.config_check import CHECK_CONFIG
 from hudi_table_services.services.health import TABLE_HEALTH
 from hudi_table_services.services.metadata_table import REBUILD_METADATA_TABLE
@@ -37,6 +38,8 @@ JOBS: list[tuple[Script[Any], dict[str, Any]]] = [
     (CHECK_CONFIG, {"options": {"hoodie.datasource.hive_sync.password": CANARY}}),
     (SCHEDULE_CLUSTERING, {}),
     (CANCEL_CLUSTERING, {}),
+    (SCHEDULE_COMPACTION, {}),
+    (CANCEL_COMPACTION, {}),
     (CLEAN, {"commits_retained": 1, "options": {"hoodie.airflow.clean.floor.hours": "0"}}),
     (
         ARCHIVE,
@@ -50,6 +53,9 @@ JOBS: list[tuple[Script[Any], dict[str, Any]]] = [
     (REBUILD_METADATA_TABLE, {"partitions": ["files"]}),
     (SYNC_CATALOG, {"metastore_uris": "{metastore}"}),
 ]
+
+FOR_MERGE_ON_READ = (SCHEDULE_COMPACTION, CANCEL_COMPACTION)
+"""Scripts whose jobs refuse copy-on-write tables."""
 
 
 def test_every_job_without_spark_is_tested() -> None:
@@ -111,10 +117,18 @@ def test_jobs_that_succeed_reveal_no_secret(
     clock = FixedClock(datetime.now(timezone.utc) - timedelta(hours=2), step=timedelta(minutes=1))
     table = SmallTable(LocalStorage(str(tmp_path / "t")), version, clock)
     last = [table.commit(FileGroupId("a", "f1")) for _ in range(6)][-1].requested_time
+    merge_on_read = "merge_on_read"
+    SmallTable(
+        LocalStorage(str(tmp_path / merge_on_read)),
+        version,
+        clock,
+        more_properties={"hoodie.table.type": "MERGE_ON_READ"},
+    )
     dead = table.begin()
     for script, fields in JOBS:
         given = json.loads(json.dumps(fields).replace("{last}", last).replace("{metastore}", metastore.uri))
-        assert recorded.run(script, str(tmp_path / "t"), given) == 0, script
+        path = merge_on_read if script in FOR_MERGE_ON_READ else "t"
+        assert recorded.run(script, str(tmp_path / path), given) == 0, script
         recorded.assert_no_secret()
     assert dead not in table.timeline_store.load().pending
 

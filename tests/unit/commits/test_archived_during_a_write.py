@@ -34,9 +34,9 @@ from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata,
 from hudi_table_services.planning.recovery.rollback_plan import plan_rollback
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.locks.lock import FileSystemLock
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.tables.request_lookup import refuse_second_write
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 from support.archived_tables import History
 from support.overtaken_commits import commit_ours

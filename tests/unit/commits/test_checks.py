@@ -40,9 +40,9 @@ from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.planning.recovery.rollback_plan import plan_rollback
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.locks.lock import FileSystemLock, table_lock
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.table_store import update_properties
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 from support.archived_tables import History
 from support.small_tables import SmallTable

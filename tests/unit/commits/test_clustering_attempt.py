@@ -1,5 +1,6 @@
 """Executions of a clustering plan without rows: readers never see rows twice, even if other jobs change the instant."""
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from uuid import uuid4
@@ -9,7 +10,7 @@ import pytest
 from hudi_table_services.commits.pending_writes import clear_pending_writes
 from hudi_table_services.commits.plan_attempt import ClusteringAttempt
 from hudi_table_services.contract.clustering import ScheduleClusteringRequest
-from hudi_table_services.errors import ExecutionFailedError, InstantVanishedError
+from hudi_table_services.errors import CommitStateUnknownError, ExecutionFailedError, InstantVanishedError
 from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.hudi_format.table_service_plans import encode_rollback_plan
 from hudi_table_services.jobs.clustering.cancel import finish_cancellations
@@ -23,10 +24,10 @@ from hudi_table_services.planning.recovery.rollback_plan import plan_rollback
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path, read_heartbeat_owner
 from hudi_table_services.storage.locks.lock import FileSystemLock, TableLock
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.table_store import update_properties
 from hudi_table_services.tables.clustering_history import ClusteringHistory
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 from support.small_tables import SmallTable, base_file_name
 
@@ -187,6 +188,29 @@ def test_files_of_another_execution_of_the_same_plan_are_kept(planned: Planned) 
     assert pending.state is InstantState.INFLIGHT
 
 
+@VERSIONS
+def test_files_of_hudi_that_executes_the_same_plan_again_are_kept(planned: Planned) -> None:
+    """Hudi rolls the inflight plan back and starts it again, before a task of this attempt writes its file."""
+    store = planned.table.timeline_store
+
+    def execute() -> None:
+        with planned.attempt() as attempt:
+            time.sleep(0.005)  # so that the new inflight file has another modification time
+            store.return_to_requested(planned.plan)
+            store.start(planned.plan)
+            planned.table.storage.write(
+                f"a/{base_file_name('theirs-0', planned.plan.requested_time)}", b"PAR1"
+            )
+            planned.complete(attempt, planned.write("new-0"))
+
+    with pytest.raises(InstantVanishedError, match="started clustering .* again during this execution"):
+        execute()
+    assert [path for path in planned.files() if "theirs-0" in path or "new-0" in path] == [
+        f"a/{base_file_name('theirs-0', planned.plan.requested_time)}"
+    ]
+    assert [i.state for i in store.load().pending] == [InstantState.INFLIGHT]
+
+
 @pytest.mark.parametrize("version", [TableVersion.V9], ids=lambda v: v.name)
 def test_an_attempt_that_lost_its_plan_reports_the_loss_before_any_other_change_of_the_table(
     planned: Planned,
@@ -211,6 +235,17 @@ def lose_when_dropping_the_plan(planned: Planned, attempt: ClusteringAttempt) ->
         planned.table.timeline_store, planned.table.timeline_store.load()
     ).pending
     attempt.drop_if_outdated(clustering.plan)
+
+
+@VERSIONS
+def test_a_heartbeat_is_marked_as_ended_only_under_the_lock(planned: Planned) -> None:
+    """Without the lock, the mark could replace the heartbeat of an attempt that takes the plan over."""
+    lock = CountedLock(planned.table.storage)
+    with suppress(CommitStateUnknownError), planned.attempt(lock):
+        raise CommitStateUnknownError("the storage did not answer")
+    assert lock.acquired == 2  # once to start the plan, and once to mark the heartbeat
+    owner = read_heartbeat_owner(planned.table.storage, planned.plan.requested_time) or ""
+    assert owner.endswith("/over")
 
 
 @VERSIONS

@@ -23,8 +23,8 @@ from hudi_table_services.options.locks import FILE_SYSTEM_PROVIDER, STORAGE_BASE
 from hudi_table_services.options.writing_values import FailedWritesPolicy
 from hudi_table_services.storage.locks.lock import TableLock, table_lock
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 from support.small_tables import SCHEMA, SmallTable, base_file_name
 

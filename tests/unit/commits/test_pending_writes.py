@@ -17,8 +17,8 @@ from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata,
 from hudi_table_services.storage.locks.heartbeat import has_heartbeat, heartbeat_path
 from hudi_table_services.storage.locks.lock import FileSystemLock
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 from support.fixed_clock import FixedClock
 from support.metadata_table.without_metadata_table import NO_METADATA_TABLE

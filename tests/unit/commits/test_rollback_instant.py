@@ -24,9 +24,9 @@ from hudi_table_services.options.metadata_settings import DEFAULT_METADATA_SETTI
 from hudi_table_services.planning.recovery.rollback_plan import plan_rollback
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.table_store import read_table_config, update_properties
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 from support.small_tables import SmallTable, base_file_name
 

@@ -20,11 +20,14 @@ FOLDER_MODULES = 20
 # This folder has one module per kind of file, named as in the specification of the format.
 LARGE_FOLDERS = {"spark_jobs/hudi_table_services/hudi_format"}
 # Nouns of services that name modules in several folders; see CONTRIBUTING.
-NOUNS = {"compaction", *(service.name for service in SERVICES)}
+NOUNS = {service.name for service in SERVICES}
 # Other names of modules in several folders. In each of them, the folder names the service or the kind of content.
 REPEATED_NAMES = {
     "base_files": {"options", "options/keys", "storage/metadata_table"},
+    "cancel": {"jobs/clustering", "jobs/compaction"},
     "checks": {"commits", "jobs/archival"},
+    "execute": {"jobs/clustering", "jobs/compaction"},
+    "executed": {"jobs/clustering", "jobs/compaction"},
     "file_groups": {"execution", "hudi_format/metadata_table"},
     "file_sizing": {"model", "planning/file_sizing"},
     "group_files": {"jobs/clustering", "storage/metadata_table"},
@@ -36,10 +39,18 @@ REPEATED_NAMES = {
     "rebuild": {"commits/metadata_table_building", "jobs/metadata_table"},
     "record_locations": {"planning/metadata_table", "storage/metadata_table"},
     "registry": {"options", "services"},
-    "reporting": {"jobs/cleaning", "jobs/clustering", "jobs/recovery", "jobs/writing"},
-    "run": {"commits/metadata_table_services", "execution/clustering", "jobs/clustering"},
+    "reporting": {"jobs/cleaning", "jobs/clustering", "jobs/compaction", "jobs/recovery", "jobs/writing"},
+    "run": {
+        "commits/metadata_table_services",
+        "execution/clustering",
+        "execution/compaction",
+        "jobs/clustering",
+        "jobs/compaction",
+    },
+    "schedule": {"jobs/clustering", "jobs/compaction"},
     "secondary_indexes": {"planning/metadata_table", "tables"},
     "source_columns": {"execution/writing", "planning/table"},
+    "start": {"jobs/clustering", "jobs/compaction"},
     "stored_plan": {"planning/cleaning", "planning/clustering", "planning/compaction"},
     "table_service_plans": {"hudi_format", "model"},
     "time_partitions": {"execution/writing", "options/keys"},

@@ -148,6 +148,18 @@ def test_a_record_index_for_each_partition_agrees_with_the_index_type(version: T
     assert rules(check(table.storage, options=options)) == {"record-index-unused"}
 
 
+@VERSIONS
+def test_the_newest_write_shows_whether_the_bucket_index_fits(version: TableVersion) -> None:
+    table = a_table(version)
+    table.commit(FileGroupId("city=a", "00000004-1111-2222-3333-444444444444-0"))
+    options = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "5"}
+    assert rules(check(table.storage, options=options)) == set()
+    fewer = {**options, "hoodie.bucket.index.num.buckets": "4"}
+    assert rules(check(table.storage, options=fewer)) == {"buckets-differ-from-table"}
+    table.commit(A)
+    assert rules(check(table.storage, options=options)) == {"buckets-differ-from-table"}
+
+
 def test_only_the_options_are_checked_if_the_base_path_has_no_table(tmp_path: Path) -> None:
     result = check_table_config(CheckConfigRequest(base_path=str(tmp_path / "new")))
     assert result.report is not None

@@ -12,12 +12,12 @@ from hudi_table_services.jobs.check_config import check_table_config
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 from hudi_table_services.jobs.health.table_health import table_health
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE, disable_metadata_table, read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.recent_writes import recent_writes
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.fixed_clock import FixedClock
 from support.listing.counting_storage import CountingStorage
 from support.listing.listed_tables import listed_table

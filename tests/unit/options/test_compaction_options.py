@@ -5,15 +5,20 @@ from typing import Any
 
 import pytest
 
+from hudi_table_services.contract.compaction.compaction import (
+    ExecuteCompactionRequest,
+    ScheduleCompactionRequest,
+)
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.compaction.compaction_settings import (
     CompactionOptions,
     CompactionStrategyKind,
     CompactionTrigger,
 )
+from hudi_table_services.options.compaction.compaction_job_options import resolve_compaction_options
 from hudi_table_services.options.compaction.compaction_options import DEFAULT_COMPACTION, compaction_options
-from hudi_table_services.options.keys.compaction import COMPACTION_OPTIONS
-from hudi_table_services.options.option import ALL_SERVICES, FILE_SERVICES, Effect, OptionGroup
+from hudi_table_services.options.keys.compaction import COMPACTION_OPTIONS, MAX_DELTA_COMMITS
+from hudi_table_services.options.option import Effect, OptionGroup
 
 OWN = [option for group in COMPACTION_OPTIONS.values() for option in group]
 PACKAGE = "org.apache.hudi.table.action.compact.strategy."
@@ -49,7 +54,7 @@ def test_a_key_sets_its_field_and_no_other(key: str, text: str, field: str, expe
 
 def test_every_field_and_every_honoured_key_has_a_case() -> None:
     assert {field for _, _, field, _ in CASES} == {field.name for field in fields(CompactionOptions)}
-    assert {o.key for o in OWN if o.effect is Effect.HONOURED} <= {key for key, *_ in CASES}
+    assert {o.key for o in OWN if o.effect is Effect.HONOURED} <= {key for key, *_ in (*CASES, *JOB_CASES)}
 
 
 def test_without_keys_a_plan_follows_the_defaults_of_hudi() -> None:
@@ -97,8 +102,46 @@ def test_an_invalid_value_is_refused_with_its_key(key: str, text: str) -> None:
         compaction_options({key: text})
 
 
-def test_no_group_of_jobs_reads_the_keys_yet() -> None:
-    assert all(
-        option.services == (OptionGroup.COMPACTION,) for option in OWN if option.effect is Effect.HONOURED
-    )
-    assert OptionGroup.COMPACTION not in {*ALL_SERVICES, *FILE_SERVICES}
+def test_only_the_compaction_jobs_read_the_keys() -> None:
+    honoured = {option.key: option.services for option in OWN if option.effect is Effect.HONOURED}
+    # Archival keeps the delta commits that make the next compaction due.
+    assert honoured.pop(MAX_DELTA_COMMITS.key) == (OptionGroup.COMPACTION, OptionGroup.ARCHIVAL)
+    assert set(honoured.values()) == {(OptionGroup.COMPACTION,)}
+
+
+JOB_CASES: list[tuple[str, str, str, Any]] = [
+    ("hoodie.airflow.compaction.task.memory.bytes", "2000000", "task_memory_bytes", 2_000_000),
+    ("hoodie.airflow.compaction.expiration.minutes", "7", "expires_after_minutes", 7),
+    ("hoodie.airflow.compaction.wait.seconds", "7", "wait_seconds", 7),
+]
+
+
+@pytest.mark.parametrize(("key", "text", "field", "expected"), JOB_CASES)
+def test_a_key_sets_a_field_of_the_jobs(key: str, text: str, field: str, expected: object) -> None:
+    found = resolve_compaction_options(ExecuteCompactionRequest(base_path="/t", options={key: text}))
+    defaults = resolve_compaction_options(ExecuteCompactionRequest(base_path="/t"))
+    assert found == replace(defaults, **{field: expected})  # type: ignore[arg-type]
+
+
+def test_the_fields_of_a_request_set_options() -> None:
+    request = ScheduleCompactionRequest(base_path="/t", partitions=("a", "b"))
+    assert resolve_compaction_options(request).plan.selected_partitions == ("a", "b")
+    other = replace(request, options={"hoodie.airflow.compaction.partitions": "c"})
+    with pytest.raises(InvalidRequestError, match="Give either the field or the option"):
+        resolve_compaction_options(other)
+
+
+def test_the_delete_marker_that_a_table_does_not_store_is_passed_to_the_merge() -> None:
+    options = {"hoodie.payload.delete.field": "op", "hoodie.payload.delete.marker": "D"}
+    found = resolve_compaction_options(ExecuteCompactionRequest(base_path="/t", options=options))
+    assert found.merge_settings == options
+    assert found.warnings == ()
+
+
+def test_an_unknown_key_of_compaction_is_refused_and_an_inline_switch_gives_a_warning() -> None:
+    unknown = {"hoodie.compaction.target.iO": "1"}
+    with pytest.raises(InvalidRequestError, match=r"Unknown option hoodie\.compaction\.target\.iO"):
+        resolve_compaction_options(ExecuteCompactionRequest(base_path="/t", options=unknown))
+    inline = {"hoodie.compact.inline": "true"}
+    (warning,) = resolve_compaction_options(ExecuteCompactionRequest(base_path="/t", options=inline)).warnings
+    assert "separate job" in warning

@@ -12,6 +12,7 @@ from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.catalog.catalog_sync import SyncCatalogRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ClusteringRequest
+from hudi_table_services.contract.compaction.compaction import CompactionRequest
 from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.contract.recovery import RollbackRequest
 from hudi_table_services.contract.writing import UpsertRequest
@@ -19,6 +20,7 @@ from hudi_table_services.options.archival import resolve_archive_options
 from hudi_table_services.options.catalog.catalog_options import resolve_catalog_options
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.options.compaction.compaction_job_options import resolve_compaction_options
 from hudi_table_services.options.metadata_table import resolve_metadata_table_options
 from hudi_table_services.options.option import AnyOption, Effect, OptionGroup
 from hudi_table_services.options.registry import OPTION_GROUPS
@@ -34,6 +36,7 @@ RESOLVED = {
     "archival": resolve_archive_options(ArchiveRequest(base_path="/t")),
     "cleaning": resolve_clean_options(CleanRequest(base_path="/t")),
     "clustering": resolve_clustering_options(ClusteringRequest(base_path="/t")),
+    "compaction": resolve_compaction_options(CompactionRequest(base_path="/t")),
     "metadata_table": resolve_metadata_table_options(RebuildMetadataTableRequest(base_path="/t")),
     "recovery": resolve_service_options(RollbackRequest(base_path="/t", all_failed=True)),
     "writing": resolve_options(UpsertRequest(base_path="/t")),
@@ -53,7 +56,7 @@ def plain(value: Any) -> Any:
 def declared(option: AnyOption) -> dict[str, Any]:
     # The stored values of keys that all services read were made before these groups existed, so they lack the groups.
     later = (
-        {OptionGroup.TIMELINE, OptionGroup.METADATA_TABLE, OptionGroup.CATALOG}
+        {OptionGroup.TIMELINE, OptionGroup.METADATA_TABLE, OptionGroup.CATALOG, OptionGroup.COMPACTION}
         if len(option.services) > 1
         else set()
     )

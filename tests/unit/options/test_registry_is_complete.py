@@ -7,17 +7,12 @@ from hudi_table_services.options import keys
 from hudi_table_services.options.option import FILE_SERVICES, Option, OptionGroup
 from hudi_table_services.options.registry import OPTION_GROUPS
 from hudi_table_services.planning.config_check.names import CHECKS_OF_JOBS
-from hudi_table_services.services.registry import SERVICES
-
-# Modules of keys that no job reads yet. The registry does not contain them, so that jobs do not accept these keys.
-WITHOUT_JOB = {"compaction"}
 
 
 def test_every_declared_option_is_in_a_group() -> None:
     modules = [
         importlib.import_module(f"{keys.__name__}.{found.name}")
         for found in pkgutil.iter_modules(keys.__path__)
-        if found.name not in WITHOUT_JOB
     ]
     declared = {
         value.key for module in modules for value in vars(module).values() if isinstance(value, Option)
@@ -28,13 +23,3 @@ def test_every_declared_option_is_in_a_group() -> None:
 
 def test_the_configuration_check_runs_the_checks_of_every_service_that_writes_or_deletes_files() -> None:
     assert set(CHECKS_OF_JOBS) == {*FILE_SERVICES, OptionGroup.METADATA_TABLE, OptionGroup.CATALOG}
-
-
-def test_keys_of_services_without_a_job_are_not_in_a_group() -> None:
-    registered = {option.key for group in OPTION_GROUPS.values() for option in group}
-    assert WITHOUT_JOB.isdisjoint(service.name for service in SERVICES)
-    for name in WITHOUT_JOB:
-        module = importlib.import_module(f"{keys.__name__}.{name}")
-        declared = {value.key for value in vars(module).values() if isinstance(value, Option)}
-        assert declared
-        assert declared.isdisjoint(registered)

@@ -1,5 +1,7 @@
 """Conflicts of a write with concurrent changes."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,3 +79,28 @@ def test_a_write_conflicts_if_and_only_if_it_shares_file_groups(
 ) -> None:
     conflict = find_conflict([change(COMPLETED, *groups) for groups in theirs], ours)
     assert (conflict is None) == all(groups.isdisjoint(ours) for groups in theirs)
+
+
+@pytest.mark.parametrize("kind", [COMPLETED, PLAN])
+def test_a_compaction_conflicts_only_with_a_write_that_rewrites_a_base_file(kind: ChangeKind) -> None:
+    theirs = replace(change(kind, A, action=Action.COMPACTION), compacts=True)
+    assert find_conflict([theirs], {A, B}, logged_file_groups={A}) is None
+    found = find_conflict([theirs], {A, B}, logged_file_groups={B})
+    assert found is not None
+    assert found.file_groups == (A,)
+
+
+def test_a_completed_compaction_conflicts_with_a_write_that_inserts_deleted_rows_again() -> None:
+    done, planned = (
+        replace(change(kind, A, B, action=Action.COMPACTION), compacts=True) for kind in (COMPLETED, PLAN)
+    )
+    found = find_conflict([done], {A, B}, logged_file_groups={A, B}, reinserted_file_groups={B})
+    assert found is not None
+    assert found.file_groups == (B,)
+    assert find_conflict([planned], {A, B}, logged_file_groups={A, B}, reinserted_file_groups={A, B}) is None
+
+
+def test_another_write_conflicts_with_a_write_that_only_adds_a_log_file() -> None:
+    assert find_conflict([change(COMPLETED, A)], {A}, logged_file_groups={A}) is not None
+    clustering = change(PLAN, A, action=Action.CLUSTERING)
+    assert find_conflict([clustering], {A}, logged_file_groups={A}) is not None

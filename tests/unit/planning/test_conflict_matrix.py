@@ -29,8 +29,8 @@ from hudi_table_services.planning.conflict_detection import find_conflict, group
 from hudi_table_services.planning.file_sizing.write_profile import workload_profile
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.pending_plans import running_writes
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.small_tables import SmallTable
 
 SHARED, NEW = FileGroupId("city=x", "a-0"), FileGroupId("city=x", "new-0")
@@ -114,12 +114,25 @@ def completed_clustering(table: SmallTable) -> None:
     table.timeline_store.complete(pending, encode_commit_metadata(metadata, table.version))
 
 
-def pending_compaction(table: SmallTable) -> None:
+def plan_compaction(table: SmallTable) -> Instant:
     operation = CompactionOperation(
         base_instant_time="20260101000000001", file_id=SHARED.file_id, partition_path=SHARED.partition_path
     )
     content = encode_compaction_plan(CompactionPlan(operations=(operation,)))
-    table.timeline_store.request(Action.COMPACTION, content)
+    return table.timeline_store.request(Action.COMPACTION, content)
+
+
+def pending_compaction(table: SmallTable) -> None:
+    plan_compaction(table)
+
+
+def completed_compaction(table: SmallTable) -> None:
+    pending = table.timeline_store.start(plan_compaction(table))
+    stat = WriteStat(file_id=SHARED.file_id, partition_path=SHARED.partition_path, path="")
+    metadata = CommitMetadata(
+        operation_type=WriteOperation.COMPACT, partition_to_write_stats={SHARED.partition_path: (stat,)}
+    )
+    table.timeline_store.complete(pending, encode_commit_metadata(metadata, table.version))
 
 
 def clean(table: SmallTable) -> None:
@@ -167,6 +180,7 @@ MATRIX: list[tuple[Callable[[SmallTable], None], str, str, str, str]] = [
     (inflight_clustering, FAILS, COMMITS, COMMITS, DROPS),
     (completed_clustering, FAILS, FAILS, COMMITS, DROPS),
     (pending_compaction, FAILS, COMMITS, COMMITS, DROPS),
+    (completed_compaction, FAILS, FAILS, COMMITS, DROPS),
     (clean, COMMITS, COMMITS, COMMITS, COMMITS),
     (rollback_of_a_pending_write, COMMITS, COMMITS, COMMITS, COMMITS),
     (rollback_of_a_completed_write, FAILS, FAILS, COMMITS, FAILS),
@@ -246,3 +260,19 @@ def test_outcome_of_our_clustering_after_another_action(
         dropped = groups_to_drop(changes)
         assert (SHARED in dropped) is (of_clustering == DROPS)
         assert FileGroupId("city=y", "far-0") not in dropped
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [(pending_compaction, COMMITS), (completed_compaction, COMMITS), (update, FAILS)],
+    ids=lambda each: getattr(each, "__name__", each),
+)
+def test_a_write_that_only_adds_log_files_conflicts_with_writes_and_not_with_compactions(
+    table: SmallTable, other: Callable[[SmallTable], None], expected: str
+) -> None:
+    before = table.timeline_store.load()
+    other(table)
+    changes = load_commit_changes(table.timeline_store, before, table.timeline_store.load())
+    for strategy in ConflictStrategy:
+        conflict = find_conflict(changes, {SHARED}, strategy, logged_file_groups={SHARED})
+        assert (FAILS if conflict else COMMITS) == expected

@@ -13,6 +13,8 @@ NEEDS = st.lists(
         key=st.text("abcdef", min_size=1, max_size=4),
         small_files=st.integers(0, 5),
         small_file_ratio=st.sampled_from([0.0, 0.5, 1.0]),
+        log_files=st.integers(0, 3),
+        log_bytes=st.integers(0, 5),
         outdated_files=st.integers(0, 3),
         outdated_bytes=st.integers(0, 5),
         is_cleanable=st.booleans(),
@@ -60,9 +62,10 @@ def test_a_table_that_cannot_be_trusted_is_never_chosen(
 def test_each_service_has_its_own_order() -> None:
     many_small = TableNeed(key="a", small_files=9, outdated_bytes=1, is_cleanable=True)
     large_waste = TableNeed(key="b", small_files=2, outdated_bytes=500, is_cleanable=True)
-    still_kept = TableNeed(key="c", outdated_bytes=900)
+    still_kept = TableNeed(key="c", outdated_bytes=900, log_files=1, log_bytes=7)
     needs = (large_waste, many_small, still_kept)
     assert rank(needs, FleetService.CLUSTERING, quota=9) == (many_small, large_waste)
+    assert rank(needs, FleetService.COMPACTION, quota=9) == (still_kept,)
     assert rank(needs, FleetService.CLEANING, quota=9) == (large_waste, many_small)
     assert rank(needs, FleetService.CLEANING, quota=9, at_least=2) == (large_waste,)
 
@@ -71,3 +74,9 @@ def test_tables_with_equal_benefit_are_ordered_by_their_share_of_small_files() -
     part = TableNeed(key="a", small_files=4, small_file_ratio=0.1)
     whole = TableNeed(key="b", small_files=4, small_file_ratio=1.0)
     assert rank((part, whole), FleetService.CLUSTERING, quota=1) == (whole,)
+
+
+def test_tables_with_equal_log_bytes_are_ordered_by_their_log_files() -> None:
+    one = TableNeed(key="a", log_files=1, log_bytes=8)
+    many = TableNeed(key="b", log_files=4, log_bytes=8)
+    assert rank((one, many), FleetService.COMPACTION, quota=1) == (many,)

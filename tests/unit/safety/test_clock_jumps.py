@@ -15,7 +15,7 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
-from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 from support.fixed_clock import FixedClock
 from support.jobs_on_tables import JOBS, later, read_state

@@ -13,7 +13,6 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import (
@@ -26,6 +25,7 @@ from hudi_table_services.storage.table_store import (
     update_properties,
 )
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 from support.faulty_storage import FaultyStorage, crashes_everywhere
 from support.fixed_clock import FixedClock

@@ -33,9 +33,9 @@ from hudi_table_services.storage.metadata_table.partition_slices import partitio
 from hudi_table_services.storage.metadata_table.record_locations import open_record_index
 from hudi_table_services.storage.metadata_table.table_listing import ListedTable
 from hudi_table_services.storage.metadata_table.unusable import UnusableMetadataTable
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import METADATA_TABLE, read_table_config
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.metadata_table.all_indexes import with_all_indexes
 from support.metadata_table.built_tables import build, records_in
 from support.metadata_table.checked_tables import check_end

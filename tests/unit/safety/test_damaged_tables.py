@@ -17,6 +17,7 @@ from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.catalog.catalog_sync import SyncCatalogRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ScheduleClusteringRequest
+from hudi_table_services.contract.compaction.compaction import ScheduleCompactionRequest
 from hudi_table_services.contract.config_check import CheckConfigRequest
 from hudi_table_services.contract.health import HealthRequest
 from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
@@ -38,6 +39,7 @@ from hudi_table_services.jobs.catalog import sync_catalog
 from hudi_table_services.jobs.check_config import check_table_config
 from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering
+from hudi_table_services.jobs.compaction.schedule import schedule_compaction
 from hudi_table_services.jobs.health.table_health import table_health
 from hudi_table_services.jobs.metadata_table.rebuild import rebuild_metadata_table
 from hudi_table_services.jobs.recovery.repair_orphans import repair_orphan_files
@@ -58,15 +60,16 @@ from hudi_table_services.storage import table_store, timeline_store
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.markers import MarkerStore
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import BACKUP, PROPERTIES
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.archived_tables import SMALL_LIMITS
 from support.catalogs.memory_catalog import MemoryCatalog
 from support.depth import number_from
 from support.fail_points import tried
 from support.fixed_clock import FixedClock
+from support.merge_on_read_jobs import as_merge_on_read
 from support.small_tables import SmallTable, base_file_name
 from support.undone_tables import a_table, clustered, planned, updated
 
@@ -188,6 +191,11 @@ def jobs(saved: str) -> dict[str, RunJob]:
         "snapshot": lambda s, c: load_snapshot(s),
         "schedule": lambda s, c: schedule_clustering(
             ScheduleClusteringRequest(base_path="/t", options=NO_LOCK_RETRIES), storage=s, clock=c
+        ),
+        "schedule compaction": lambda s, c: schedule_compaction(
+            ScheduleCompactionRequest(base_path="/t", options=NO_LOCK_RETRIES),
+            storage=as_merge_on_read(s),
+            clock=c,
         ),
     }
 

@@ -22,12 +22,12 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.archive.history_manifest_store import HistoryManifestStore
 from hudi_table_services.storage.damage import naming
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import PROPERTIES, read_table_config
 from hudi_table_services.tables.cleaned_files import conflict_where_cleaned
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess, check_writable
 from support.small_tables import SmallTable
 

@@ -16,7 +16,6 @@ from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.jobs.health.table_health import table_health
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.cleaned_files import (
@@ -24,6 +23,7 @@ from hudi_table_services.tables.cleaned_files import (
     lost_file_in,
     naming_lost_files,
 )
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.metadata_table.maintained_tables import A, B, Write, access, copied, maintained, ticking
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)

@@ -20,9 +20,9 @@ from hudi_table_services.errors import StoragePermissionError
 from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import PROPERTIES
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.apart import as_unprivileged_user
 from support.depth import cases
 from support.jobs_on_tables import JOBS, READ_ONLY_JOBS, later, read_state

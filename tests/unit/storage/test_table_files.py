@@ -16,13 +16,13 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage import timeline_store
 from hudi_table_services.storage.metadata_table.unusable import Reason
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_files import FEW_PARTITIONS, Source, TableListing, list_table
 from hudi_table_services.storage.table_store import METADATA_TABLE, read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.fixed_clock import FixedClock
 from support.listing.counting_storage import CountingStorage
 from support.listing.listed_tables import ListedTable, listed_table

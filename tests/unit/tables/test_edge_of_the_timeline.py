@@ -20,9 +20,9 @@ from hudi_table_services.jobs.recovery.savepoint import create_savepoint, delete
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.archived_tables import SMALL_LIMITS, History
 from support.faulty_storage import crashes_everywhere
 from support.small_tables import base_file_name

@@ -5,8 +5,8 @@ import pytest
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_history import HistoryEnd, TableHistory
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.tables.recent_writes import recent_writes
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.archived_tables import History
 
 COMMITS = 24

@@ -16,11 +16,11 @@ from hudi_table_services.model.write_stat import FILE_SIZES_KEY
 from hudi_table_services.options.writing import DEFAULT_LIMITS, recorded_limits, resolve_options
 from hudi_table_services.storage.locks.lock import FileSystemLock
 from hudi_table_services.storage.locks.storage_based_lock import LOCK_PATH, StorageBasedLock
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.tables.overview.lock_holder import lock_holder
 from hudi_table_services.tables.overview.partition_summaries import TableContents, read_contents
 from hudi_table_services.tables.overview.schema_history import schema_history
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.archived_tables import History
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable

@@ -54,7 +54,7 @@ const COLOURS = ["blue", "violet", "brown", "green", "red", "yellow", "red", "mu
 
 export function laneOf({ action, operation }) {
   if (action === "clustering" || operation === "cluster") return "clustering";
-  if (action === "compaction" || action === "logcompaction" || operation === "compact") return "compaction";
+  if (action === "compaction" || action === "logcompaction" || operation === "compact" || operation === "log_compact") return "compaction";
   if (["clean", "rollback", "savepoint", "restore"].includes(action)) return action;
   return ["commit", "deltacommit", "replacecommit"].includes(action) ? "write" : "other";
 }

@@ -88,4 +88,4 @@ export function countedRows(totals) {
 }
 
 export const rowsHint = ({ uncounted_files: uncounted }) =>
-  uncounted ? `The writes of ${counted(uncounted, "file")} are archived, so the rows of these files are not counted.` : "";
+  uncounted ? `The rows of ${counted(uncounted, "file")} are not counted: the writes of these files are archived, or the files have log files.` : "";

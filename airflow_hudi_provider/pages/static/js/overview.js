@@ -1,4 +1,5 @@
-// The first tab of a table: totals, facts, findings with advice, pending instants, and what a clustering would gain.
+// The first tab of a table: totals, facts, findings with advice, pending instants, and the gain of a clustering or a
+// compaction.
 import { html } from "../vendor/htm-preact.module.js";
 import { ago, bytes, counted, duration, inSentence, moment, number, percent, rows, rowsHint } from "./format.js";
 import { AssetLink, DagLink, Listed, Read, Section, Table, TaskLink, useRead } from "./parts.js";
@@ -9,6 +10,7 @@ export function OverviewTab({ path, table, health, version }) {
     <${Totals} table=${table} />
     <${Read} state=${health} what="the state of the table">${(report) => html`<${Findings} report=${report} />`}<//>
     <${Facts} table=${table} report=${health.value} />
+    ${table.table_type === "MERGE_ON_READ" && html`<${Compaction} path=${path} version=${version} />`}
     <${Section} title="Clustering">
       <${Read} state=${plan} what="file groups">${(value) => html`<${Plan} plan=${value} />`}<//>
     <//>
@@ -25,6 +27,7 @@ function Totals({ table }) {
       <${Figure} name="Rows" value=${rows(table)} title=${rowsHint(table)} />
       <${Figure} name="Partitions" value=${table.partition_fields.length === 0 ? "not partitioned" : number(table.partition_count)} />
       <${Figure} name="Small files" value=${`${number(table.small_files)} of ${number(table.files)}`} title=${`Files below ${bytes(table.limits.small_file_limit_bytes)} that share their partition with another such file`} />
+      ${table.log_files > 0 && html`<${Figure} name="Log files" value=${`${number(table.log_files)}, ${bytes(table.log_bytes)}`} title="Log files that no compaction has merged; the size of the table contains them" />`}
       <${Figure} name="Last commit" value=${commit ? ago(commit.at_ms) : "never"} title=${commit ? moment(commit.at_ms) : ""}>
         ${commit && html`<div class="muted small">${commit.operation.replaceAll("_", " ")} by ${commit.by ? html`<${TaskLink} by=${commit.by} />` : "another program"}</div>`}
       <//>
@@ -168,17 +171,61 @@ function Plan({ plan }) {
         ${plan.group_count > plan.groups.length && html`<p class="muted">The table shows ${number(plan.groups.length)} of ${counted(plan.group_count, "group")}.</p>`}
       </details>
     `}
-    ${plan.skipped.length > 0 &&
-    html`
-      <details>
-        <summary>File groups left out, with reasons</summary>
-        <ul>
-          ${plan.skipped.map((reason) => html`<li>${reason}</li>`)}
-        </ul>
-      </details>
-    `}
+    <${Skipped} reasons=${plan.skipped} title="File groups left out, with reasons" />
   `;
 }
+
+// The log files that a compaction would merge now. Only merge-on-read tables have log files.
+function Compaction({ path, version }) {
+  const plan = useRead(`${path}/compaction`, {}, version);
+  return html`
+    <${Section} title="Compaction">
+      <${Read} state=${plan} what="log files">${(value) => html`<${CompactionPlan} plan=${value} />`}<//>
+    <//>
+  `;
+}
+
+function CompactionPlan({ plan }) {
+  const gain = `A compaction would merge ${counted(plan.log_files, "log file")}, ${bytes(plan.log_bytes)}, of ${counted(plan.slices, "file slice")}.`;
+  return html`
+    <p>
+      ${plan.partitions.length === 0 ? `Nothing to compact: ${plan.reason}.` : gain}
+      ${plan.trigger && html` <span class="muted">${plan.trigger}.</span>`}
+    </p>
+    ${plan.partitions.length > 0 &&
+    html`
+      <details>
+        <summary>${counted(plan.partition_count, "partition")} with log files that a compaction would merge now</summary>
+        <${Table} kind="groups" caption="Log files that a compaction would merge" head=${["Partition", NUMBER("File slices"), NUMBER("Log files"), NUMBER("Size of log files"), NUMBER("Size of base files")]}>
+          ${plan.partitions.map(
+            (part) => html`
+              <tr>
+                <td>${part.partition_path || "(not partitioned)"}</td>
+                <td class="number">${number(part.slices)}</td>
+                <td class="number">${number(part.log_files)}</td>
+                <td class="number">${bytes(part.log_bytes)}</td>
+                <td class="number">${part.base_bytes === null ? "" : bytes(part.base_bytes)}</td>
+              </tr>
+            `,
+          )}
+        <//>
+        ${plan.partition_count > plan.partitions.length && html`<p class="muted">The table shows ${number(plan.partitions.length)} of ${counted(plan.partition_count, "partition")}.</p>`}
+      </details>
+    `}
+    <${Skipped} reasons=${plan.skipped} title="File slices left out, with reasons" />
+  `;
+}
+
+const Skipped = ({ reasons, title }) =>
+  reasons.length > 0 &&
+  html`
+    <details>
+      <summary>${title}</summary>
+      <ul>
+        ${reasons.map((reason) => html`<li>${reason}</li>`)}
+      </ul>
+    </details>
+  `;
 
 const NUMBER = (text) => ({ text, number: true });
 

@@ -8,6 +8,7 @@ const HEAD = [
   { text: "Files", key: "files", number: true },
   { text: "Small files", key: "small_files", number: true },
   { text: "Size", key: "size_bytes", number: true },
+  { text: "Log files", key: "log_files", number: true, isOfLogs: true },
   { text: "Rows", key: "rows", number: true },
   { text: "Last write", key: "last_write_ms", number: true },
 ];
@@ -24,15 +25,16 @@ export function usePart(first) {
   return [parameters, { order, sortBy, search, setSearch, offset, move }];
 }
 
-export function PartitionsTab({ path, version }) {
+export function PartitionsTab({ path, table, version }) {
+  const hasLogs = table.table_type === "MERGE_ON_READ"; // copy-on-write tables have no log files
   const [parameters, part] = usePart({ key: "path", descending: false });
   const found = useLast(useRead(`${path}/partitions`, parameters, version));
   return html`
     <div class="controls"><${Search} value=${part.search} onInput=${part.setSearch} label="Search partition paths" /></div>
     <${Read} state=${found} what="partitions">
       ${(value) => html`
-        <${Table} caption="Partitions" head=${HEAD} order=${part.order} sortBy=${part.sortBy}>
-          ${value.rows.map((each) => html`<${Row} key=${each.path} each=${each} />`)}
+        <${Table} caption="Partitions" head=${HEAD.filter((column) => hasLogs || !column.isOfLogs)} order=${part.order} sortBy=${part.sortBy}>
+          ${value.rows.map((each) => html`<${Row} key=${each.path} each=${each} hasLogs=${hasLogs} />`)}
         <//>
         <${Paging} offset=${part.offset} shown=${value.rows.length} count=${value.count} noun="partition" move=${part.move} />
       `}
@@ -49,12 +51,13 @@ export function useLast(state) {
   return state.value || state.error || !last ? state : { ...state, value: last };
 }
 
-const Row = ({ each }) => html`
+const Row = ({ each, hasLogs }) => html`
   <tr>
     <td><a href=${`#files/${encodeURIComponent(each.path)}`}>${each.path || "(not partitioned)"}</a></td>
     <td class="number">${number(each.files)}</td>
     <td class="number">${number(each.small_files)}</td>
     <td class="number">${bytes(each.size_bytes)}</td>
+    ${hasLogs && html`<td class="number" title=${bytes(each.log_bytes)}>${number(each.log_files)}</td>`}
     <td class="number" title=${rowsHint(each)}>${rows(each)}</td>
     <td class="number" title=${moment(each.last_write_ms)}>${ago(each.last_write_ms)}</td>
   </tr>

@@ -109,6 +109,9 @@ function figures(task) {
     const count = stats && (stats.file_count ?? stats.files);
     if (count !== undefined && count !== null) found.push([name, `${number(count)}, ${bytes(stats.size_bytes ?? stats.bytes ?? 0)}`]);
   }
+  for (const [name, logs] of [["Log files before", task.logs_before], ["Log files after", task.logs_after]]) {
+    if (logs) found.push([name, `${number(logs.log_files)}, ${bytes(logs.log_bytes)}`]);
+  }
   if (task.partition_count) found.push(["Partitions", counted(task.partition_count, "partition")]);
   if (task.status) found.push(["State", task.status]);
   return found;

@@ -91,7 +91,7 @@ function Known({ path, place, overview, version, refresh }) {
 }
 
 function Tab({ path, place, table, health, version }) {
-  if (place.tab === "partitions") return html`<${PartitionsTab} path=${path} version=${version} />`;
+  if (place.tab === "partitions") return html`<${PartitionsTab} path=${path} table=${table} version=${version} />`;
   if (place.tab === "files") return html`<${FilesTab} path=${path} table=${table} partition=${place.partition} version=${version} />`;
   if (place.tab === "schema") return html`<${SchemaTab} path=${path} version=${version} />`;
   if (place.tab === "timeline") return html`<${TimelineTab} path=${path} health=${health} version=${version} />`;

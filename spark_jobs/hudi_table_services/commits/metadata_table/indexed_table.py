@@ -7,17 +7,20 @@ from functools import cached_property
 from hudi_table_services.errors import CorruptTableError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS, RECORD_INDEX
-from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.data_file import instant_in_file_name
+from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.metadata_table import IndexDefinition
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import SCHEMA_KEY, CommitMetadata
 from hudi_table_services.planning.metadata_table.indexed_columns import IndexedColumn, indexed_columns
 from hudi_table_services.planning.metadata_table.partitioned_record_index import is_partitioned_index
+from hudi_table_services.storage.file_slices import Visibility, visibility_of
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.paths import file_name
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.metadata_table import require_definitions
+from hudi_table_services.tables.snapshots.archived_completions import knowing_archived
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 
 
@@ -93,24 +96,50 @@ class IndexedTable:
     def live_files_after(
         self, metadata: CommitMetadata, partitions: Collection[str]
     ) -> Mapping[str, frozenset[str]]:
-        """Map each partition to the names of its live base files after a write, without replaced file groups."""
-        before = load_snapshot(self.storage, partitions).file_slices if partitions else {}
+        """Map each partition to the names of its live files after a write, without replaced file groups.
+
+        These are the base file and the log files of the newest slice of each file group.
+        """
+        snapshot = load_snapshot(self.storage, partitions)
+        before = {path: {s.file_group_id.file_id: s for s in snapshot.slices_of(path)} for path in partitions}
         live = {
-            path: {
-                found.file_group_id: found.base_file.file_name
-                for found in before.get(path, ())
-                if found.base_file is not None
-            }
-            for path in partitions
+            path: {id_: _names(found) for id_, found in groups.items()} for path, groups in before.items()
         }
+        stats = [stat for stat in metadata.write_stats if stat.path and stat.partition_path in before]
+        visibility = visibility_of(snapshot)
+        if visibility.has_own_log_instants:
+            compacted = [before[s.partition_path].get(s.file_id) for s in stats if not s.is_log_file]
+            logs = {log.instant_time for found in compacted if found is not None for log in found.log_files}
+            visibility = knowing_archived(self.storage, self.table.config, visibility, logs)
         for path, ids in (metadata.partition_to_replace_file_ids or {}).items():
             for file_id in ids:
-                live.get(path, {}).pop(FileGroupId(path, file_id), None)
-        for stat in metadata.write_stats:
-            if stat.path:
-                group = FileGroupId(stat.partition_path, stat.file_id)
-                live[stat.partition_path][group] = file_name(stat.path)
-        return {path: frozenset(names.values()) for path, names in live.items()}
+                live.get(path, {}).pop(file_id, None)
+        for stat in stats:
+            path, name = stat.partition_path, file_name(stat.path)
+            if stat.is_log_file:
+                kept = live[path].get(stat.file_id, frozenset())
+            else:
+                kept = _later_logs(before[path].get(stat.file_id), name, visibility)
+            live[path][stat.file_id] = kept | {name}
+        return {path: frozenset().union(*groups.values()) for path, groups in live.items()}
+
+
+def _names(file_slice: FileSlice) -> frozenset[str]:
+    return frozenset(file_name(path) for path in file_slice.paths)
+
+
+def _later_logs(before: FileSlice | None, new_base: str, visibility: Visibility) -> frozenset[str]:
+    """Log files of a slice that belong to its next base file: a compaction did not merge them."""
+    time = instant_in_file_name(new_base) or ""
+    return frozenset(
+        log.file_name
+        for log in (before.log_files if before is not None else ())
+        if (
+            visibility.visible_from(log.instant_time) >= time
+            if visibility.has_own_log_instants
+            else log.instant_time == time
+        )
+    )
 
 
 def schema_of(metadata: CommitMetadata) -> str | None:

@@ -188,7 +188,7 @@ def require_usable(table: TableAccess) -> None:
         _require_usable(table, metadata)
 
 
-def prepare_deletion(table: TableAccess, *, undoes: str | None) -> None:
+def prepare_deletion(table: TableAccess, *, undoes: str | None, adds_files: bool = False) -> None:
     """Remove an undone write from the metadata table before the files of the write are deleted.
 
     Call this function under the table lock.
@@ -196,6 +196,8 @@ def prepare_deletion(table: TableAccess, *, undoes: str | None) -> None:
     Args:
         undoes: requested time of the write; None if the deleted files are outdated. In that case, this function only
             checks that the deletion can be written into the metadata table afterwards.
+        adds_files: whether the rollback of the write also creates log files. Only a request that switches the metadata
+            table off may do so, because this function does not list the new files in the metadata table.
 
     Raises:
         UnsupportedTableError: base files of the metadata table contain the write; or as in `write_change`.
@@ -210,7 +212,10 @@ def prepare_deletion(table: TableAccess, *, undoes: str | None) -> None:
     if not _has_metadata_table(config):
         return
     if table.metadata.enable is False:
-        _switch_off_if_it_contains(table, config, undoes)
+        if adds_files:
+            _switch_off(table, config)
+        else:
+            _switch_off_if_it_contains(table, config, undoes)
     else:
         metadata = _opened_to_undo(table, config)
         refuse_contained(metadata, metadata.data_timeline.find(undoes))

@@ -2,10 +2,8 @@
 
 import logging
 from collections.abc import Collection, Iterator
-from contextlib import suppress
 from functools import partial
 
-from hudi_table_services.errors import MalformedFileNameError
 from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.storage.metadata_table.group_files import write_first_log_file
@@ -41,7 +39,6 @@ def _undone_log_files(table: MetadataTable, partition: str, file_ids: Collection
     """Paths of log files in these file groups that belong to no instant on the timeline of the metadata table."""
     known = {instant.requested_time for instant in table.timeline}
     for stored in table.storage.list_folder(partition).files:
-        with suppress(MalformedFileNameError):
-            log = LogFile.from_file_name(stored.name)
-            if log.file_id in file_ids and log.instant_time not in known:
-                yield stored.path
+        log = LogFile.parse_or_none(stored.name)
+        if log is not None and log.file_id in file_ids and log.instant_time not in known:
+            yield stored.path

@@ -1,6 +1,7 @@
 """Convert one change of the table to changes of the metadata table, by partition of the metadata table."""
 
 import logging
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from hudi_table_services.commits.metadata_table.indexed_table import IndexedTable
@@ -13,8 +14,10 @@ from hudi_table_services.hudi_format.metadata_table.file_groups import (
     FILES,
     PARTITION_STATS,
 )
-from hudi_table_services.hudi_format.metadata_table.keys import column_stats_key
+from hudi_table_services.hudi_format.metadata_table.keys import column_stats_key, partition_stats_key
 from hudi_table_services.model.metadata_table import ColumnStats, FileStatistics, MetadataChange
+from hudi_table_services.model.table_version import TableType
+from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.planning.metadata_table import file_records
 from hudi_table_services.planning.metadata_table.bloom_records import (
     bloom_filter_records,
@@ -39,7 +42,7 @@ _UNKNOWN_BYTES = -1
 
 
 def changes_of_write(table: IndexedTable, change: NewFiles) -> _Changes:
-    """For a write or a clustering, the changes of each partition of the metadata table except the record index.
+    """The changes of each partition of the metadata table except the record index, for a write or a table service.
 
     Raises:
         CorruptTableError, UnsupportedTableError: statistics of a column cannot be stored, or are damaged.
@@ -58,7 +61,9 @@ def changes_of_write(table: IndexedTable, change: NewFiles) -> _Changes:
         if has_partition_stats:
             changes[PARTITION_STATS] = _partition_stats(table, change, new)
     if BLOOM_FILTERS in table.partitions:
-        blooms = DataFileReader(table.storage).blooms([_data_file(path) for path in paths])
+        files = [_data_file(path) for path in paths]
+        # Log files have no bloom filter.
+        blooms = DataFileReader(table.storage).blooms([file for file in files if not file.is_log_file])
         changes[BLOOM_FILTERS] = list(bloom_filter_records(blooms))
     return changes
 
@@ -91,8 +96,13 @@ def _data_file(path: str) -> DataFile:
 def _partition_stats(
     table: IndexedTable, change: NewFiles, new: Mapping[str, FileStatistics]
 ) -> list[MetadataChange]:
-    """Statistics of every partition that the write touches, computed from all live files of the partition."""
+    """Statistics of every partition that the write touches.
+
+    In copy-on-write tables, they are computed from all live files of the partition.
+    """
     metadata = change.metadata
+    if table.table.config.table_type is not TableType.COPY_ON_WRITE:
+        return _widening_partition_stats(table, change.metadata, new)
     touched = sorted({*metadata.partition_to_write_stats, *(metadata.partition_to_replace_file_ids or {})})
     live = table.live_files_after(metadata, touched)
     by_partition = _known_statistics(table, live, new)
@@ -103,6 +113,57 @@ def _partition_stats(
     for path in touched:
         changes += partition_stat_records(by_partition[path], table.columns, is_tight=is_tight)
     return changes
+
+
+def _widening_partition_stats(
+    table: IndexedTable, metadata: CommitMetadata, new: Mapping[str, FileStatistics]
+) -> list[MetadataChange]:
+    """Statistics of the new files, with which readers unite the stored statistics of their partitions.
+
+    If a partition has no statistics of a column yet, for example because the write has added the column to the table,
+    the statistics of this column cover all live files: a column that older files lack counts as nulls.
+    """
+    by_partition: dict[str, list[FileStatistics]] = {}
+    for path in sorted(new):
+        by_partition.setdefault(new[path].partition_path, []).append(new[path])
+    first = _columns_without_partition_stats(table, by_partition)
+    live = table.live_files_after(metadata, sorted(first)) if first else {}
+    whole = _known_statistics(table, live, new) if first else {}
+    changes: list[MetadataChange] = []
+    for path, found in by_partition.items():
+        names = frozenset(each.file_name for each in found)
+        files = PartitionFiles(partition_path=path, live_files=names, statistics=tuple(found))
+        known = [column for column in table.columns if column.name not in first.get(path, ())]
+        changes += partition_stat_records(files, known, is_tight=False)
+        if path in first:
+            added = [column for column in table.columns if column.name in first[path]]
+            changes += partition_stat_records(whole[path], added, is_tight=False)
+    return changes
+
+
+def _columns_without_partition_stats(
+    table: IndexedTable, partition_paths: Iterable[str]
+) -> dict[str, frozenset[str]]:
+    """Map each partition that lacks statistics of an indexed column to the names of these columns.
+
+    If the stored statistics are damaged, every column counts as missing: readers unite the records, so more is no harm.
+    """
+    keys = {
+        partition_stats_key(column, path): (path, column)
+        for path in partition_paths
+        for column in table.column_names
+    }
+    try:
+        records = MetadataPartition(table.metadata, PARTITION_STATS).find(keys) if keys else {}
+    except (CorruptTableError, ObjectNotFoundError) as error:
+        _LOG.warning("Reading statistics of whole partitions: %s %s", error.message, REBUILD_HINT)
+        records = {}
+    missing: dict[str, set[str]] = defaultdict(set)
+    for key, (path, column) in keys.items():
+        record = records.get(key)
+        if record is None or not isinstance(record.payload, ColumnStats) or record.payload.is_deleted:
+            missing[path].add(column)
+    return {path: frozenset(columns) for path, columns in missing.items()}
 
 
 def _known_statistics(

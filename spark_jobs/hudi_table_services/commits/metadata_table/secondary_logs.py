@@ -32,8 +32,8 @@ from hudi_table_services.planning.metadata_table.secondary_indexes import (
 from hudi_table_services.storage.metadata_table.file_format import FileFormat
 from hudi_table_services.storage.metadata_table.group_files import GroupLog
 from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,13 +105,15 @@ def secondary_stagings(table: IndexedTable, schema_json: str, folder: str) -> tu
 def secondary_key_changes(
     table: IndexedTable, facts: CollectedFacts, metadata: CommitMetadata
 ) -> Mapping[str, SecondaryKeyChanges]:
-    """Changes of each secondary index by its name; empty for a clustering, which changes no value and no key.
+    """Changes of each secondary index by its name; empty for a clustering or a compaction.
+
+    They change no value and no key: a compaction merges changes that the delta commits already indexed.
 
     Raises:
         CommitConflictError: an index was built, or its definition was replaced, after the write began.
         CorruptTableError, UnsupportedTableError: this release cannot update an index.
     """
-    if metadata.operation_type is WriteOperation.CLUSTER:
+    if metadata.operation_type in (WriteOperation.CLUSTER, WriteOperation.COMPACT):
         return {}
     return {index.name: _changes_of(table.storage, facts, index) for index in secondary_indexes_of(table)}
 

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from hudi_table_services.errors import CorruptTableError, MalformedFileNameError, UnsupportedTableError
+from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
 from hudi_table_services.hudi_format.metadata_table.log_file import RollbackBlock, decode_log_file
 from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.instant import Action, Instant
@@ -121,10 +121,8 @@ def _found_log_files(table: MetadataTable, instant_times: frozenset[str]) -> Ite
 
 
 def _instant_of_log(stored: StoredObject) -> str | None:
-    try:
-        return LogFile.from_file_name(stored.name).instant_time
-    except MalformedFileNameError:
-        return None
+    log = LogFile.parse_or_none(stored.name)
+    return None if log is None else log.instant_time
 
 
 def _log_files_by_blocks(

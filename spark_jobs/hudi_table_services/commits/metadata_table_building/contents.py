@@ -9,7 +9,6 @@ from hudi_table_services.commits.metadata_table_building.new_partition import (
     NewPartition,
     records_writer,
 )
-from hudi_table_services.errors import UnsupportedTableError
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFile, DataFileReader
 from hudi_table_services.hudi_format.metadata_table.file_groups import (
     BLOOM_FILTERS,
@@ -40,6 +39,7 @@ from hudi_table_services.planning.metadata_table.indexed_columns import IndexedC
 from hudi_table_services.planning.metadata_table.partition_stats import PartitionFiles, partition_stat_records
 from hudi_table_services.planning.metadata_table.partitioned_record_index import is_partitioned_index
 from hudi_table_services.storage.metadata_table.group_files import write_base_file
+from hudi_table_services.storage.stores.paths import file_name
 from hudi_table_services.tables.metadata_content import TableContent
 
 
@@ -133,7 +133,7 @@ class Contents:
 
     Attributes:
         definition: definition of the index `column_stats`.
-        statistics: statistics of all base files, or of the live base files if only `partition_stats` is built.
+        statistics: statistics of all data files, or of the live data files if only `partition_stats` is built.
         has_partition_stats: whether the table has the index `partition_stats` after the build.
         record_index: the record index, if the plan has one.
         secondary: maps the names of the secondary indexes of the plan to the new indexes.
@@ -220,13 +220,12 @@ def read_contents(
     """Read the statistics that the partitions of a plan need. This can take a long time.
 
     Raises:
-        UnsupportedTableError: the table has log files or columns whose statistics this project cannot read.
-        CorruptTableError: a base file is damaged.
+        UnsupportedTableError: the table has log blocks or columns whose statistics this project cannot read.
+        CorruptTableError, MalformedMetadataError: a data file is damaged.
     """
     if not {COLUMN_STATS, PARTITION_STATS} & set(plan.partitions):
         return Contents(content=content, reader=reader, record_index=record_index)
-    refuse_log_files(content)
-    files = base_files(content) if COLUMN_STATS in plan.partitions else live_base_files(content)
+    files = data_files(content) if COLUMN_STATS in plan.partitions else live_files(content)
     columns = indexed_columns(content.schema, definition)
     return Contents(
         content=content,
@@ -239,41 +238,36 @@ def read_contents(
     )
 
 
-def base_files(content: TableContent) -> list[DataFile]:
-    """All base files that readers see, including older versions."""
+def data_files(content: TableContent) -> list[DataFile]:
+    """All base files and log files that readers see, including older versions."""
     return [
         DataFile(path, name, size)
         for path, sizes in sorted(content.files.items())
         for name, size in sorted(sizes.items())
-        if not name.startswith(".")
     ]
+
+
+def base_files(content: TableContent) -> list[DataFile]:
+    """All base files that readers see, including older versions."""
+    return [file for file in data_files(content) if not file.is_log_file]
+
+
+def live_files(content: TableContent) -> list[DataFile]:
+    """The base files and log files of the newest file slices."""
+    live = _live_names(content)
+    return [file for file in data_files(content) if file.file_name in live.get(file.partition_path, ())]
 
 
 def live_base_files(content: TableContent) -> list[DataFile]:
     """The base files of the newest file slices."""
-    live = _live_names(content)
-    return [file for file in base_files(content) if file.file_name in live.get(file.partition_path, ())]
+    return [file for file in live_files(content) if not file.is_log_file]
 
 
 def _live_names(content: TableContent) -> dict[str, frozenset[str]]:
     return {
-        path: frozenset(found.base_file.file_name for found in slices if found.base_file is not None)
+        path: frozenset(file_name(each) for found in slices for each in found.paths)
         for path, slices in sorted(content.live_slices.items())
     }
-
-
-def refuse_log_files(content: TableContent) -> None:
-    """Refuse a table with log files.
-
-    Without the values in log files, the bounds of a partition would be too narrow, and Hudi would skip rows.
-    """
-    for path, sizes in sorted(content.files.items()):
-        for name in sizes:
-            if name.startswith("."):
-                raise UnsupportedTableError(
-                    f"Partition {path!r} has the log file {name!r}, and this release does not read log files.",
-                    hint=f"Build only {FILES!r}.",
-                )
 
 
 def _bloom_key(file: DataFile) -> str:

@@ -4,18 +4,19 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 
-from hudi_table_services.commits.metadata_table_building.contents import live_base_files, refuse_log_files
+from hudi_table_services.commits.metadata_table_building.contents import live_base_files
 from hudi_table_services.commits.metadata_table_building.new_partition import (
     NewFiles,
     NewPartition,
     WriteBaseFiles,
 )
+from hudi_table_services.commits.metadata_table_building.slice_reading_of_builds import slice_reading
 from hudi_table_services.errors import InvalidRequestError, ObjectExistsError, UnsupportedTableError
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFile, DataFileReader
-from hudi_table_services.execution.metadata_table.record_index_files import IndexedFile, RecordIndexFiles
+from hudi_table_services.execution.metadata_table.record_index_files import IndexedSlice, RecordIndexFiles
 from hudi_table_services.hudi_format.metadata_table.file_groups import RECORD_INDEX
 from hudi_table_services.hudi_format.metadata_table.file_ids import is_uuid_file_id
-from hudi_table_services.model.data_file import BaseFile
+from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.metadata_table import MetadataRecord, RecordLocation
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.write_stat import WriteStat
@@ -34,15 +35,15 @@ def new_record_index(
 
     Raises:
         InvalidRequestError: the table has rows, and there is no Spark session.
-        UnsupportedTableError: the table has log files, or ids of file groups that the index cannot store.
+        UnsupportedTableError: the table has ids of file groups that the index cannot store, or log files that this
+            release cannot merge.
     """
-    files = live_base_files(content)
-    if not files:
+    if not any(content.live_slices.values()):
         return _empty_record_index(config, size)
     write = _writer(content, config, reader)
     return NewPartition(
         name=RECORD_INDEX,
-        group_count=size.group_count(reader.row_count(files)),
+        group_count=size.group_count(reader.row_count(live_base_files(content))),
         write_base_files=write,
         definition=record_index_definition(config.table_version),
     )
@@ -61,7 +62,8 @@ def new_partitioned_record_index(
 
     Raises:
         InvalidRequestError: there is no Spark session, or the table version has no partitioned record index.
-        UnsupportedTableError: the table has log files, or ids of file groups that the index cannot store.
+        UnsupportedTableError: the table has ids of file groups that the index cannot store, or log files that this
+            release cannot merge.
     """
     definition = record_index_definition(config.table_version, is_partitioned=True)
     counts = _group_counts(content, reader, size)
@@ -90,13 +92,16 @@ def _writer(
             f"A build of {RECORD_INDEX} needs Spark.",
             hint=f"Name {RECORD_INDEX} in the request, and run the script on Spark.",
         )
-    refuse_log_files(content)
-    indexed = tuple(_indexed(file, config) for file in live_base_files(content))
+    indexed = tuple(
+        _indexed(found, config) for _, slices in sorted(content.live_slices.items()) for found in slices
+    )
+    reading = slice_reading(content, config)
 
     def write(new: NewFiles) -> Sequence[WriteStat]:
         return RecordIndexFiles(
             storage=reader.storage,
-            files=indexed,
+            slices=indexed,
+            reading=reading,
             group_count=len(new.groups),
             write_group=partial(write_group, new),
             groups_of_partition=groups,
@@ -142,17 +147,17 @@ def _written(new: NewFiles, number: int, records: Sequence[MetadataRecord]) -> W
     return write_base_file(new.storage, new.groups[number], records, new.instant_time, new.form)
 
 
-def _indexed(file: DataFile, config: TableConfig) -> IndexedFile:
-    base = BaseFile.from_file_name(file.file_name)
-    if not is_uuid_file_id(base.file_id):
+def _indexed(file_slice: FileSlice, config: TableConfig) -> IndexedSlice:
+    group = file_slice.file_group_id
+    if not is_uuid_file_id(group.file_id):
         raise UnsupportedTableError(
-            f"The record index stores ids of file groups as numbers, but cannot convert {base.file_id!r} to numbers.",
+            f"The record index stores ids of file groups as numbers, but cannot convert {group.file_id!r} to numbers.",
             hint=f"Build the other partitions, without {RECORD_INDEX}.",
         )
-    moment = instant_moment(base.instant_time, config)
+    moment = instant_moment(file_slice.base_instant_time, config)
     location = RecordLocation(
-        partition_path=file.partition_path,
-        file_id=base.file_id,
+        partition_path=group.partition_path,
+        file_id=group.file_id,
         instant_millis=int(moment.timestamp() * 1000) if moment is not None else 0,
     )
-    return IndexedFile(file.path, file.size_bytes, location)
+    return IndexedSlice(file_slice, location)

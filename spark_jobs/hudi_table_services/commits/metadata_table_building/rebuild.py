@@ -77,9 +77,7 @@ def build_metadata_table(
     definition = settings.column_stats_definition(content, config.table_version, definitions)
     index = _record_index(content, config, settings, reader) if RECORD_INDEX in plan.partitions else None
     secondary = {
-        name: new_secondary_index(
-            name, content, definitions, config.table_version, reader, settings.record_index
-        )
+        name: new_secondary_index(name, content, definitions, config, reader, settings.record_index)
         for name in plan.partitions
         if is_secondary_index(name)
     }

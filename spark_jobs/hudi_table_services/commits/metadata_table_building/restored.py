@@ -38,8 +38,8 @@ def build_after_restore(table: TableAccess, wanted: Collection[str], lock: Table
     Returns:
         Sentences for the result: what was not built, and how to build it.
     """
-    listed = read_table_config(table.storage).metadata_partitions
-    missing = [name for name in wanted if name not in listed]
+    config = read_table_config(table.storage)
+    missing = [name for name in wanted if name not in config.metadata_partitions]
     buildable = [name for name in missing if name in BUILD_ORDER and name != RECORD_INDEX]
     others = [name for name in missing if name not in buildable]
     warnings = []

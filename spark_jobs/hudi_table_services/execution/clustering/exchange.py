@@ -13,15 +13,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from hudi_table_services.execution.base_file_reader import columns_of, open_base_file, with_kept_meta
+from hudi_table_services.execution.base_file_reader import columns_of, with_kept_meta
 from hudi_table_services.execution.clustering.column_ranges import RowGroupRange
+from hudi_table_services.execution.clustering.inputs import InputFile, OpenInput, open_input
 from hudi_table_services.execution.clustering.key_checksum import KeyChecksum
 from hudi_table_services.execution.clustering.rewrite import (
     GroupOutcome,
     GroupTask,
     Input,
-    InputFile,
     RewriteJob,
+    merged_columns,
     outcome_of,
     write_output,
 )
@@ -76,21 +77,28 @@ def sample_file(job: RewriteJob, file: InputFile, files: int, measures: bool) ->
     wanted = max(64, math.ceil(_SAMPLED_ROWS / files))
     sort_columns = pa.schema([job.data_schema.field(name) for name in job.layout.columns])
     keys = [sort_columns.empty_table()]
-    head = sort_columns.empty_table()
-    with open_base_file(job.storage, file.path, file.size_bytes) as opened:
-        metadata = opened.metadata
-        for table in columns_of(opened, sort_columns):
-            share = table.num_rows / max(1, metadata.num_rows)
-            keys.append(evenly(table, max(1, round(wanted * share))))
-        if measures and metadata.num_rows:
-            head = next(columns_of(opened, with_kept_meta(job.data_schema), _MEASURED_ROWS))
+    with open_input(job.storage, file, job.merging, merged_columns(job, *sort_columns.names)) as opened:
+        rows = opened.row_count
+        keys.extend(
+            evenly(table, max(1, round(wanted * table.num_rows / max(1, rows))))
+            for table in opened.columns(sort_columns)
+        )
+        head = _first_rows(job, file, opened) if measures and rows else sort_columns.empty_table()
         return FileSample(
-            rows=metadata.num_rows,
-            encoded_bytes=sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)),
+            rows=rows,
+            encoded_bytes=opened.encoded_bytes + file.log_bytes,
             keys=pa.concat_tables(keys),
             measured_rows=head.num_rows,
             measured_bytes=head.nbytes,
         )
+
+
+def _first_rows(job: RewriteJob, file: InputFile, opened: OpenInput) -> pa.Table:
+    """Some complete rows of the base file or, without a base file, of the log files."""
+    if opened.base is not None and opened.base.metadata.num_rows:
+        return next(columns_of(opened.base, with_kept_meta(job.data_schema), _MEASURED_ROWS))
+    with open_input(job.storage, file, job.merging, job.data_schema) as whole:
+        return next(whole.rows()).slice(0, _MEASURED_ROWS)
 
 
 def arrow_bytes(samples: Sequence[FileSample]) -> int:
@@ -186,6 +194,7 @@ class Distributed:
     read: KeyChecksum
     footer_rows: int
     ranges: tuple[RowGroupRange, ...]
+    skipped: frozenset[tuple[str, int]]
 
 
 def distribute(job: RewriteJob, task: GroupTask, buckets: Buckets, staged_path: str) -> Distributed:
@@ -205,7 +214,14 @@ def distribute(job: RewriteJob, task: GroupTask, buckets: Buckets, staged_path: 
                 runs.append(BucketRun(int(bucket), writer.batches[-1]))
     if writer is not None:
         writer.close()
-    return Distributed(task.index, tuple(runs), source.checksum, source.footer_rows, tuple(source.ranges))
+    return Distributed(
+        task.index,
+        tuple(runs),
+        source.checksum,
+        source.footer_rows,
+        tuple(source.ranges),
+        frozenset(source.skipped),
+    )
 
 
 def _gathered(tables: Iterator[pa.Table], size_bytes: int) -> Iterator[pa.Table]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from hudi_table_services.execution.base_file_reader import keys_of, open_base_file, rows_of, with_kept_meta
+from hudi_table_services.execution.base_file_reader import keys_of, open_base_file, with_kept_meta
 from hudi_table_services.execution.base_file_writer import (
     RECORD_KEY,
     BaseFileSpec,
@@ -20,9 +20,11 @@ from hudi_table_services.execution.base_file_writer import (
     BloomSettings,
 )
 from hudi_table_services.execution.clustering.column_ranges import RowGroupRange, ranges_of
+from hudi_table_services.execution.clustering.inputs import InputFile, open_input
 from hudi_table_services.execution.clustering.key_checksum import KeyChecksum
 from hudi_table_services.execution.clustering.row_order import RowOrder, divide_evenly
 from hudi_table_services.execution.file_groups import ensure_partition_metadata, write_token
+from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.metadata_table.staged_keys import KeyStager, KeyStaging, StagedKeys
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.execution.running_commit import require_running
@@ -52,6 +54,7 @@ class RewriteJob:
         staging_folder: folder for the staged rows of groups that do not fit into the memory of one task.
         statistics_columns: columns whose statistics the tasks collect; a dotted path for a member of a struct.
         key_staging: where the tasks stage the keys of the new files; None if these keys are not wanted.
+        merging: how log files are merged; None for a copy-on-write table.
     """
 
     storage: Storage
@@ -67,14 +70,7 @@ class RewriteJob:
     footer: Mapping[str, str] = field(default_factory=dict)
     statistics_columns: tuple[str, ...] = ()
     key_staging: KeyStaging | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class InputFile:
-    """A base file to be rewritten: path relative to the base path, and size in bytes."""
-
-    path: str
-    size_bytes: int
+    merging: LogMerging | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +79,7 @@ class GroupTask:
 
     Attributes:
         index: index of the group in the plan.
-        inputs: input files in the order in which their rows are read.
+        inputs: inputs in the order in which their rows are read.
         file_ids: one id for each file to be written.
         first_number: number of the group's first output file among all files of the instant; part of write tokens.
     """
@@ -96,7 +92,7 @@ class GroupTask:
 
     @property
     def input_bytes(self) -> int:
-        return sum(file.size_bytes for file in self.inputs)
+        return sum(file.total_bytes for file in self.inputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +116,12 @@ class GroupOutcome:
     """Result of rewriting a group or a part of a group.
 
     Attributes:
-        input_sizes: bytes of each file that was read.
+        input_sizes: bytes of each file that was read. A file slice with log files counts as one file.
         read: number and key checksum of the rows that were read.
-        footer_rows: number of rows of the input files according to their footers, each file counted once.
-        ranges: column ranges of the row groups that were read.
+        footer_rows: number of rows of the input files according to their footers, each file counted once. If a file
+            slice has log files, the number includes the changes that their merge found.
+        ranges: column ranges of the row groups that were read; only those of base files.
+        skipped: the results of `SliceLog.skipped` of the merged file slices.
     """
 
     index: int
@@ -133,6 +131,7 @@ class GroupOutcome:
     read: KeyChecksum
     footer_rows: int
     ranges: tuple[RowGroupRange, ...]
+    skipped: frozenset[tuple[str, int]] = frozenset()
 
     @property
     def input_bytes(self) -> int:
@@ -154,21 +153,29 @@ class Input:
         self._files = files
         self.checksum = KeyChecksum()
         self.ranges: list[RowGroupRange] = []
+        self.skipped: set[tuple[str, int]] = set()
         self._footer_rows: dict[str, int] = {}
 
     @property
     def footer_rows(self) -> int:
-        """Number of rows of the files read so far, according to their footers."""
+        """Number of rows of the files read so far, see `GroupOutcome`."""
         return sum(self._footer_rows.values())
 
     def rows(self) -> Iterator[pa.Table]:
         for each in self._files:
-            with open_base_file(self._job.storage, each.path, each.size_bytes) as file:
-                self._footer_rows[each.path] = file.metadata.num_rows
-                self.ranges.extend(ranges_of(file.metadata, self._job.layout.columns))
-                for rows in rows_of(file, self._job.data_schema):
+            with open_input(self._job.storage, each, self._job.merging, self._job.data_schema) as file:
+                self._footer_rows[each.path] = file.row_count
+                self.skipped.update(file.skipped)
+                if file.base is not None:
+                    self.ranges.extend(ranges_of(file.base.metadata, self._job.layout.columns))
+                for rows in file.rows():
                     self.checksum += KeyChecksum.of(rows[RECORD_KEY])
                     yield rows
+
+
+def merged_columns(job: RewriteJob, *names: str) -> pa.Schema:
+    """Return the schema with which a merge of log files yields only some of the columns."""
+    return job.data_schema if job.merging is None else job.merging.reading(job.data_schema, names).schema
 
 
 def rewrite_group(job: RewriteJob, task: GroupTask) -> GroupOutcome | TooLarge:
@@ -191,7 +198,7 @@ def rewrite_group(job: RewriteJob, task: GroupTask) -> GroupOutcome | TooLarge:
             for index, (start, stop) in enumerate(shares)
             for file in write_output(job, task, index, ordered(start, stop))
         ]
-    return outcome_of(task, written, source.checksum, source.footer_rows, source.ranges)
+    return outcome_of(task, written, source.checksum, source.footer_rows, source.ranges, source.skipped)
 
 
 def outcome_of(
@@ -200,16 +207,18 @@ def outcome_of(
     read: KeyChecksum,
     footer_rows: int,
     ranges: Iterable[RowGroupRange] = (),
+    skipped: Iterable[tuple[str, int]] = (),
 ) -> GroupOutcome:
     """Build the outcome of a group or of a part of a group."""
     return GroupOutcome(
         index=task.index,
         partition_path=task.partition_path,
-        input_sizes=tuple(file.size_bytes for file in task.inputs),
+        input_sizes=tuple(file.total_bytes for file in task.inputs),
         written=tuple(written),
         read=read,
         footer_rows=footer_rows,
         ranges=tuple(ranges),
+        skipped=frozenset(skipped),
     )
 
 

@@ -5,15 +5,14 @@ columns, written by one task per output file.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import ExecutionFailedError
-from hudi_table_services.execution.base_file_reader import open_base_file
 from hudi_table_services.execution.clustering.exchange import (
     Buckets,
     Distributed,
@@ -23,14 +22,15 @@ from hudi_table_services.execution.clustering.exchange import (
     sample_file,
     write_share,
 )
+from hudi_table_services.execution.clustering.inputs import InputFile, open_input
 from hudi_table_services.execution.clustering.key_checksum import KeyChecksum
 from hudi_table_services.execution.clustering.rewrite import (
     GroupOutcome,
     GroupTask,
     Input,
-    InputFile,
     RewriteJob,
     TooLarge,
+    merged_columns,
     outcome_of,
     rewrite_group,
     write_output,
@@ -56,6 +56,10 @@ _ARROW_BYTES_PER_BASE_FILE_BYTE = 3
 several tasks."""
 
 
+RewriteGroups: TypeAlias = Callable[[RewriteJob, Sequence[GroupTask], str], list[GroupOutcome]]
+"""Function with the arguments of `rewrite_groups` without the session."""
+
+
 def rewrite_groups(
     spark: "SparkSession", job: RewriteJob, groups: Sequence[GroupTask], what: str
 ) -> list[GroupOutcome]:
@@ -76,7 +80,7 @@ def rewrite_groups(
         rewrite_large = _exchange if job.layout.is_sorted else _rewrite_unsorted
         outcomes.update(rewrite_large(spark, job, large, what))
     for group in groups:
-        _check(group, outcomes[group.index])
+        check_outcome(group, outcomes[group.index])
     return [outcomes[group.index] for group in groups]
 
 
@@ -118,7 +122,7 @@ def _fits_a_task(job: RewriteJob, group: GroupTask, groups: int, parallelism: in
 
 def _weight(files: Sequence[InputFile]) -> int:
     """Return the cost of rewriting the files, in the unit of `group_tasks`."""
-    return sum(max(0, file.size_bytes - _FILTER_BYTES) + _BYTES_OF_AN_INPUT for file in files)
+    return sum(max(0, file.total_bytes - _FILTER_BYTES) + _BYTES_OF_AN_INPUT for file in files)
 
 
 def _exchange(
@@ -212,6 +216,7 @@ def _joined(
         sum((each.read for each in distributed), KeyChecksum()),
         sum(each.footer_rows for each in distributed),
         (r for each in distributed for r in each.ranges),
+        (s for each in distributed for s in each.skipped),
     )
 
 
@@ -236,11 +241,12 @@ def _rewrite_unsorted(
     counts = run_tasks(
         spark,
         files,
-        lambda file: _row_count(job, file),
+        lambda file: _counted(job, file),
         description=f"Count the rows of {counted(len(files), 'file')} of {what}",
         weights=[BYTES_OF_A_FILE] * len(files),
     )
-    rows_of_file = {file.path: rows for file, rows in zip(files, counts, strict=True)}
+    rows_of_file = {file.path: rows for file, (rows, _) in zip(files, counts, strict=True)}
+    skipped_of_file = {file.path: skipped for file, (_, skipped) in zip(files, counts, strict=True)}
     shares = [share for group in groups for share in _shares(group, rows_of_file)]
     outcomes = run_tasks(
         spark,
@@ -255,14 +261,18 @@ def _rewrite_unsorted(
             (f for o in outcomes if o.index == group.index for f in o.written),
             sum((o.read for o in outcomes if o.index == group.index), KeyChecksum()),
             sum(rows_of_file[path] for path in {file.path for file in group.inputs}),
+            skipped=(each for file in group.inputs for each in skipped_of_file[file.path]),
         )
         for group in groups
     }
 
 
-def _row_count(job: RewriteJob, file: InputFile) -> int:
-    with open_base_file(job.storage, file.path) as opened:
-        return int(opened.metadata.num_rows)
+def _counted(job: RewriteJob, file: InputFile) -> tuple[int, tuple[tuple[str, int], ...]]:
+    """Return the number of rows, and the parts of log files that the merge skips."""
+    # Without the size, only the footer of a base file is read.
+    whole = replace(file, size_bytes=-1)
+    with open_input(job.storage, whole, job.merging, merged_columns(job)) as opened:
+        return opened.row_count, opened.skipped
 
 
 def _shares(group: GroupTask, rows_of_file: dict[str, int]) -> Iterator[_Share]:
@@ -320,11 +330,13 @@ _ROWS_DIFFER_HINT = (
 )
 
 
-def _check(group: GroupTask, outcome: GroupOutcome) -> None:
+def check_outcome(group: GroupTask, outcome: GroupOutcome) -> None:
+    """Raise ExecutionFailedError if rows were not read or not written."""
     if outcome.read.rows != outcome.footer_rows:
         raise ExecutionFailedError(
             f"The job read {counted(outcome.read.rows, 'row')} for a group of partition {group.partition_path!r}, but "
-            f"the footers of {counted(len(group.inputs), 'file')} record {counted(outcome.footer_rows, 'row')}.",
+            f"the footers of {counted(len(group.inputs), 'file')} record {counted(outcome.footer_rows, 'row')}"
+            f"{', with the changes in log files' if any(f.logged for f in group.inputs) else ''}.",
             hint=_ROWS_DIFFER_HINT,
         )
     written = sum((file.checksum for file in outcome.written), KeyChecksum())

@@ -6,8 +6,8 @@ from collections.abc import Collection
 import numpy as np
 import pyarrow as pa
 
-from hudi_table_services.errors import MalformedMetadataError
-from hudi_table_services.execution.arrow_schema import conform
+from hudi_table_services.errors import MalformedMetadataError, UnsupportedTableError
+from hudi_table_services.execution.log_files.block_columns import conform_block
 from hudi_table_services.execution.log_files.block_schema import parse_block_schema
 from hudi_table_services.execution.log_files.column_decoder import decode_columns
 from hudi_table_services.execution.numpy_types import Integers
@@ -34,7 +34,10 @@ class AvroDataBlock:
     def __init__(self, content: bytes, schema: str, what: str) -> None:
         self._content = content
         self._what = what
-        self._schema = parse_block_schema(schema)
+        try:
+            self._schema = parse_block_schema(schema)
+        except (MalformedMetadataError, UnsupportedTableError) as error:
+            raise type(error)(f"{what}: {error.message}", hint=error.hint) from error
         self._starts, self._ends = _records(content, what)
 
     @property
@@ -63,11 +66,12 @@ class AvroDataBlock:
         extra = [field for field in self._schema.arrow if field.name in extra_columns]
         target = pa.schema([*wanted, *(field for field in extra if field.name not in wanted.names)])
         if rows is None:
-            return conform(self._decode(frozenset(target.names), self._starts, self._ends), target)
+            found = self._decode(frozenset(target.names), self._starts, self._ends)
+            return conform_block(found, target, self._what)
         ascending, order = np.unique(rows, return_inverse=True)
         found = self._decode(frozenset(target.names), self._starts[ascending], self._ends[ascending])
         in_order = found if np.array_equal(rows, ascending) else found.take(pa.array(order))
-        return conform(in_order, target)
+        return conform_block(in_order, target, self._what)
 
     def _decode(self, names: frozenset[str], starts: Integers, ends: Integers) -> pa.Table:
         try:
@@ -75,7 +79,7 @@ class AvroDataBlock:
         except MalformedMetadataError as error:
             raise MalformedMetadataError(f"{self._what}: {error.message}") from error
         if not arrays:
-            # A table without columns has no number of rows, so decode one column that `conform` then leaves out.
+            # A table without columns has no number of rows, so decode one column that `conform_block` then leaves out.
             arrays = {"": pa.nulls(len(starts))}
         return pa.table(arrays)
 

@@ -20,6 +20,7 @@ from hudi_table_services.execution.log_files.logical_values import to_physical
 from hudi_table_services.execution.numpy_types import Bytes, Integers
 from hudi_table_services.hudi_format.log_blocks import records_header
 from hudi_table_services.model.schema import META_COLUMNS
+from hudi_table_services.options.keys.log_files import LOG_BLOCK_SIZE
 
 _BATCH_ROWS = 16_384
 _MOST_BYTES = 2**31 - 1
@@ -53,7 +54,7 @@ def encode_avro_block(rows: pa.Table, schema: str) -> bytes:
     if sum(map(len, encoded)) > _MOST_BYTES:
         raise MalformedMetadataError(
             f"A block of {whole.num_rows} rows would have more than {_MOST_BYTES} bytes.",
-            hint="Reduce hoodie.logfile.data.block.max.size.",
+            hint=f"Reduce {LOG_BLOCK_SIZE}.",
         )
     return b"".join(encoded)
 

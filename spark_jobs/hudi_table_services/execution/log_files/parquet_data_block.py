@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_table_services.errors import InvalidDataError, MalformedMetadataError
-from hudi_table_services.execution.arrow_schema import conform
 from hudi_table_services.execution.base_file_reader import column_names
+from hudi_table_services.execution.log_files.block_columns import conform_block
 from hudi_table_services.execution.numpy_types import Integers
 from hudi_table_services.execution.parquet_format import ParquetFormat, dictionary_columns
 from hudi_table_services.model.schema import META_COLUMNS
@@ -61,7 +61,7 @@ class ParquetDataBlock:
         target = pa.schema([*wanted, *(found.schema.field(name) for name in more)])
         if not names and not more:
             found = pa.table({"": pa.nulls(self.row_count if rows is None else len(rows))})
-        return conform(found, target)
+        return conform_block(found, target, self._what)
 
     def _malformed(self, error: BaseException) -> MalformedMetadataError:
         return MalformedMetadataError(f"{self._what}: the Parquet content cannot be read: {error!r:.200}")

@@ -27,6 +27,8 @@ from hudi_table_services.model.merging.merge_rule import Fill, MergeRule
 from hudi_table_services.model.schema import META_COLUMNS
 
 _APPENDED_ROWS = 65_536
+_SOURCE_ROWS = 65_536
+"""Largest number of log rows that are read at once to fill columns, unless a single key has more log rows."""
 
 
 class LogRows(Protocol):
@@ -91,6 +93,24 @@ def _new_rows(
     if fill.fill is Fill.NOTHING:
         new_rows = log_rows.take(changes[BLOCK].to_numpy(), changes[ROW].to_numpy())
         return new_rows if base is None else new_rows.select(base.schema.names)
+    parts = [_filled_rows(base, start, part, log_rows, fill) for part in _by_source_rows(changes)]
+    return pa.concat_tables(parts)
+
+
+def _by_source_rows(changes: pa.Table) -> Iterator[pa.Table]:
+    """Divide changes so that each part is made from at most `_SOURCE_ROWS` log rows, or is the change of one key."""
+    ends = np.cumsum(changes[SOURCES].combine_chunks().value_lengths().to_numpy())
+    first, done = 0, 0
+    while first < len(ends):
+        last = max(first + 1, int(np.searchsorted(ends, done + _SOURCE_ROWS, side="right")))
+        yield changes.slice(first, last - first)
+        first, done = last, int(ends[last - 1])
+
+
+def _filled_rows(
+    base: pa.Table | None, start: int, changes: pa.Table, log_rows: LogRows, fill: ColumnFill
+) -> pa.Table:
+    """Return the new rows whose columns are filled with values of all their log rows and of their base rows."""
     sources = changes[SOURCES].combine_chunks()
     positions = sources.flatten()
     rows = log_rows.take(positions.field(BLOCK).to_numpy(), positions.field(ROW).to_numpy())

@@ -52,12 +52,14 @@ class SliceChanges:
     Attributes:
         parts: changes of base rows, see `base_changes`; each part is sorted by base row.
         appended: log rows to append; each part is sorted by block and row.
+        key_count: number of distinct keys in the log.
         spills: whether the merge used spill files.
     """
 
     parts: list[pa.Table] = field(default_factory=list)
     appended: list[pa.Table] = field(default_factory=list)
     counts: ChangeCounts = field(default_factory=ChangeCounts)
+    key_count: int = 0
     spills: bool = False
     _folder: tempfile.TemporaryDirectory[str] | None = None
 
@@ -152,7 +154,8 @@ def _find(search: _Search, entries: Iterable[pa.Table], base: Iterable[pa.Table]
         size += batch.nbytes
         if size > search.memory.budget_bytes and depth < LARGEST_DEPTH:
             search.result.spills = True
-            _find_in_buckets(search, chain(held, remaining), base, depth)
+            del batch
+            _find_in_buckets(search, chain(_taken_out(held), remaining), base, depth)
             return
     if not held:
         return
@@ -161,8 +164,16 @@ def _find(search: _Search, entries: Iterable[pa.Table], base: Iterable[pa.Table]
     changes = [merge.changes(batch) for batch in _large_batches(base, merge.key_count)]
     appended = merge.appended()
     search.result.counts.add(merge.counts)
+    search.result.key_count += merge.key_count
     _keep(search, search.result.parts, [part for part in changes if part.num_rows])
     _keep(search, search.result.appended, [appended] if appended.num_rows else [])
+
+
+def _taken_out(held: list[pa.Table]) -> Iterator[pa.Table]:
+    """Yield the tables in their order, and remove each from the list, so that its memory is released after its use."""
+    held.reverse()
+    while held:
+        yield held.pop()
 
 
 def _find_in_buckets(

@@ -37,12 +37,15 @@ class CollectedFacts:
         keys: new and deleted keys, by file group; None if the tasks collected no keys.
         secondary: changed entries of secondary indexes. Empty for a clustering.
         collected_indexes: the secondary indexes whose changes the tasks collected.
+        depend_on_compactions: file groups whose keys change again as soon as a pending compaction completes; see
+            `StagedRowChanges.depends_on_compaction`.
     """
 
     statistics: Mapping[str, FileStatistics] = field(default_factory=dict)
     keys: tuple[StagedKeys, ...] | None = None
     secondary: tuple[StagedSecondaryKeys, ...] = ()
     collected_indexes: tuple[SecondaryIndex, ...] = ()
+    depend_on_compactions: frozenset[FileGroupId] = frozenset()
 
     @classmethod
     def of(

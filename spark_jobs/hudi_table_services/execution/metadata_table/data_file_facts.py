@@ -16,6 +16,7 @@ from hudi_table_services.contract.progress import PROGRESS_FIELD, JobProgress
 from hudi_table_services.errors import CorruptTableError
 from hudi_table_services.execution.base_file_reader import open_base_file
 from hudi_table_services.execution.metadata_table.footer_statistics import file_statistics
+from hudi_table_services.execution.metadata_table.log_statistics import log_statistics
 from hudi_table_services.execution.metadata_table.row_statistics import completed_from_rows
 from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
@@ -37,11 +38,16 @@ _Fact = TypeVar("_Fact")
 
 @dataclass(frozen=True, slots=True, order=True)
 class DataFile:
-    """A base file of the table."""
+    """A base file or a log file of the table."""
 
     partition_path: str
     file_name: str
     size_bytes: int
+
+    @property
+    def is_log_file(self) -> bool:
+        """Whether the file is a log file: its name begins with a dot."""
+        return self.file_name.startswith(".")
 
     @property
     def path(self) -> str:
@@ -73,7 +79,7 @@ class DataFileReader:
             ObjectNotFoundError, ExecutionFailedError: a file does not exist.
         """
         work = partial(statistics_of, self.storage, frozenset(columns))
-        phase = f"Read the column statistics of {len(files)} base files"
+        phase = f"Read the column statistics of {len(files)} data files"
         if self.spark is None:
             return _in_threads(work, files, phase)
         weights = [BYTES_OF_A_FILE] * len(files)
@@ -106,7 +112,12 @@ class DataFileReader:
 
 
 def statistics_of(storage: Storage, columns: Collection[str], file: DataFile) -> FileStatistics:
-    """Return the statistics of one file. Raise CorruptTableError and ObjectNotFoundError as `row_count` does."""
+    """Return the statistics of one file.
+
+    Raises CorruptTableError and ObjectNotFoundError as `row_count` does, and the errors of `log_statistics`.
+    """
+    if file.is_log_file:
+        return log_statistics(storage, file.partition_path, file.file_name, columns)
     with _opened(storage, file) as opened:
         known = file_statistics(file.partition_path, file.file_name, opened.metadata)
         return completed_from_rows(opened, known, columns)

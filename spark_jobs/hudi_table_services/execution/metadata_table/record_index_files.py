@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hudi_table_services.errors import UnsupportedTableError
-from hudi_table_services.execution.base_file_reader import keys_of, open_base_file
+from hudi_table_services.execution.base_file_writer import RECORD_KEY
+from hudi_table_services.execution.log_merging.merged_slice import rows_of_slice
+from hudi_table_services.execution.log_merging.slice_reading import SliceReading
 from hudi_table_services.execution.spark_tasks import map_batches
 from hudi_table_services.hudi_format.metadata_table.keys import file_group_of
+from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.metadata_table import MetadataRecord, RecordLocation, RecordType
 from hudi_table_services.model.write_stat import WriteStat
 from hudi_table_services.options.keys.metadata_table import CREATE_PARTITIONED_RECORD_INDEX
@@ -24,12 +27,16 @@ _SPARK_KEYS = "file_group int, record_key binary, place int"
 
 
 @dataclass(frozen=True, slots=True)
-class IndexedFile:
-    """A live base file of the table, and the location of all its keys."""
+class IndexedSlice:
+    """A live file slice of the table, and the location of all its keys."""
 
-    path: str
-    size_bytes: int
+    file_slice: FileSlice
     location: RecordLocation
+
+    @property
+    def name(self) -> str:
+        """Path of the base file or, if the slice has none, of its first log file."""
+        return self.file_slice.paths[0]
 
 
 WriteGroup = Callable[[int, Sequence[MetadataRecord]], WriteStat]
@@ -42,13 +49,15 @@ class RecordIndexFiles:
 
     Attributes:
         storage: the table.
+        reading: how the slices are read; no columns except the record key are needed.
         group_count: number of file groups of the index.
         groups_of_partition: for a partitioned record index, the file groups of each partition of the table: the first
             number and the count. None for a record index of the whole table.
     """
 
     storage: Storage
-    files: tuple[IndexedFile, ...]
+    slices: tuple[IndexedSlice, ...]
+    reading: SliceReading
     group_count: int
     write_group: WriteGroup
     groups_of_partition: Mapping[str, tuple[int, int]] | None = None
@@ -61,35 +70,34 @@ class RecordIndexFiles:
                 two file groups of one partition.
             ExecutionFailedError: a file is missing, or the Spark job failed.
         """
-        if not self.files:
+        if not self.slices:
             return []
-        numbers = spark.range(0, len(self.files), 1, len(self.files))
+        numbers = spark.range(0, len(self.slices), 1, len(self.slices))
         keys = numbers.mapInArrow(self._keys, _SPARK_KEYS)
         routed = keys.repartition(self.group_count, "file_group")
         ordered = routed.sortWithinPartitions("file_group", "record_key")
-        description = f"Write a record index of {len(self.files)} base files"
+        description = f"Write a record index of {len(self.slices)} file slices"
         found = map_batches(ordered, self._write_groups, description=description)
         stats = [stat for each in found for stat in each]
         return sorted(stats, key=lambda stat: stat.file_id)
 
     def _keys(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the keys of the files whose numbers are in the batches."""
+        """Yield the keys of the slices whose numbers are in the batches."""
         for batch in batches:
             for place in batch.column(0).to_pylist():
                 yield from self._keys_of(place)
 
     def _keys_of(self, place: int) -> Iterator[pa.RecordBatch]:
-        file = self.files[place]
+        indexed = self.slices[place]
         first, count = 0, self.group_count
         if self.groups_of_partition is not None:
-            first, count = self.groups_of_partition[file.location.partition_path]
-        with open_base_file(self.storage, file.path, file.size_bytes) as opened:
-            for column in keys_of(opened):
-                keys = column.to_pylist()
-                numbers = pa.array([first + file_group_of(key, count) for key in keys], pa.int32())
-                encoded = pa.array([key.encode() for key in keys], pa.binary())
-                places = pa.array([place] * len(keys), pa.int32())
-                yield pa.record_batch([numbers, encoded, places], schema=_KEYS)
+            first, count = self.groups_of_partition[indexed.location.partition_path]
+        for rows in rows_of_slice(self.storage, indexed.file_slice, self.reading):
+            keys = rows[RECORD_KEY].to_pylist()
+            numbers = pa.array([first + file_group_of(key, count) for key in keys], pa.int32())
+            encoded = pa.array([key.encode() for key in keys], pa.binary())
+            places = pa.array([place] * len(keys), pa.int32())
+            yield pa.record_batch([numbers, encoded, places], schema=_KEYS)
 
     def _write_groups(self, batches: Iterator[pa.RecordBatch]) -> list[WriteStat]:
         """Write the base files one after another. The rows are sorted by file group and key."""
@@ -106,11 +114,11 @@ class RecordIndexFiles:
                 raise self._duplicate(key, previous[1], place)
             previous = key, place
             yield MetadataRecord(
-                key=key.decode(), record_type=RecordType.RECORD_INDEX, payload=self.files[place].location
+                key=key.decode(), record_type=RecordType.RECORD_INDEX, payload=self.slices[place].location
             )
 
     def _duplicate(self, key: bytes, one: int, other: int) -> UnsupportedTableError:
-        paths = " and ".join(sorted(self.files[place].path for place in {one, other}))
+        paths = " and ".join(sorted(self.slices[place].name for place in {one, other}))
         text = repr(key.decode()[:200])
         if self.groups_of_partition is not None:
             return UnsupportedTableError(

@@ -4,7 +4,7 @@ The record index needs the keys of new and deleted rows. A secondary index also 
 indexed column in every changed row (SecondaryIndexStreamingTracker, Hudi 1.2).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 
 from hudi_table_services.execution.base_file_reader import columns_of, open_base_file
 from hudi_table_services.execution.base_file_writer import RECORD_KEY
+from hudi_table_services.execution.log_merging.merged_slice import rows_of_slice
+from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.metadata_table.secondary_keys import (
     SecondaryKeyGroups,
     all_secondary_keys,
@@ -52,10 +54,15 @@ class StagedSecondaryKeys:
 
 @dataclass(frozen=True, slots=True)
 class StagedRowChanges:
-    """The keys that one task staged: for the record index, and for each secondary index whose entries change."""
+    """The keys that one task staged: for the record index, and for each secondary index whose entries change.
+
+    Attributes:
+        depends_on_compaction: whether other keys are right as soon as a pending compaction of the file slice completes.
+    """
 
     keys: StagedKeys | None = None
     secondary: tuple[StagedSecondaryKeys, ...] = ()
+    depends_on_compaction: bool = False
 
     @property
     def deleted_count(self) -> int:
@@ -122,6 +129,26 @@ class RowChangeStager:
             stager.add_deleted(all_secondary_keys(index, before.filter(is_changed)))
             stager.add_new(all_secondary_keys(index, after.filter(is_changed)))
 
+    def replaced(self, before: pa.Table, after: pa.Table) -> None:
+        """Stage the difference between the rows of some keys before and after the commit.
+
+        Unlike in `updated`, the tables may have different keys, and several rows with one key.
+        """
+        old, new = before[RECORD_KEY], after[RECORD_KEY]
+        self._keys.add_deleted(_without(old, new))
+        self._keys.add_new(_without(new, old))
+        for index, stager in self._secondary:
+            old, new = all_secondary_keys(index, before), all_secondary_keys(index, after)
+            stager.add_deleted(_without(old, new))
+            stager.add_new(_without(new, old))
+
+    def differ(self, some: pa.Table, others: pa.Table) -> bool:
+        """Whether the indexes have different keys for the rows of two tables."""
+        pairs = [(some[RECORD_KEY], others[RECORD_KEY])]
+        for index, _ in self._secondary:
+            pairs.append((all_secondary_keys(index, some), all_secondary_keys(index, others)))
+        return any(len(_without(one, other)) or len(_without(other, one)) for one, other in pairs)
+
     def close(self) -> StagedRowChanges:
         """Complete the staged files."""
         found = [(index, stager.close()) for index, stager in self._secondary]
@@ -151,25 +178,42 @@ def stage_replaced_rows(
     secondary: Sequence[SecondaryStaging],
     data_schema: pa.Schema,
     replaced: FileSlice,
+    merging: LogMerging | None = None,
 ) -> StagedRowChanges:
-    """Stage all rows of the base file of a replaced file group as deleted, on an executor.
+    """Stage all rows of a replaced file group as deleted, on an executor.
 
     `KeyChanges` leaves out the deletions of keys that the same commit writes again.
 
     Args:
         data_schema: columns of the table.
+        merging: how the log files of the slice are merged; None if the table is copy-on-write.
+
+    Raises:
+        MalformedMetadataError, UnsupportedTableError, InvalidDataError, ObjectNotFoundError: see `rows_of_slice`.
     """
-    path = replaced.base_file_path
-    if replaced.base_file is None or path is None:
-        return StagedRowChanges()
-    with (
-        open_base_file(storage, path, replaced.base_file.size_bytes) as file,
-        RowChangeStager(storage, key_staging, secondary, replaced.file_group_id) as stager,
-    ):
-        schema = pa.schema([pa.field(RECORD_KEY, pa.string()), *data_schema])
-        for rows in columns_of(file, pa.schema([schema.field(name) for name in stager.columns])):
+    with RowChangeStager(storage, key_staging, secondary, replaced.file_group_id) as stager:
+        if merging is None or not replaced.log_files:
+            found = _base_rows(storage, replaced, data_schema, stager.columns)
+        else:
+            found = rows_of_slice(storage, replaced, merging.reading(data_schema, stager.columns))
+        for rows in found:
             stager.deleted(rows)
         return stager.close()
+
+
+def _base_rows(
+    storage: Storage, file_slice: FileSlice, data_schema: pa.Schema, columns: Sequence[str]
+) -> Iterator[pa.Table]:
+    path = file_slice.base_file_path
+    if file_slice.base_file is None or path is None:
+        return
+    schema = pa.schema([pa.field(RECORD_KEY, pa.string()), *data_schema])
+    with open_base_file(storage, path, file_slice.base_file.size_bytes) as file:
+        yield from columns_of(file, pa.schema([schema.field(name) for name in columns]))
+
+
+def _without(keys: pa.ChunkedArray, others: pa.ChunkedArray) -> pa.ChunkedArray:
+    return keys.filter(pc.invert(pc.is_in(keys, value_set=others.combine_chunks())))
 
 
 def _top_level_columns(secondary: Sequence[SecondaryStaging]) -> tuple[str, ...]:

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_table_services.execution.arrow_schema import arrow_schema
-from hudi_table_services.execution.base_file_reader import columns_of, open_base_file
-from hudi_table_services.execution.base_file_writer import RECORD_KEY
+from hudi_table_services.execution.log_merging.merged_slice import rows_of_slice
+from hudi_table_services.execution.log_merging.slice_reading import SliceReading
 from hudi_table_services.execution.metadata_table.secondary_keys import SecondaryKeyGroups, all_secondary_keys
 from hudi_table_services.execution.spark_tasks import map_batches
+from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.metadata_table import (
     MetadataRecord,
     RecordType,
     SecondaryIndex,
     SecondaryIndexEntry,
 )
-from hudi_table_services.model.schema import StructType
 from hudi_table_services.model.write_stat import WriteStat
 from hudi_table_services.storage.stores.storage import Storage
 
@@ -32,29 +31,22 @@ WriteGroup = Callable[[int, Sequence[MetadataRecord]], WriteStat]
 """Picklable function that writes the base file of the file group with this number. Executors may repeat a call."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
-    """A live base file of the table."""
-
-    path: str
-    size_bytes: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondaryIndexFiles:
     """Writes the base files of a secondary index.
 
     Attributes:
         storage: the table.
-        files: the live base files of the table.
-        schema: columns of the table. A file without the indexed column has nulls.
+        slices: the live file slices of the table.
+        reading: how the slices are read. Its columns include the indexed column, or the struct that contains this
+            column. A file without the indexed column has nulls.
         group_count: number of file groups of the index.
     """
 
     storage: Storage
     index: SecondaryIndex
-    files: tuple[SourceFile, ...]
-    schema: StructType
+    slices: tuple[FileSlice, ...]
+    reading: SliceReading
     group_count: int
     write_group: WriteGroup
 
@@ -64,30 +56,27 @@ class SecondaryIndexFiles:
         Raises:
             ExecutionFailedError: a file is missing, or the Spark job failed.
         """
-        if not self.files:
+        if not self.slices:
             return []
-        numbers = spark.range(0, len(self.files), 1, len(self.files))
+        numbers = spark.range(0, len(self.slices), 1, len(self.slices))
         keys = numbers.mapInArrow(self._keys, _SPARK_KEYS)
         ordered = keys.repartition(self.group_count, "file_group").sortWithinPartitions("file_group", "key")
-        description = f"Write {self.index.name} of {len(self.files)} base files"
+        description = f"Write {self.index.name} of {len(self.slices)} file slices"
         found = map_batches(ordered, self._write_groups, description=description)
         return sorted((stat for stats in found for stat in stats), key=lambda stat: stat.file_id)
 
     def _keys(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the keys of the files whose numbers are in the batches."""
+        """Yield the keys of the slices whose numbers are in the batches."""
         for batch in batches:
             for place in batch.column(0).to_pylist():
-                yield from self._keys_of(self.files[place])
+                yield from self._keys_of(self.slices[place])
 
-    def _keys_of(self, file: SourceFile) -> Iterator[pa.RecordBatch]:
+    def _keys_of(self, file_slice: FileSlice) -> Iterator[pa.RecordBatch]:
         groups = SecondaryKeyGroups(self.index.is_grouped_by_value)
-        column = arrow_schema(self.schema, with_meta_fields=False).field(self.index.column.partition(".")[0])
-        wanted = pa.schema([pa.field(RECORD_KEY, pa.string()), column])
-        with open_base_file(self.storage, file.path, file.size_bytes) as opened:
-            for rows in columns_of(opened, wanted):
-                for keys in all_secondary_keys(self.index, rows).chunks:
-                    numbers = pa.array(groups.of(keys, self.group_count), pa.int32())
-                    yield pa.record_batch([numbers, keys.cast(pa.binary())], schema=_KEYS)
+        for rows in rows_of_slice(self.storage, file_slice, self.reading):
+            for keys in all_secondary_keys(self.index, rows).chunks:
+                numbers = pa.array(groups.of(keys, self.group_count), pa.int32())
+                yield pa.record_batch([numbers, keys.cast(pa.binary())], schema=_KEYS)
 
     def _write_groups(self, batches: Iterator[pa.RecordBatch]) -> list[WriteStat]:
         """Write the base files one after another. The rows are sorted by file group and key."""

@@ -6,7 +6,8 @@ from collections.abc import Collection
 import pyarrow.parquet as pq
 
 from hudi_table_services.execution.base_file_writer import RECORD_KEY
-from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.hudi_format.footer import decode_key_footer
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.file_sizing import FileSample
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.storage.parallel import map_in_parallel
@@ -53,6 +54,27 @@ def _sample(storage: Storage, file_slice: FileSlice) -> FileSample:
         file_size_bytes=base_file.size_bytes,
         footer_size_bytes=footer_bytes + _TRAILER_BYTES,
     )
+
+
+def stored_keys(
+    storage: Storage, slices: Collection[FileSlice]
+) -> tuple[tuple[FileGroupId, tuple[str, str]], ...]:
+    """Return file groups with the smallest and the greatest key of each, from the footers of some base files.
+
+    Base files without a key range in the footer are left out.
+    """
+    chosen = _choose(tuple(slices))
+    ranges = map_in_parallel(lambda file_slice: _key_range(storage, file_slice), chosen)
+    pairs = zip(chosen, ranges, strict=True)
+    return tuple((each.file_group_id, found) for each, found in pairs if found is not None)
+
+
+def _key_range(storage: Storage, file_slice: FileSlice) -> tuple[str, str] | None:
+    path = file_slice.base_file_path
+    assert path is not None  # noqa: S101 - `_choose` keeps slices with a base file
+    with storage.open_reader(path) as source:
+        metadata = pq.ParquetFile(source, pre_buffer=False).metadata.metadata
+    return decode_key_footer(metadata or {}).key_range
 
 
 def any_record_key(storage: Storage, snapshot: TableSnapshot) -> str:

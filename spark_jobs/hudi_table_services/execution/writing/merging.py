@@ -30,10 +30,22 @@ class Change(IntEnum):
 DELETED_ELSEWHERE = 4
 """Flag that is added to a `Change` if the commit also deletes rows with the same key in other partitions."""
 
+DELETED_BEFORE = 8
+"""Flag that is added to a `Change` if a log file of the slice has already deleted the row with its key."""
 
-def without_flag(kinds: Integers) -> Integers:
-    """Return the changes without the flag, as values of `Change`."""
-    return kinds & ~DELETED_ELSEWHERE
+NEW_KEY = 16
+"""Flag that is added to an update of a table with a bucket index if no file of its file group has the key."""
+
+
+def without_flags(kinds: Integers) -> Integers:
+    """Return the changes without their flags, as values of `Change`."""
+    return kinds & ~(DELETED_ELSEWHERE | DELETED_BEFORE | NEW_KEY)
+
+
+def has_flag(kinds: Integers, flag: int) -> Flags:
+    """Return the mask of the changes with this flag."""
+    mask: Flags = (kinds & flag) != 0
+    return mask
 
 
 @dataclass(slots=True)
@@ -84,8 +96,8 @@ class Merger:
         self._rows = changes.drop_columns([BASE_ROW_COLUMN, CHANGE_COLUMN])
         self._base_rows = changes[BASE_ROW_COLUMN].to_numpy()
         flagged = changes[CHANGE_COLUMN].to_numpy()
-        self._kinds = without_flag(flagged)
-        self._is_deleted_elsewhere = flagged != self._kinds
+        self._kinds = without_flags(flagged)
+        self._is_deleted_elsewhere = has_flag(flagged, DELETED_ELSEWHERE)
         self._ordering_fields = ordering_fields
         self._watcher = watcher
         self._position = 0

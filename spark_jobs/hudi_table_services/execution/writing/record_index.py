@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.text import counted
+from hudi_table_services.execution.log_merging.searched_logs import LogReading, SearchedLogs
 from hudi_table_services.execution.spark_tasks import run_tasks
 from hudi_table_services.execution.staging import StagedBatch
 from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
@@ -13,6 +14,8 @@ from hudi_table_services.execution.writing.routing import RouteTask, RoutingRule
 from hudi_table_services.execution.writing.stage_input import StagedInput
 from hudi_table_services.execution.writing.tagging import BaseFileRef, TagResult, TagTask, find_tags
 from hudi_table_services.model.file_group import FileSlice
+from hudi_table_services.model.merging.merge_rule import MergeRule
+from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.stores.storage import Storage
 
 if TYPE_CHECKING:
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 MAX_KEYS_PER_TASK = 6_000_000
 """Maximum number of keys that one task keeps in memory: the keys of one partition, or of the whole batch with a global
 index."""
+
+KeyRanges = Mapping[str, tuple[str, str]]
+"""Maps the paths of base files to their smallest and greatest keys."""
 
 _BYTES_OF_A_KEY = 16
 _BYTES_OF_FILE_KEYS = 4 << 20
@@ -37,6 +43,8 @@ class IndexLookup:
         is_global: whether keys are unique in the whole table; otherwise they are unique per partition.
         combine: whether rows of the batch with the same key are combined into one row.
         use_footers: whether to skip files whose key range or bloom filter excludes all keys of the batch.
+        ordering_fields, rule: see `TagTask`.
+        log_reading: how tasks search log files; None for a copy-on-write table.
         compares_moves: whether a row that would move to another partition replaces the stored row only if its ordering
             value is not smaller.
         parallelism: target number of Spark tasks for reading key columns.
@@ -47,19 +55,26 @@ class IndexLookup:
     combine: bool = False
     use_footers: bool = False
     ordering_fields: tuple[str, ...] = ()
+    rule: MergeRule | None = None
+    log_reading: LogReading | None = None
     compares_moves: bool = False
     rules: RoutingRules = field(default_factory=RoutingRules)
     parallelism: int = 2
+
+    @property
+    def noun(self) -> str:
+        """Noun for a file group that is searched, for messages."""
+        return "base file" if self.log_reading is None else "file slice"
 
     def step(self, key_count: int, file_count: int) -> str:
         """Describe the step that looks up keys in base files and combines rows, for the log and for Spark.
 
         Args:
-            file_count: number of base files to search; 0 if rows are only combined.
+            file_count: number of base files, or of file slices, to search; 0 if rows are only combined.
         """
         if file_count:
-            return f"Look up {counted(key_count, 'key')} in {counted(file_count, 'base file')}"
-        why = " (there are no base files to search)" if self.searches_files else ""
+            return f"Look up {counted(key_count, 'key')} in {counted(file_count, self.noun)}"
+        why = f" (there are no {self.noun}s to search)" if self.searches_files else ""
         return f"Combine the rows with equal keys among {counted(key_count, 'row')}{why}"
 
 
@@ -87,17 +102,21 @@ class RoutedBatch:
     files_searched: int = 0
     files_pruned: int = 0
 
-    def lookup(self, key_count: int) -> str:
-        """Describe the result of a lookup of keys in base files, for the log."""
+    def lookup(self, key_count: int, noun: str = "base file") -> str:
+        """Describe the result of a lookup of keys, for the log.
+
+        Args:
+            noun: see `IndexLookup.noun`.
+        """
         pruned = f"indexes and footers ruled out {self.files_pruned}"
         duplicates = f"the batch has {counted(self.superseded_count, 'superseded row')}"
         if self.files_searched:
-            files = counted(self.files_searched, "base file")
+            files = counted(self.files_searched, noun)
             found = f"{self.matched_count} were found"
             return f"Looked up {counted(key_count, 'key')} in {files} ({pruned}): {found}, and {duplicates}"
         if self.files_pruned:
-            return f"No base file can contain one of {counted(key_count, 'key')} ({pruned}), and {duplicates}"
-        return f"There are no base files in which to look up {counted(key_count, 'key')}, and {duplicates}"
+            return f"No {noun} can contain one of {counted(key_count, 'key')} ({pruned}), and {duplicates}"
+        return f"There are no {noun}s in which to look up {counted(key_count, 'key')}, and {duplicates}"
 
 
 class RecordIndex:
@@ -117,16 +136,19 @@ class RecordIndex:
         self,
         staged: StagedInput,
         slices: Iterable[FileSlice],
-        key_ranges: Mapping[str, tuple[str, str]] | None = None,
+        visibility: Visibility,
+        key_ranges: KeyRanges | None = None,
     ) -> RoutedBatch:
         """Tag and route the rows.
 
         Args:
             slices: live file slices that may have keys of the batch.
+            visibility: the instants whose log blocks count.
             key_ranges: maps the paths of base files to their smallest and greatest keys. Files with unknown ranges are
                 missing.
         """
-        targets = _targets(slices, key_ranges or {}) if self._lookup.searches_files else ()
+        searches = self._lookup.searches_files
+        targets = self._targets(slices, visibility, key_ranges or {}) if searches else ()
         tasks = self._tag_tasks(staged, targets)
         tagged = self._tag(tasks, self._lookup.step(staged.row_count, len(targets)))
         by_file: dict[str, list[StagedBatch]] = defaultdict(list)
@@ -134,7 +156,7 @@ class RecordIndex:
             for path, batch in result.batches:
                 by_file[path].append(batch)
         rules = self._lookup.rules
-        if by_file or rules.deletes or rules.honours_deleted_flag:
+        if by_file or rules.deletes or rules.honours_deleted_flag or rules.buckets is not None:
             routed = self._route(staged, targets, by_file)
         else:
             routed = RoutedBatch(batches=staged.batches)
@@ -145,9 +167,9 @@ class RecordIndex:
             files_pruned=sum(r.files_pruned for r in tagged),
         )
 
-    def count_matches(self, staged: StagedInput, slices: Iterable[FileSlice]) -> int:
+    def count_matches(self, staged: StagedInput, slices: Iterable[FileSlice], visibility: Visibility) -> int:
         """Count the rows of these files whose keys are in the batch, whatever the write operation is."""
-        targets = _targets(slices, {})
+        targets = self._targets(slices, visibility, {})
         tasks = [
             replace(task, combine=False, compares_moves=False)
             for task in self._tag_tasks(staged, targets)
@@ -155,9 +177,19 @@ class RecordIndex:
         ]
         found = self._tag(
             tasks,
-            f"Look for {counted(staged.row_count, 'key')} in {counted(len(targets), 'base file')} of other writers",
+            f"Look for {counted(staged.row_count, 'key')} in {self._counted(targets)} of other writers",
         )
         return sum(result.matched_count for result in found)
+
+    def _targets(
+        self, slices: Iterable[FileSlice], visibility: Visibility, key_ranges: KeyRanges
+    ) -> tuple[BaseFileRef, ...]:
+        reading = self._lookup.log_reading
+        refs = [_target(s, reading, visibility, key_ranges) for s in slices if s.base_file or s.log_files]
+        return tuple(sorted(refs, key=lambda ref: (ref.partition_path, ref.file_id)))
+
+    def _counted(self, targets: Sequence[BaseFileRef]) -> str:
+        return counted(len(targets), self._lookup.noun)
 
     def _tag(self, tasks: list[TagTask], description: str) -> list[TagResult]:
         weights = [_weight(task) for task in tasks]
@@ -198,6 +230,7 @@ class RecordIndex:
                     bucket=bucket,
                     bucket_count=bucket_count,
                     ordering_fields=lookup.ordering_fields,
+                    rule=lookup.rule,
                     use_footers=lookup.use_footers,
                     compares_moves=lookup.rules.moves_rows and lookup.compares_moves,
                 )
@@ -236,20 +269,23 @@ class RecordIndex:
 
 
 def _weight(task: TagTask) -> int:
-    """Estimate the bytes of the keys that a task reads from staged rows and from base files."""
+    """Estimate the bytes that a task reads: the keys of staged rows and of base files, and whole log files."""
     key_count = sum(batch.row_count for batch in task.batches)
-    return key_count * _BYTES_OF_A_KEY + len(task.base_files) * _BYTES_OF_FILE_KEYS + BYTES_OF_A_FILE
+    logs = [log for file in task.base_files if file.logs for log in file.logs.file_slice.log_files]
+    log_bytes = sum(BYTES_OF_A_FILE + max(log.size_bytes, 0) for log in logs)
+    return (
+        key_count * _BYTES_OF_A_KEY + len(task.base_files) * _BYTES_OF_FILE_KEYS + log_bytes + BYTES_OF_A_FILE
+    )
 
 
-def _targets(
-    slices: Iterable[FileSlice], key_ranges: Mapping[str, tuple[str, str]]
-) -> tuple[BaseFileRef, ...]:
-    refs = [
-        BaseFileRef(s.file_group_id.partition_path, s.file_group_id.file_id, path, key_ranges.get(path))
-        for s in slices
-        if (path := s.base_file_path) is not None
-    ]
-    return tuple(sorted(refs, key=lambda ref: (ref.partition_path, ref.file_id)))
+def _target(
+    file_slice: FileSlice, reading: LogReading | None, visibility: Visibility, key_ranges: KeyRanges
+) -> BaseFileRef:
+    group, path = file_slice.file_group_id, file_slice.base_file_path or ""
+    logs = None
+    if reading is not None and file_slice.log_files:
+        logs = SearchedLogs(file_slice, reading, visibility)
+    return BaseFileRef(group.partition_path, group.file_id, path, key_ranges.get(path), logs)
 
 
 def _targets_of(

@@ -6,22 +6,32 @@ their file group. Therefore the task that writes a file group reads only the row
 
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_table_services.execution.bucketed_keys import check_index_buckets, index_buckets
 from hudi_table_services.execution.numpy_types import Flags, Integers
 from hudi_table_services.execution.staging import (
     BASE_ROW_COLUMN,
     CHANGE_COLUMN,
+    KEY_COLUMN,
     StagedBatch,
     StagedFileWriter,
     StagedReader,
 )
-from hudi_table_services.execution.writing.merging import DELETED_ELSEWHERE, Change, without_flag
+from hudi_table_services.execution.writing.merging import (
+    DELETED_BEFORE,
+    DELETED_ELSEWHERE,
+    NEW_KEY,
+    Change,
+    has_flag,
+    without_flags,
+)
 from hudi_table_services.execution.writing.tagging import SUPERSEDED, BaseFileRef
+from hudi_table_services.hudi_format.bucket_hash import BucketHash
 from hudi_table_services.model.schema import DELETED_FLAG
 from hudi_table_services.storage.stores.storage import Storage
 
@@ -36,12 +46,14 @@ class RoutingRules:
         drops_existing: whether matched rows are dropped (insert with ``hoodie.datasource.insert.dup.policy=drop``).
         moves_rows: whether a row moves if its key is stored in another partition: the stored row is deleted there, and
             the incoming row is inserted in its own partition (global index with ``update.partition.path``).
+        buckets: how a bucket index assigns keys to buckets; None if the table has no bucket index.
     """
 
     deletes: bool = False
     honours_deleted_flag: bool = False
     drops_existing: bool = False
     moves_rows: bool = False
+    buckets: BucketHash | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +87,7 @@ class _RowTags:
     targets: Integers
     base_rows: Integers
     loses: Flags
+    deleted: Flags
 
     @classmethod
     def load(cls, task: RouteTask) -> "_RowTags":
@@ -83,7 +96,7 @@ class _RowTags:
         reader.close()
         if not parts:
             empty = np.empty(0, dtype=np.int64)
-            return cls(empty, empty, empty, empty.astype(bool))
+            return cls(empty, empty, empty, empty.astype(bool), empty.astype(bool))
         table = pa.Table.from_batches(parts)
         rows = table["row"].to_numpy()
         order = np.argsort(rows, kind="stable")
@@ -92,15 +105,41 @@ class _RowTags:
             table["target"].to_numpy()[order],
             table["base_row"].to_numpy()[order],
             table["loses"].to_numpy()[order],
+            table["deleted"].to_numpy()[order],
         )
 
     def between(self, first_row: int, stop_row: int) -> "_RowTags":
         low, high = np.searchsorted(self.rows, [first_row, stop_row])
-        cut = slice(int(low), int(high))
-        return _RowTags(self.rows[cut] - first_row, self.targets[cut], self.base_rows[cut], self.loses[cut])
+        cut = np.arange(low, high)
+        return replace(self.where(cut), rows=self.rows[cut] - first_row)
 
-    def where(self, kept: Flags) -> "_RowTags":
-        return _RowTags(self.rows[kept], self.targets[kept], self.base_rows[kept], self.loses[kept])
+    def where(self, kept: Flags | Integers) -> "_RowTags":
+        """The tags that a mask or an array of positions selects."""
+        return _RowTags(
+            self.rows[kept],
+            self.targets[kept],
+            self.base_rows[kept],
+            self.loses[kept],
+            self.deleted[kept],
+        )
+
+    def of_existing_rows(self, comes_back: Flags) -> "_RowTags":
+        """The tags of stored rows that exist; for an incoming row without such a tag, its first other tag.
+
+        Args:
+            comes_back: mask of the tags with which a row may come back to the slice that has its key in the base file,
+                although the row exists in another partition.
+        """
+        if not self.deleted.any():
+            return self
+        kept = ~self.deleted
+        back = np.flatnonzero(comes_back & self.deleted)
+        _, first = np.unique(self.rows[back], return_index=True)
+        kept[back[first]] = True
+        others = np.flatnonzero(~np.isin(self.rows, self.rows[kept]))
+        _, first = np.unique(self.rows[others], return_index=True)
+        kept[others[first]] = True
+        return self.where(kept)
 
 
 def routed_schema(staged: pa.Schema) -> pa.Schema:
@@ -109,7 +148,11 @@ def routed_schema(staged: pa.Schema) -> pa.Schema:
 
 
 def route(task: RouteTask) -> RouteResult:
-    """Route the rows of one staged file, on an executor. The output replaces the staged file."""
+    """Route the rows of one staged file, on an executor. The output replaces the staged file.
+
+    Raises:
+        InvalidRequestError, InvalidDataError: see `index_buckets` and `check_index_buckets`.
+    """
     router = _Router(task)
     tags = _RowTags.load(task)
     reader = StagedReader(task.storage)
@@ -137,18 +180,44 @@ class _Router:
     def route(self, staged: StagedBatch, rows: pa.RecordBatch, tags: _RowTags) -> None:
         superseded = np.zeros(rows.num_rows, dtype=bool)
         superseded[tags.rows[tags.targets == SUPERSEDED]] = True
+        deleted = self._deleted(rows)
         tags = tags.where((tags.targets != SUPERSEDED) & ~superseded[tags.rows])
+        tags = tags.of_existing_rows(self._comes_back(staged, tags, deleted))
         matched = np.zeros(rows.num_rows, dtype=bool)
         matched[tags.rows] = True
-        deleted = self._deleted(rows)
+        numbers = self._index_buckets(rows, tags)
         moved = self._write_changes(staged, rows, tags, deleted)
         insert = (~matched & ~superseded & ~deleted) | moved
         self._superseded += int(superseded.sum())
         self._unmatched_deletes += int((deleted & ~matched & ~superseded).sum())
         if insert.any():
             picked = rows if insert.all() else rows.take(pa.array(np.flatnonzero(insert)))
-            zeros = np.zeros(picked.num_rows, dtype=np.int64)
-            self._write(picked, zeros, zeros.astype(np.int8), staged.partition_path, None)
+            self._write_inserts(picked, staged.partition_path, None if numbers is None else numbers[insert])
+
+    def _index_buckets(self, rows: pa.RecordBatch, tags: _RowTags) -> Integers | None:
+        """Buckets of the rows, after checking those of matched rows; None if the table has no bucket index."""
+        if self._rules.buckets is None:
+            return None
+        keys = rows.column(KEY_COLUMN)
+        numbers = index_buckets(self._rules.buckets, keys)
+        for target, hits in _by_target(tags):
+            owner = self._task.targets[target].file_id
+            found = keys.take(pa.array(hits.rows))
+            check_index_buckets(self._rules.buckets, found, numbers[hits.rows], owner)
+        return numbers
+
+    def _write_inserts(self, rows: pa.RecordBatch, partition_path: str, numbers: Integers | None) -> None:
+        """Write rows with new keys: with a bucket index, one batch for each bucket."""
+        if numbers is None:
+            zeros = np.zeros(rows.num_rows, dtype=np.int64)
+            self._write(rows, zeros, zeros.astype(np.int8), partition_path, None)
+            return
+        order = np.argsort(numbers, kind="stable")
+        found, first = np.unique(numbers[order], return_index=True)
+        for number, positions in zip(found.tolist(), np.split(order, first[1:]), strict=True):
+            zeros = np.zeros(len(positions), dtype=np.int64)
+            kinds = np.full(len(positions), Change.UPDATE | NEW_KEY, dtype=np.int8)
+            self._write(rows.take(pa.array(positions)), zeros, kinds, partition_path, number)
 
     def _deleted(self, rows: pa.RecordBatch) -> Flags:
         if self._rules.deletes:
@@ -158,14 +227,28 @@ class _Router:
         flags: Flags = pc.fill_null(rows.column(DELETED_FLAG), False).to_numpy(zero_copy_only=False)
         return flags
 
+    def _comes_back(self, staged: StagedBatch, tags: _RowTags, deleted: Flags) -> Flags:
+        """Return the mask of the tags of rows that move back to a slice of their own partition.
+
+        The base file of this slice still has the key, and a log file deleted the row when it moved away. In a new file
+        group, the key would be in two base files of the partition, and Hudi would update both rows.
+        """
+        if not self._rules.moves_rows or self._rules.deletes or self._rules.drops_existing:
+            return np.zeros(len(tags.rows), dtype=bool)
+        is_own = self._is_own(staged)[tags.targets]
+        stays = deleted.copy()  # rows that are not written into their own partition, or that exist there
+        stays[tags.rows[tags.loses | (is_own & ~tags.deleted)]] = True
+        mask: Flags = is_own & ~stays[tags.rows]
+        return mask
+
     def _write_changes(
         self, staged: StagedBatch, rows: pa.RecordBatch, tags: _RowTags, deleted: Flags
     ) -> Flags:
         """Write the rows that change a file group. Return the mask of the rows that also become inserts elsewhere."""
         moved = np.zeros(rows.num_rows, dtype=bool)
         if self._rules.drops_existing:
-            self._dropped += len(np.unique(tags.rows))
-            return moved
+            self._dropped += len(np.unique(tags.rows[~tags.deleted]))
+            tags = tags.where(tags.deleted)
         in_own_partition = self._matched_in_own_partition(staged, rows, tags)
         deleted_elsewhere = self._deleted_elsewhere(staged, rows, tags)
         for target, hits in _by_target(tags):
@@ -180,6 +263,7 @@ class _Router:
                 moved[hits.rows] = ~deleted[hits.rows] & ~in_own_partition[hits.rows]
             else:
                 kinds[deleted_elsewhere[hits.rows]] |= DELETED_ELSEWHERE
+            kinds[hits.deleted] |= DELETED_BEFORE
             if len(hits.rows):
                 picked = rows.take(pa.array(hits.rows))
                 self._write(picked, hits.base_rows, kinds, file.partition_path, file.file_id)
@@ -213,15 +297,20 @@ class _Router:
         base_rows: Integers,
         kinds: Integers,
         partition_path: str,
-        file_id: str | None,
+        destination: str | int | None,
     ) -> None:
+        """Write rows of one destination: the id of a file group, the number of an index bucket, or None."""
         schema = routed_schema(rows.schema)
         if self._writer is None:
             path = f"{self._task.folder}/routed-{uuid.uuid4().hex}.arrow"
             self._writer = StagedFileWriter(self._task.storage, path, schema)
         batch = pa.record_batch([*rows.columns, pa.array(base_rows), pa.array(kinds)], schema=schema)
-        delete_count = int((without_flag(kinds) != Change.UPDATE).sum())
-        self._writer.write(batch, partition_path, file_id, delete_count)
+        is_update = without_flags(kinds) == Change.UPDATE
+        reinsert_count = int((has_flag(kinds, DELETED_BEFORE) & is_update).sum())
+        file_id = destination if isinstance(destination, str) else None
+        index_bucket = destination if isinstance(destination, int) else None
+        delete_count = int((~is_update).sum())
+        self._writer.write(batch, partition_path, file_id, delete_count, reinsert_count, index_bucket)
 
 
 def _by_target(tags: _RowTags) -> Iterator[tuple[int, _RowTags]]:

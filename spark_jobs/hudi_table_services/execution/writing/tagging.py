@@ -14,7 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from hudi_table_services.execution.arrow_schema import conform
 from hudi_table_services.execution.base_file_writer import RECORD_KEY, utf8_buffers
+from hudi_table_services.execution.log_merging.searched_logs import SearchedLogs
 from hudi_table_services.execution.numpy_types import Flags, Integers
 from hudi_table_services.execution.ordering_columns import is_smaller
 from hudi_table_services.execution.staging import (
@@ -23,37 +25,50 @@ from hudi_table_services.execution.staging import (
     StagedFileWriter,
     StagedReader,
 )
+from hudi_table_services.execution.writing.batch_winners import winners, winners_by_rule
 from hudi_table_services.hudi_format.footer import decode_key_footer
+from hudi_table_services.model.merging.merge_rule import MergeRule
 from hudi_table_services.storage.stores.storage import Storage
 
 _BLOOM_CHECK_LIMIT = 20_000
 """Maximum number of keys to test with a bloom filter. For more keys, reading the key column costs less."""
 
+_NO_ROWS = np.empty(0, dtype=np.int64)
 _TAG_SCHEMA = pa.schema(
     [
         pa.field("row", pa.int64()),
         pa.field("target", pa.int32()),
         pa.field("base_row", pa.int64()),
         pa.field("loses", pa.bool_()),
+        pa.field("deleted", pa.bool_()),
     ]
 )
+"""A tag: a row of a staged file, and where the table has its key.
+
+- ``base_row``: row number in the base file; -1 if only log files have the key.
+- ``loses``: whether the stored row stays although the incoming row would move to another partition.
+- ``deleted``: whether a log file deletes the stored row.
+"""
 SUPERSEDED = -1
 """Target in the tag of a row that is replaced by another row of the batch with the same key."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaseFileRef:
-    """A live base file that may have keys of the batch.
+    """A live base file, with the log files of its slice, that may have keys of the batch.
 
     Attributes:
+        path: path of the base file; empty if the slice has only log files.
         key_range: smallest and greatest key of the file by UTF-8 bytes; None if not known. A task does not open a file
             whose range excludes all keys of the batch.
+        logs: log files of the slice; None if there are none.
     """
 
     partition_path: str
     file_id: str
     path: str
     key_range: tuple[str, str] | None = None
+    logs: SearchedLogs | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +87,8 @@ class TagTask:
         bucket, bucket_count: hash bucket of the keys to look up, and number of buckets. Buckets limit the memory.
         ordering_fields: columns that decide between rows with the same key, first to last; if the values are equal, the
             later row wins.
+        rule: rule by which a merge-on-read table combines rows; `ordering_fields` then are the columns that the rule
+            needs. None compares `ordering_fields`.
         use_footers: whether to skip files by key range and bloom filter (BLOOM index).
         compares_moves: whether a row that would move to another partition is first compared with the stored row, to
             decide which of the two rows wins (global index with `update.partition.path`).
@@ -86,6 +103,7 @@ class TagTask:
     bucket: int = 0
     bucket_count: int = 1
     ordering_fields: tuple[str, ...] = ()
+    rule: MergeRule | None = None
     use_footers: bool = False
     compares_moves: bool = False
 
@@ -109,12 +127,17 @@ class _Tags:
     targets: list[Integers] = field(default_factory=list)
     base_rows: list[Integers] = field(default_factory=list)
     loses: list[Flags] = field(default_factory=list)
+    deleted: list[Flags] = field(default_factory=list)
 
-    def add(self, rows: Integers, target: int, base_rows: Integers, loses: Flags | None = None) -> None:
+    def add(self, rows: Integers, target: int, hits: "_Hits | None" = None) -> None:
+        """Add tags. Without hits, the rows are superseded."""
+        count = len(rows)
+        nothing = np.zeros(count, dtype=bool)
         self.rows.append(rows)
-        self.targets.append(np.full(len(rows), target, dtype=np.int32))
-        self.base_rows.append(base_rows)
-        self.loses.append(np.zeros(len(rows), dtype=bool) if loses is None else loses)
+        self.targets.append(np.full(count, target, dtype=np.int32))
+        self.base_rows.append(np.zeros(count, dtype=np.int64) if hits is None else hits.base_rows)
+        self.loses.append(nothing if hits is None else hits.loses)
+        self.deleted.append(nothing if hits is None else hits.deleted)
 
 
 def find_tags(task: TagTask) -> TagResult:
@@ -124,15 +147,15 @@ def find_tags(task: TagTask) -> TagResult:
     superseded = matched = files_read = files_pruned = 0
     if task.combine:
         losers = np.flatnonzero(~incoming.is_winner)
-        tags.add(losers, SUPERSEDED, np.zeros(len(losers), dtype=np.int64))
+        tags.add(losers, SUPERSEDED)
         superseded = len(losers)
     for offset, base_file in enumerate(task.base_files):
         hits = _search(task, base_file, incoming)
         files_read, files_pruned = files_read + (hits is not None), files_pruned + (hits is None)
         if hits is None or len(hits.base_rows) == 0:
             continue
-        tags.add(incoming.winner_row[hits.codes], task.first_target + offset, hits.base_rows, hits.loses)
-        matched += len(hits.base_rows)
+        tags.add(incoming.winner_row[hits.codes], task.first_target + offset, hits)
+        matched += int((~hits.deleted).sum())
         if not task.combine:
             _supersede_matched_duplicates(incoming, hits.codes, tags)
     batches = _write_tags(task, incoming, tags)
@@ -141,9 +164,12 @@ def find_tags(task: TagTask) -> TagResult:
 
 @dataclass(frozen=True, slots=True)
 class _Hits:
+    """Incoming keys that a slice has. `codes` are their numbers among the distinct incoming keys."""
+
     codes: Integers
     base_rows: Integers
     loses: Flags
+    deleted: Flags
 
 
 @dataclass(slots=True)
@@ -188,7 +214,10 @@ class _Incoming:
         encoded = pc.dictionary_encode(keys)
         codes = encoded.indices.to_numpy(zero_copy_only=False)
         ordering = table.select(task.ordering_fields)
-        winner_row = _winners(codes, len(encoded.dictionary), ordering)
+        if task.rule is None:
+            winner_row = winners(codes, len(encoded.dictionary), ordering)
+        else:
+            winner_row = winners_by_rule(task.rule, table, encoded.dictionary)
         is_winner = np.zeros(len(codes), dtype=bool)
         is_winner[winner_row] = True
         return cls(keys, encoded.dictionary, codes, is_winner, winner_row, ordering, task.batches, positions)
@@ -201,46 +230,66 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _winners(codes: Integers, distinct_count: int, ordering: pa.Table) -> Integers:
-    """Return for each distinct key the row with the largest ordering value; of equal ordering values, the later row."""
-    if distinct_count == len(codes):
-        return np.arange(len(codes))
-    repeated = np.bincount(codes, minlength=distinct_count)[codes] > 1
-    winner = np.empty(distinct_count, dtype=np.int64)
-    single = np.flatnonzero(~repeated)
-    winner[codes[single]] = single
-    rows = np.flatnonzero(repeated)
-    columns: dict[str, pa.Array | pa.ChunkedArray] = {"code": pa.array(codes[rows])}
-    for number, values in enumerate(ordering.take(pa.array(rows)).columns):
-        # A separate column sorts nulls below all values, because Arrow's option for nulls differs between releases.
-        columns[f"valid{number}"] = pc.cast(pc.is_valid(values), pa.int8())
-        columns[f"value{number}"] = values
-    columns["row"] = pa.array(rows)
-    order = pc.sort_indices(pa.table(columns), sort_keys=[(name, "ascending") for name in columns]).to_numpy()
-    # For each key, the last assignment is the row with the largest ordering value.
-    winner[codes[rows[order]]] = rows[order]
-    return winner
+def _search(task: TagTask, file: BaseFileRef, incoming: _Incoming) -> _Hits | None:
+    """Find incoming keys in one slice. Return None if its key range or its footer excludes all incoming keys."""
+    compared = task.ordering_fields if task.compares_moves else ()
+    if file.logs is None:
+        found = _search_base_file(task, file, incoming, compared)
+        return None if found is None else _hits(task, found, incoming)
+    columns = file.logs.reading.base_columns
+    found = _search_base_file(task, file, incoming, columns.names) if file.path else None
+    if found is None:
+        found = _BaseHits(_NO_ROWS, _NO_ROWS, columns.empty_table())
+    logged = file.logs.find(task.storage, incoming.distinct, conform(found.rows, columns))
+    added = pc.index_in(logged.added, value_set=incoming.distinct).to_numpy().astype(np.int64)
+    none = np.zeros(len(added), dtype=bool)
+    return _Hits(
+        np.append(found.codes, added),
+        np.append(found.base_rows, np.full(len(added), -1, dtype=np.int64)),
+        np.append(np.zeros(len(found.codes), dtype=bool), none),
+        np.append(logged.deleted, none),
+    )
 
 
-def _search(task: TagTask, base_file: BaseFileRef, incoming: _Incoming) -> _Hits | None:
-    """Find incoming keys in one base file. Return None if its key range or its footer excludes all incoming keys."""
+@dataclass(frozen=True, slots=True)
+class _BaseHits:
+    """Rows of a base file whose keys are in the batch: their row numbers, and the requested columns."""
+
+    codes: Integers
+    base_rows: Integers
+    rows: pa.Table
+
+
+def _hits(task: TagTask, found: _BaseHits, incoming: _Incoming) -> _Hits:
+    codes = found.codes
+    none = np.zeros(len(codes), dtype=bool)
+    loses = none
+    if task.compares_moves and task.ordering_fields and len(codes):
+        rows = incoming.ordering.take(pa.array(incoming.winner_row[codes]))
+        loses = is_smaller(rows, found.rows.select(rows.schema.names).cast(rows.schema))
+    return _Hits(codes, found.base_rows, loses, none)
+
+
+def _search_base_file(
+    task: TagTask, base_file: BaseFileRef, incoming: _Incoming, columns: Sequence[str]
+) -> _BaseHits | None:
+    """Find rows with incoming keys in one base file. Return None if its key range or its footer excludes all keys.
+
+    Args:
+        columns: columns of the rows in the result; none if only the row numbers are needed.
+    """
     if base_file.key_range is not None and len(_within(incoming.distinct, base_file.key_range)) == 0:
         return None
     with task.storage.open_reader(base_file.path) as source:
         file = pq.ParquetFile(source, pre_buffer=False)
         if task.use_footers and not _may_contain(file, incoming.distinct):
             return None
-        columns = [RECORD_KEY, *(task.ordering_fields if task.compares_moves else ())]
-        table = file.read(columns=columns, use_threads=False)
+        table = file.read(columns=list(dict.fromkeys((RECORD_KEY, *columns))), use_threads=False)
     found = pc.index_in(table[RECORD_KEY], value_set=incoming.distinct)
     codes = pc.fill_null(found, -1).to_numpy().astype(np.int64)
     base_rows = np.flatnonzero(codes >= 0)
-    codes = codes[base_rows]
-    loses = np.zeros(len(codes), dtype=bool)
-    if task.compares_moves and task.ordering_fields and len(codes):
-        rows = incoming.ordering.take(pa.array(incoming.winner_row[codes]))
-        loses = is_smaller(rows, table.select(rows.schema.names).take(pa.array(base_rows)).cast(rows.schema))
-    return _Hits(codes, base_rows.astype(np.int64), loses)
+    rows = table.take(pa.array(base_rows)) if columns else table.slice(0, 0)
+    return _BaseHits(codes[base_rows], base_rows.astype(np.int64), rows)
 
 
 def _may_contain(file: pq.ParquetFile, keys: pa.Array) -> bool:
@@ -274,7 +323,7 @@ def _supersede_matched_duplicates(incoming: _Incoming, codes: Integers, tags: _T
     matched = np.zeros(len(incoming.distinct), dtype=bool)
     matched[codes] = True
     rows = np.flatnonzero(matched[incoming.codes] & ~incoming.is_winner)
-    tags.add(rows, SUPERSEDED, np.zeros(len(rows), dtype=np.int64))
+    tags.add(rows, SUPERSEDED)
 
 
 def _write_tags(task: TagTask, incoming: _Incoming, tags: _Tags) -> tuple[tuple[str, StagedBatch], ...]:
@@ -286,6 +335,7 @@ def _write_tags(task: TagTask, incoming: _Incoming, tags: _Tags) -> tuple[tuple[
     targets = np.concatenate(tags.targets)[order]
     base_rows = np.concatenate(tags.base_rows)[order]
     loses = np.concatenate(tags.loses)[order]
+    deleted = np.concatenate(tags.deleted)[order]
     writer = StagedFileWriter(task.storage, f"{task.folder}/tag-{uuid.uuid4().hex}.arrow", _TAG_SCHEMA)
     written: list[tuple[str, StagedBatch]] = []
     for path, low, high, shift in _runs_by_file(task.batches, pointers):
@@ -294,6 +344,7 @@ def _write_tags(task: TagTask, incoming: _Incoming, tags: _Tags) -> tuple[tuple[
             pa.array(targets[low:high]),
             pa.array(base_rows[low:high]),
             pa.array(loses[low:high]),
+            pa.array(deleted[low:high]),
         ]
         writer.write(pa.record_batch(columns, schema=_TAG_SCHEMA), "")
         written.append((path, writer.batches[-1]))

@@ -28,7 +28,7 @@ from hudi_table_services.execution.staging import (
     StagedReader,
 )
 from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
-from hudi_table_services.execution.writing.merging import Change, without_flag
+from hudi_table_services.execution.writing.merging import Change, without_flags
 from hudi_table_services.execution.writing.record_index import RoutedBatch
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.storage.stores.storage import Storage
@@ -114,7 +114,8 @@ def without_unchanged(
 def compare(task: CompareTask) -> ComparedRows:
     """Compare the changes of one file group with its base file, on an executor."""
     base_file, path = task.current.base_file, task.current.base_file_path
-    if base_file is None or path is None:
+    if base_file is None or path is None or task.current.log_files:
+        # With log files, the base file may not contain the current version of a row.
         return ComparedRows(task.changes, 0)
     reader = StagedReader(task.storage)
     incoming = pa.Table.from_batches([reader.read(batch) for batch in task.changes])
@@ -147,7 +148,7 @@ def _staged(task: CompareTask, kept: pa.Table) -> tuple[StagedBatch, ...]:
     writer = StagedFileWriter(task.storage, f"{task.folder}/changed-{uuid.uuid4().hex}.arrow", kept.schema)
     group = task.current.file_group_id
     for batch in kept.to_batches():
-        deletes = int((without_flag(batch.column(CHANGE_COLUMN).to_numpy()) != Change.UPDATE).sum())
+        deletes = int((without_flags(batch.column(CHANGE_COLUMN).to_numpy()) != Change.UPDATE).sum())
         writer.write(batch, group.partition_path, group.file_id, deletes)
     writer.close()
     return tuple(writer.batches)

@@ -9,6 +9,7 @@ import hashlib
 import re
 from functools import lru_cache
 
+from hudi_table_services.hudi_format.java_strings import hash_of_string
 from hudi_table_services.hudi_format.metadata_table.xxhash64 import xxhash64
 
 ALL_PARTITIONS = "__all_partitions__"
@@ -89,10 +90,7 @@ def file_group_of(hashed: str, group_count: int) -> int:
             (`secondary_index_prefix`).
         group_count: number of file groups of the partition of the metadata table, at least 1.
     """
-    units = hashed.encode("utf-16-be", "surrogatepass")
-    value = 0
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        value = 31 * value + (high << 8 | low) & 0xFFFFFFFF
+    value = hash_of_string(hashed)
     signed = value - (1 << 32) if value >> 31 else value
     # In Java, the absolute value of the smallest integer is negative. Its remainder is then negative too, and Hudi
     # takes the absolute value of the remainder.

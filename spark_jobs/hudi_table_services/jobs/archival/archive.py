@@ -15,10 +15,11 @@ from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.contract.text import counted
 from hudi_table_services.jobs.archival.checks import archival_facts, barriers
 from hudi_table_services.model.archival import ArchivalBound, ArchivalPlan
+from hudi_table_services.model.instant import Action
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.archival import resolve_archive_options
 from hudi_table_services.options.archival_job_options import ArchiveJobOptions
-from hudi_table_services.planning.archival import plan_archival
+from hudi_table_services.planning.archival import ArchivalFacts, plan_archival
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.file_slices import first_write_time
 from hudi_table_services.storage.locks.lock import TableLock
@@ -45,7 +46,7 @@ def archive(
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
     # Archival changes no data file, so the job neither updates nor switches off the metadata table.
-    check_writable(config, request.table_name, updates_metadata=False)
+    check_writable(config, request.table_name, updates_metadata=False, merge_on_read=True)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
     return _ArchiveJob(request, options, table).run()
 
@@ -77,7 +78,7 @@ class _ArchiveJob:
     def _plan(self, timeline: Timeline) -> ArchivalPlan:
         """Plan the archival without the lock. A plan that archives writes requires a slow listing of all partitions."""
         with self._watch.phase("plan"):
-            facts = archival_facts(self._table, timeline, self._writer.already_archived(timeline))
+            facts = self._facts(timeline, self._writer.already_archived(timeline))
             plan = plan_archival(timeline, self._options.archival, facts)
             if plan.writes:
                 self._barriers = barriers(self._table, timeline, plan.writes)
@@ -87,6 +88,9 @@ class _ArchiveJob:
         if plan.held_back_by is not None:
             _LOG.warning("Archival: %s", plan.reason)
         return plan
+
+    def _facts(self, timeline: Timeline, archived: frozenset[tuple[str, Action]]) -> ArchivalFacts:
+        return archival_facts(self._table, timeline, archived, delta_commits=self._options.delta_commits)
 
     def _archive(self, lock: TableLock, checked_until: str) -> JobResult:
         """Plan again under the lock, and archive the planned instants.
@@ -100,7 +104,7 @@ class _ArchiveJob:
             time=checked_until, reason="they were added during this run, so the next run archives them"
         )
         facts = replace(
-            archival_facts(self._table, timeline, archived),
+            self._facts(timeline, archived),
             barriers=(*self._barriers, end) if checked_until else self._barriers,
         )
         plan = plan_archival(timeline, self._options.archival, facts)

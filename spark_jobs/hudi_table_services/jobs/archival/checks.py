@@ -1,20 +1,18 @@
 """Collect the facts that limit archival: results of other services, and files that archival would make visible."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections import defaultdict
+from collections.abc import Sequence
 
-from hudi_table_services.errors import MalformedFileNameError
 from hudi_table_services.model.archival import ArchivalBound
-from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.archival import ArchivalFacts
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.file_slices import first_write_time
-from hudi_table_services.storage.stores.paths import join_path
-from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.log_files.written_instants import FileInstant, written_instants
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.clean_history import last_clean
 from hudi_table_services.tables.table import TableAccess
@@ -24,12 +22,13 @@ _METADATA_TIMELINES = (".hoodie/metadata/.hoodie", ".hoodie/metadata/.hoodie/tim
 
 
 def archival_facts(
-    table: TableAccess, timeline: Timeline, archived: frozenset[tuple[str, Action]]
+    table: TableAccess, timeline: Timeline, archived: frozenset[tuple[str, Action]], *, delta_commits: int
 ) -> ArchivalFacts:
     """Collect the facts that are known without listing partitions.
 
     Args:
         archived: instants that the archive already contains.
+        delta_commits: see `ArchiveJobOptions`. The number has no effect on a copy-on-write table.
     """
     before = last_clean(table, timeline)
     config = table.config
@@ -38,6 +37,7 @@ def archival_facts(
         has_metadata_table=bool(config.metadata_partitions or config.inflight_metadata_partitions),
         metadata_compacted_at=_metadata_compacted_at(table),
         archived=archived,
+        delta_commits=delta_commits if config.table_type is TableType.MERGE_ON_READ else 0,
     )
 
 
@@ -56,7 +56,7 @@ def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant])
     """Bounds that stop archival before readers would see files that they do not see now.
 
     Two kinds of files need a bound: files of replaced file groups that no clean has deleted, and files of writes that
-    never completed. Every partition is listed once.
+    never completed. Every partition is listed once. In table version 6, the headers of all log files are read.
     """
     leaving_identities = {i.identity for i in leaving}
     staying = Timeline(tuple(i for i in timeline if i.identity not in leaving_identities))
@@ -64,11 +64,13 @@ def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant])
     completed = sorted(i.requested_time for i in timeline.completed_writes)
     replaced = _replaced(table.timeline_store, leaving)
     found, unknown = set[ArchivalBound](), dict[str, str]()
-    for path, base in _base_files(table.storage):
-        if (replace := replaced.get(FileGroupId(path, base.file_id))) is not None:
+    files = tuple(written_instants(table.storage, table.config.table_version, list_partitions(table.storage)))
+    found |= _bounds_of_overtaken(files, leaving)
+    for file in files:
+        if (replace := replaced.get(FileGroupId(file.partition_path, file.file_id))) is not None:
             found.add(_bound_of_uncleaned(replace))
-        if first <= base.instant_time < first_after:
-            unknown[base.instant_time] = join_path(path, base.file_name)
+        if first <= file.instant_time < first_after:
+            unknown[file.instant_time] = file.path
     for time in never_completed(table, unknown.keys() - completed):
         # Readers see every file whose write is older than the first write on the timeline. Therefore a completed write
         # that is older than the incomplete write must stay on the timeline.
@@ -78,11 +80,30 @@ def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant])
     return tuple(sorted(found))
 
 
-def _base_files(storage: Storage) -> Iterator[tuple[str, BaseFile]]:
-    for path, files in list_partitions(storage).items():
-        for stored in files:
-            with suppress(MalformedFileNameError):
-                yield path, BaseFile.from_file_name(stored.name)
+def _bounds_of_overtaken(files: Sequence[FileInstant], leaving: Sequence[Instant]) -> set[ArchivalBound]:
+    """Bounds of delta commits that completed after a later base file of their file group was begun.
+
+    From table version 8 on, the completion time of a delta commit decides to which file slice its log file belongs. The
+    active timeline shows this time without a search in the archive.
+    """
+    completed = {i.requested_time: i.visible_from for i in leaving if i.completion_time is not None}
+    bases: dict[FileGroupId, list[str]] = defaultdict(list)
+    for file in files:
+        if not file.is_log:
+            bases[FileGroupId(file.partition_path, file.file_id)].append(file.instant_time)
+    return {
+        ArchivalBound(
+            time=file.instant_time,
+            reason=f"the completion time of {file.instant_time} decides to which file slice {file.path} belongs",
+        )
+        for file in files
+        if file.is_log
+        and file.instant_time in completed
+        and any(
+            file.instant_time < base <= completed[file.instant_time]
+            for base in bases[FileGroupId(file.partition_path, file.file_id)]
+        )
+    }
 
 
 def _bound_of_uncleaned(replace: Instant) -> ArchivalBound:

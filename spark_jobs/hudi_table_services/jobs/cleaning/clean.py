@@ -33,6 +33,7 @@ from hudi_table_services.model.cleaning import (
 )
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import CleanMetadata
+from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.options.cleaning import resolve_clean_options
@@ -52,7 +53,6 @@ from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.file_versions import partition_files, replacements, visible_times
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import planned_file_names
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
@@ -63,6 +63,8 @@ from hudi_table_services.tables.clean_history import (
     pending_cleans,
     savepointed_names,
 )
+from hudi_table_services.tables.snapshots.archived_completions import with_archived_completions
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess, check_writable
 
 _LOG = logging.getLogger(__name__)
@@ -131,7 +133,7 @@ class _CleanJob:
         self._report = CleanReporter(request, options, self._watch)
         config = read_table_config(storage)
         updates = not request.preview and options.metadata.enable is not False
-        check_writable(config, request.table_name, updates_metadata=updates)
+        check_writable(config, request.table_name, updates_metadata=updates, merge_on_read=True)
         self._table = TableAccess(
             storage=storage,
             clock=clock,
@@ -196,7 +198,9 @@ class _CleanJob:
         """
         partitions = sorted(planned_names(pending.plan))
         snapshot = load_snapshot(self._storage, partitions, metadata_enable=False)
-        return frozenset(s.base_file.file_name for s in snapshot.all_slices if s.base_file)
+        bases = (s.base_file.file_name for s in snapshot.all_slices if s.base_file)
+        logs = (log.file_name for s in snapshot.all_slices for log in s.log_files)
+        return frozenset([*bases, *logs])
 
     def _load_view(self) -> _TimelineView:
         table, options = self._table, self._options.clean
@@ -294,12 +298,14 @@ class _CleanJob:
         return view.recheck_from_last_clean | written
 
     def _partitions(self, view: _TimelineView, changed: frozenset[str] | None) -> dict[str, PartitionFiles]:
-        layout = self._table.config.table_version.layout
-        visibility = Visibility.of(view.timeline, has_own_log_instants=layout.has_completion_time_in_names)
+        version = self._table.config.table_version
+        visibility = Visibility.of(view.timeline, has_own_log_instants=version.has_own_log_instants)
         replaced = replacements(self._table.timeline_store, view.timeline, view.visible_at)
         listed = list_partitions(self._storage, changed)
+        visibility = with_archived_completions(self._storage, self._table.config, visibility, listed.values())
+        has_logs = self._table.config.table_type is TableType.MERGE_ON_READ
         return {
-            path: partition_files(path, files, visibility, replaced, view.visible_at)
+            path: partition_files(path, files, visibility, replaced, view.visible_at, with_logs=has_logs)
             for path, files in sorted(listed.items())
             if self._is_chosen(path)
         }

@@ -9,13 +9,13 @@ from hudi_table_services.commits.finished_writes import remove_traces_of_finishe
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.commits.undo import (
     finish_pending_rollbacks,
-    is_being_rolled_back,
-    roll_back_clustering,
+    roll_back_plan,
 )
 from hudi_table_services.contract.clustering import CancelClusteringRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InstantHeldError, InvalidRequestError
+from hudi_table_services.jobs.clustering.clustered_table import open_table
 from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.timeline import Timeline
@@ -25,13 +25,13 @@ from hudi_table_services.options.keys.clustering import EXPIRATION_MINUTES
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
 from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
 from hudi_table_services.storage.locks.lock import TableLock, table_lock
+from hudi_table_services.storage.pending_rollbacks import is_being_rolled_back
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.clustering_history import Clustering, ClusteringHistory
 from hudi_table_services.tables.clustering_lookup import ClusteringLookup
 from hudi_table_services.tables.executions import is_executed
-from hudi_table_services.tables.table import TableAccess, check_writable
+from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)
 
@@ -53,14 +53,7 @@ def cancel_clustering(
         storage or open_storage(request.base_path, request.storage_options),
         clock or SystemClock(),
     )
-    config = read_table_config(storage)
-    check_writable(config, request.table_name, updates_metadata=False)
-    table = TableAccess(
-        storage=storage,
-        clock=clock,
-        config=config,
-        metadata=options.metadata,
-    )
+    table = open_table(request, options, storage, clock, executes=False)
     report = ClusteringReporter(request, options.warnings, Stopwatch())
     lock = table_lock(storage, options.lock, clock, request.request_id)
     # A preview must not create the lock's file.
@@ -129,7 +122,7 @@ def finish_cancellations(
         for clustering in ClusteringHistory.load(table.timeline_store, timeline).pending:
             owner = read_heartbeat_owner(table.storage, clustering.instant.requested_time) or ""
             is_ours = owner.startswith(f"{request_id}/")
-            if is_being_rolled_back(table, timeline, clustering.instant) and (
+            if is_being_rolled_back(table.timeline_store, timeline, clustering.instant) and (
                 is_ours or not is_executed(table, clustering.instant, expires_after_minutes)
             ):
                 lock.verify()
@@ -148,7 +141,7 @@ def drop_plan(table: TableAccess, clustering: Clustering) -> None:
     The heartbeat is removed last. If it were removed first and the cancellation died, other jobs would find a plan
     without a heartbeat and assume that Hudi is executing the plan.
     """
-    roll_back_clustering(table, clustering.instant)
+    roll_back_plan(table, clustering.instant)
     _LOG.info("Cancelled clustering %s", clustering.instant.requested_time)
 
 

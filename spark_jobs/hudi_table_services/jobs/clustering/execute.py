@@ -7,11 +7,14 @@ plan, the job returns that commit. If an earlier attempt died during a plan, the
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hudi_table_services.commits.commit_point import facts_to_collect
+from hudi_table_services.commits.log_checks import refuse_unknown_writes
 from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.plan_attempt import ClusteringAttempt
+from hudi_table_services.commits.plans.incomplete_logs import warnings_of_incomplete_logs
 from hudi_table_services.commits.staging_area import StagingArea
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.clustering import (
@@ -29,14 +32,22 @@ from hudi_table_services.errors import (
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.clustering.file_layouts import footer_of
 from hudi_table_services.execution.clustering.rewrite import GroupOutcome, GroupTask, RewriteJob
-from hudi_table_services.execution.clustering.run import rewrite_groups
+from hudi_table_services.execution.clustering.run import RewriteGroups, rewrite_groups
+from hudi_table_services.execution.log_merging.column_defaults import column_defaults
+from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.metadata_table.collected_facts import FactsToCollect
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, to_avro_json
+from hudi_table_services.jobs.clustering.clustered_table import open_table, refuse_bucket_index, rule_of
 from hudi_table_services.jobs.clustering.executed import DroppedPlan, ExecutedPlan, FailedPlan, facts_of
 from hudi_table_services.jobs.clustering.group_files import committed_files, group_tasks
 from hudi_table_services.jobs.clustering.outdated import missing_files, no_group_left, reason_of_cancellation
 from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
-from hudi_table_services.jobs.clustering.start import choose_plans, remove_leftovers, staging_owner
+from hudi_table_services.jobs.clustering.start import (
+    choose_plans,
+    remove_leftovers,
+    staging_owner,
+    without_plans_of_hudi,
+)
 from hudi_table_services.jobs.writing.file_settings import bloom_settings, parquet_format
 from hudi_table_services.model.clustering import SettledSlice
 from hudi_table_services.model.file_group import FileGroupId
@@ -58,15 +69,15 @@ from hudi_table_services.planning.clustering.outdated_plans import (
 from hudi_table_services.planning.clustering.stored_plan import read_plan_settings
 from hudi_table_services.planning.file_sizing.write_profile import commit_metadata
 from hudi_table_services.storage.clock import Clock, SystemClock
+from hudi_table_services.storage.file_slices import visibility_of
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import groups_being_written
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.cleaned_files import naming_lost_files
 from hudi_table_services.tables.clustering_history import Clustering, ClusteringHistory
-from hudi_table_services.tables.table import TableAccess, check_writable
+from hudi_table_services.tables.snapshots.log_sizes import refuse_short_logs
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -93,6 +104,7 @@ def execute_clustering(
         HudiTableServiceError: some plans failed, and all other plans were executed. The error has the class of the
             first retryable failure or, without such a failure, the class of the first failure. The message names all
             failures, and the `evidence` of the error is the report on every plan.
+        UnsupportedTableError: the request names a plan that only Hudi can execute. No plan was executed.
     """
     storage = storage or open_storage(request.base_path, request.storage_options)
     return execute_plans(spark, request, request.instants, storage, clock)
@@ -106,7 +118,8 @@ def execute_plans(
     clock: Clock | None,
 ) -> JobResult:
     """Execute these plans. Raises the errors of `execute_clustering`."""
-    return _ExecuteJob(spark, request, storage, clock or SystemClock()).run(instants)
+    rewrite = partial(rewrite_groups, spark)
+    return ClusteringExecution(request, storage, clock or SystemClock(), rewrite, spark).run(instants)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,34 +134,39 @@ class _Work:
     schema: StructType
 
 
-class _ExecuteJob:
+class ClusteringExecution:
+    """The steps of an execution.
+
+    Args:
+        rewrite: rewrites the groups of a plan.
+        spark: the session that the result names; None if `rewrite` uses no session.
+    """
+
     def __init__(
         self,
-        spark: "SparkSession",
         request: ExecuteClusteringRequest | ClusteringRequest,
         storage: Storage,
         clock: Clock,
+        rewrite: RewriteGroups,
+        spark: "SparkSession | None" = None,
     ) -> None:
-        self._spark = spark
+        self._rewrite = rewrite
         self._request = request
         self._options = options = resolve_clustering_options(request)
         self._storage = storage
         self._clock = clock
         self._watch = Stopwatch()
         self._report = ClusteringReporter(request, options.warnings, self._watch, spark)
-        config = read_table_config(storage)
-        check_writable(config, request.table_name, updates_metadata=options.metadata.enable is not False)
-        self._table = TableAccess(
-            storage=storage,
-            clock=clock,
-            config=config,
-            metadata=options.metadata,
-        )
+        self._table = open_table(request, options, storage, clock, executes=True)
+        self._rule = rule_of(self._table, options)
 
     def run(self, instants: Sequence[str]) -> JobResult:
+        """Execute these plans, or all pending plans. Raises the errors of `execute_clustering`."""
         chosen, missing = choose_plans(
             self._table, self._lock(), instants, self._request.request_id, self._options.expires_after_minutes
         )
+        chosen, left_out = without_plans_of_hudi(chosen, are_named=bool(instants))
+        self._report.warn_of(left_out)
         ended: list[ExecutedPlan | DroppedPlan] = []
         failed: list[FailedPlan] = []
         for number, clustering in enumerate(chosen, start=1):
@@ -216,7 +234,9 @@ class _ExecuteJob:
                 wanted = facts_to_collect(self._table, self._schema_json(work), staging.folder)
                 job = self._rewrite_job(work, attempt, staging.folder, wanted)
                 what = f"clustering {attempt.instant_time} of {self._table.config.table_name}"
-                outcomes = rewrite_groups(self._spark, job, work.tasks, what)
+                outcomes = self._rewrite(job, work.tasks, what)
+            skipped = (each for outcome in outcomes for each in outcome.skipped)
+            self._report.warn_of(warnings_of_incomplete_logs(skipped, "clustering"))
             with self._watch.phase("commit"):
                 instant, dropped_groups = attempt.complete(
                     work.snapshot,
@@ -239,9 +259,14 @@ class _ExecuteJob:
         snapshot = load_snapshot(
             self._storage, partitions_of(plan), metadata_enable=self._options.metadata.enable
         )
+        refuse_bucket_index(self._table, snapshot, self._options.metadata.enable)
         if not snapshot.schema_json:
             raise InvalidRequestError(f"The table at {self._storage.uri} has no schema yet.")
+        refuse_unknown_writes(self._table, snapshot.timeline, clustering.instant)
         groups = self._still_current(clustering, snapshot)
+        planned = {each for group in groups for each in file_groups_of(group)}
+        slices = (each for each in snapshot.all_slices if each.file_group_id in planned)
+        refuse_short_logs(self._table.timeline_store, snapshot, slices)
         schema = from_avro_json(snapshot.schema_json)
         settings = self._settings(clustering)
         for name in settings.layout.columns:
@@ -311,12 +336,24 @@ class _ExecuteJob:
             footer=footer_of(work.settings),
             statistics_columns=wanted.statistics_columns,
             key_staging=wanted.key_staging,
+            merging=self._merging(work),
+        )
+
+    def _merging(self, work: _Work) -> LogMerging | None:
+        if self._rule is None:
+            return None
+        return LogMerging(
+            rule=self._rule,
+            visibility=visibility_of(work.snapshot),
+            defaults=column_defaults(self._rule, work.snapshot.schema_json or "", work.schema),
+            memory_bytes=self._options.task_memory_bytes // 2,
         )
 
     def _metadata(
         self, work: _Work, outcomes: Sequence[GroupOutcome], dropped_groups: frozenset[FileGroupId]
     ) -> CommitMetadata:
-        extra = {REQUEST_ID_KEY: self._request.request_id, SCHEMA_KEY: self._schema_json(work)}
+        # The stored text also has the default values of columns, with which Hudi fills partial updates.
+        extra = {REQUEST_ID_KEY: self._request.request_id, SCHEMA_KEY: work.snapshot.schema_json or ""}
         stats, replaced = committed_files(work.groups, outcomes, dropped_groups)
         return commit_metadata(stats, WriteOperation.CLUSTER, extra, replaced)
 

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 
 from hudi_table_services.commits.plan_attempt import replaced_without
-from hudi_table_services.execution.clustering.rewrite import GroupOutcome, GroupTask, InputFile
+from hudi_table_services.execution.clustering.inputs import InputFile
+from hudi_table_services.execution.clustering.rewrite import GroupOutcome, GroupTask
 from hudi_table_services.execution.file_groups import new_file_id
-from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.table_service_plans import ClusteringGroup
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.write_stat import WriteStat
 
 
@@ -18,11 +20,7 @@ def group_tasks(groups: Sequence[ClusteringGroup], snapshot: TableSnapshot) -> t
     first_number = 0
     for index, group in enumerate(groups):
         slices = [current[FileGroupId(s.partition_path, s.file_id)] for s in group.slices]
-        inputs = tuple(
-            InputFile(s.base_file_path, s.base_file.size_bytes)
-            for s in slices
-            if s.base_file and s.base_file_path
-        )
+        inputs = tuple(_input(s, snapshot) for s in slices if s.paths)
         count = max(1, group.output_file_groups)
         tasks.append(
             GroupTask(
@@ -35,6 +33,16 @@ def group_tasks(groups: Sequence[ClusteringGroup], snapshot: TableSnapshot) -> t
         )
         first_number += count
     return tuple(tasks)
+
+
+def _input(file_slice: FileSlice, snapshot: TableSnapshot) -> InputFile:
+    base = file_slice.base_file
+    has_logs = bool(file_slice.log_files) and snapshot.config.table_type is TableType.MERGE_ON_READ
+    return InputFile(
+        path=file_slice.paths[0],
+        size_bytes=0 if base is None else base.size_bytes,
+        logged=file_slice if has_logs else None,
+    )
 
 
 def committed_files(

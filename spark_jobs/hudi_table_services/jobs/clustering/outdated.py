@@ -10,7 +10,7 @@ from hudi_table_services.storage.stores.storage import Storage
 
 
 def missing_files(storage: Storage, groups: Iterable[ClusteringGroup]) -> tuple[str, ...]:
-    """Return the sorted paths of the base files that these groups name and that do not exist.
+    """Return the sorted paths of the files that these groups name and that do not exist.
 
     Cleans of this project keep the files of pending plans, so a missing file is lost, unless a clean by Hudi, a
     rollback or a restore deleted it.
@@ -18,8 +18,8 @@ def missing_files(storage: Storage, groups: Iterable[ClusteringGroup]) -> tuple[
     named: dict[str, set[str]] = defaultdict(set)
     for group in groups:
         for planned in group.slices:
-            if planned.data_file_path:
-                named[planned.partition_path].add(planned.data_file_path.rpartition("/")[2])
+            paths = filter(None, (planned.data_file_path, *planned.delta_file_paths))
+            named[planned.partition_path].update(path.rpartition("/")[2] for path in paths)
     missing: list[str] = []
     for path, names in named.items():
         existing = {stored.name for stored in storage.list_folder(path).files}

@@ -16,6 +16,7 @@ from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import CommitConflictError, InvalidRequestError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
+from hudi_table_services.jobs.clustering.clustered_table import open_table, refuse_bucket_index, rule_of
 from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
 from hudi_table_services.model.clustering import (
     ClusteringInput,
@@ -44,14 +45,12 @@ from hudi_table_services.storage.clock import Clock, SystemClock, instant_text
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import groups_being_written
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.clustering_history import PARENT_KEY, ClusteringHistory
 from hudi_table_services.tables.commit_counter import count_commits_of
-from hudi_table_services.tables.table import TableAccess, check_writable
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 3
@@ -91,14 +90,8 @@ class _ScheduleJob:
         self._clock = clock
         self._watch = Stopwatch()
         self._report = ClusteringReporter(request, options.warnings, self._watch)
-        config = read_table_config(storage)
-        check_writable(config, request.table_name, updates_metadata=False)
-        self._table = TableAccess(
-            storage=storage,
-            clock=clock,
-            config=config,
-            metadata=options.metadata,
-        )
+        self._table = open_table(request, options, storage, clock, executes=False)
+        rule_of(self._table, options)  # do not plan what this project could not execute
 
     def run(self) -> JobResult:
         if self._options.cancels_expired and not self._request.preview:
@@ -114,6 +107,7 @@ class _ScheduleJob:
                     self._storage, config=config, metadata_enable=self._options.metadata.enable
                 )
                 refuse_unfinished_restore(snapshot.timeline)
+                refuse_bucket_index(self._table, snapshot, self._options.metadata.enable)
                 history = ClusteringHistory.load(self._table.timeline_store, snapshot.timeline)
             if not self._request.preview and (mine := history.of_request(self._request.request_id)):
                 return self._report.scheduled_before(mine)
@@ -180,7 +174,10 @@ class _ScheduleJob:
         return tuple((instant, store.commit_metadata(instant)) for instant in later)
 
     def _settled_by_footer(self, snapshot: TableSnapshot) -> dict[FileGroupId, SettledSlice]:
-        """Layouts of small files whose commit is no longer on the timeline; empty if the plan does not sort rows."""
+        """Layouts of small files whose commit is no longer on the timeline; empty if the plan does not sort rows.
+
+        Slices with log files are left out: their rows have changed since their base files were written.
+        """
         if not self._options.plan.layout.is_sorted:
             return {}
         known = {i.requested_time for i in snapshot.timeline.completed_writes}
@@ -194,7 +191,8 @@ class _ScheduleJob:
 
     def _is_small(self, file_slice: FileSlice) -> bool:
         base = file_slice.base_file
-        return base is not None and base.size_bytes < self._options.plan.small_file_limit_bytes
+        limit = self._options.plan.small_file_limit_bytes
+        return base is not None and base.size_bytes < limit and not file_slice.log_files
 
     def _reserving(self, snapshot: TableSnapshot) -> TableSnapshot:
         """Reserve the file groups that are being rewritten by a running write.

@@ -16,18 +16,19 @@ from hudi_table_services.contract.clustering import (
     ExecuteClusteringRequest,
 )
 from hudi_table_services.contract.result import JobResult
-from hudi_table_services.errors import StorageError
+from hudi_table_services.errors import StorageError, UnsupportedTableError
+from hudi_table_services.jobs.clustering.clustered_table import open_table, rule_of
 from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering
 from hudi_table_services.model.instant import Action
 from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.planning.clustering.stored_plan import refuse_bucket_plan
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.stores.factory import open_storage
-from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.clustering_history import Clustering
 from hudi_table_services.tables.clustering_lookup import ClusteringLookup
-from hudi_table_services.tables.table import TableAccess, check_writable
+from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)
 
@@ -54,9 +55,8 @@ def start_execution(request: ExecuteClusteringRequest) -> JobResult | None:
     """
     options, watch = resolve_clustering_options(request), Stopwatch()
     storage, clock = open_storage(request.base_path, request.storage_options), SystemClock()
-    config = read_table_config(storage)
-    check_writable(config, request.table_name, updates_metadata=options.metadata.enable is not False)
-    table = TableAccess(storage=storage, clock=clock, config=config, metadata=options.metadata)
+    table = open_table(request, options, storage, clock, executes=True)
+    rule_of(table, options)
     lock = measured_lock(storage, options.lock, clock, watch, request.request_id)
     chosen, missing = choose_plans(
         table, lock, request.instants, request.request_id, options.expires_after_minutes
@@ -92,6 +92,33 @@ def choose_plans(
     once = {each.instant.requested_time: each for each in named}
     chosen = list(once.values()) if instants else list(lookup.history.pending)
     return chosen, list(missing.values())
+
+
+def without_plans_of_hudi(
+    chosen: Sequence[Clustering], *, are_named: bool
+) -> tuple[list[Clustering], list[str]]:
+    """Return the plans that this release can execute, and a warning about each other plan.
+
+    If a request executes all pending plans, a plan that only Hudi can execute stays pending and fails no run.
+
+    Args:
+        are_named: whether the request names the plans.
+
+    Raises:
+        UnsupportedTableError: the request names a plan that only Hudi can execute.
+    """
+    kept, warnings = [], []
+    for clustering in chosen:
+        try:
+            if not clustering.instant.is_completed:
+                refuse_bucket_plan(clustering.plan, clustering.instant.requested_time)
+        except UnsupportedTableError as refusal:
+            if are_named:
+                raise
+            warnings.append(f"{refusal.message} {refusal.hint}")
+        else:
+            kept.append(clustering)
+    return kept, warnings
 
 
 def remove_leftovers(table: TableAccess, staging_path: str) -> None:

@@ -84,7 +84,7 @@ def _not_live(
     }
     pending = {i.requested_time for i in snapshot.timeline.pending}
     visibility = Visibility.of(
-        snapshot.timeline, has_own_log_instants=table.config.table_version.layout.has_completion_time_in_names
+        snapshot.timeline, has_own_log_instants=table.config.table_version.has_own_log_instants
     )
     named = written.named(snapshot.timeline)
     sizes = {stored.path: stored.size_bytes for files in listed.values() for stored in files}

@@ -279,9 +279,7 @@ def _with_problem(found: MetadataTableFindings, error: HudiTableServiceError) ->
 
 
 def _seen(table: TableAccess, timeline: Timeline) -> Visibility:
-    return Visibility.of(
-        timeline, has_own_log_instants=table.config.table_version.layout.has_completion_time_in_names
-    )
+    return Visibility.of(timeline, has_own_log_instants=table.config.table_version.has_own_log_instants)
 
 
 def _with_differences(

@@ -21,9 +21,12 @@ from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.archival import DEFAULT_ARCHIVAL
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.cleaning_job_options import CleanJobOptions
+from hudi_table_services.options.keys.compaction import MAX_DELTA_COMMITS
 from hudi_table_services.planning.archival import plan_archival
 from hudi_table_services.planning.cleaning.retention import retain_from
 from hudi_table_services.planning.commit_count import count_commits
+from hudi_table_services.planning.compaction.log_measures import log_measures
+from hudi_table_services.planning.compaction.unmerged_logs import read_amplification
 from hudi_table_services.planning.health import (
     findings,
     partition_health,
@@ -34,7 +37,6 @@ from hudi_table_services.planning.health import (
 )
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_moment, instant_text
 from hudi_table_services.storage.file_versions import visible_times
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
@@ -42,6 +44,7 @@ from hudi_table_services.tables.clean_history import last_clean
 from hudi_table_services.tables.clustering_history import ClusteringHistory
 from hudi_table_services.tables.overview.size_limits import size_limits
 from hudi_table_services.tables.pending_instants import load_pending
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess, check_name
 from hudi_table_services.tables.written_files import WrittenFiles
 
@@ -136,7 +139,11 @@ def _inspect_snapshot(
     history = ClusteringHistory.load(table.timeline_store, timeline)
     counted = count_commits(timeline, history.requested_times, written.operations(timeline))
     last = _newest(timeline, Action.CLEAN)
-    archival = plan_archival(timeline, DEFAULT_ARCHIVAL, archival_facts(table, timeline, frozenset()))
+    archival = plan_archival(
+        timeline,
+        DEFAULT_ARCHIVAL,
+        archival_facts(table, timeline, frozenset(), delta_commits=MAX_DELTA_COMMITS.default_value),
+    )
     measures = {
         "damaged": 0.0,
         "active_commits": float(len(timeline.completed_writes)),
@@ -146,6 +153,7 @@ def _inspect_snapshot(
         "commits_to_clean": float(_cleanable(timeline, retention, retained_before)),
         **_commit_age(table, timeline),
         "hours_ahead": _hours_ahead(table, timeline),
+        **log_measures(read_amplification(snapshot), pending, lambda time: _age_hours(table, time)),
         **_pending_measures(pending),
         **small_file_measures(partitions),
         **files.measures,
@@ -236,10 +244,16 @@ def _since(timeline: Timeline, instant: Instant | None) -> int:
 
 def _commit_age(table: TableAccess, timeline: Timeline) -> dict[str, float]:
     writes = timeline.completed_writes
-    moment = instant_moment(writes[-1].requested_time, table.config) if writes else None
+    age = _age_hours(table, writes[-1].requested_time) if writes else None
+    return {} if age is None else {"hours_since_commit": age}
+
+
+def _age_hours(table: TableAccess, requested_time: str) -> float | None:
+    """Hours since an instant was requested, at least 0; None if its digits are not a date."""
+    moment = instant_moment(requested_time, table.config)
     if moment is None:
-        return {}
-    return {"hours_since_commit": round(max(0.0, (table.clock.now() - moment).total_seconds()) / 3600, 3)}
+        return None
+    return round(max(0.0, (table.clock.now() - moment).total_seconds()) / 3600, 3)
 
 
 def _hours_ahead(table: TableAccess, timeline: Timeline) -> float:

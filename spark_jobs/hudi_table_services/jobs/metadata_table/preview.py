@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hudi_table_services.commits.metadata_table_building.contents import BuildSettings, base_files
+from hudi_table_services.commits.metadata_table_building.contents import BuildSettings, base_files, data_files
 from hudi_table_services.commits.metadata_table_building.pending_check import refuse_pending_writes
 from hudi_table_services.commits.metadata_table_building.rebuild import metadata_table_state
 from hudi_table_services.contract.metadata_table import (
@@ -84,6 +84,7 @@ def _facts(
     reader: DataFileReader,
 ) -> BuildFacts:
     files = base_files(content)
+    all_files = data_files(content)
     columns = 0
     if {COLUMN_STATS, PARTITION_STATS} & set(plan.partitions):
         definitions = read_index_definitions(table.storage)
@@ -91,7 +92,7 @@ def _facts(
         columns = len(indexed_columns(content.schema, definition))
     sample = files[:: max(1, len(files) // _SAMPLED_FILES)][:_SAMPLED_FILES]
     return BuildFacts(
-        data_files=sum(len(sizes) for sizes in content.files.values()),
+        data_files=len(all_files),
         base_files=len(files),
         live_files=sum(len(slices) for slices in content.live_slices.values()),
         data_partitions=len(content.files),

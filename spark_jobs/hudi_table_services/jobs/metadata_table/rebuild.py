@@ -56,7 +56,7 @@ def rebuild_metadata_table(
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
     # The job may replace a metadata table that other jobs cannot update, so this check ignores the metadata table.
-    check_writable(config, request.table_name, updates_metadata=False)
+    check_writable(config, request.table_name, updates_metadata=False, merge_on_read=True, merges_logs=True)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
     for warning in options.warnings:
         _LOG.warning("%s", warning)

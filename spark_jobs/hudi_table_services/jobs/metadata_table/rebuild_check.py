@@ -14,4 +14,4 @@ def check_table(request: RebuildMetadataTableRequest) -> None:
         CorruptTableError, StorageError: the properties cannot be read.
     """
     config = read_table_config(open_storage(request.base_path, request.storage_options))
-    check_writable(config, request.table_name, updates_metadata=False)
+    check_writable(config, request.table_name, updates_metadata=False, merge_on_read=True, merges_logs=True)

@@ -54,6 +54,7 @@ def repair_orphan_files(
         config,
         request.table_name,
         updates_metadata=request.execute and options.metadata.enable is not False,
+        merge_on_read=True,
     )
     if request.backup_path:
         backup = backup or open_storage(request.backup_path, request.storage_options)

@@ -21,10 +21,12 @@ from hudi_table_services.commits.instants import begin_restore, remove_without_p
 from hudi_table_services.commits.table_change import NoFiles
 from hudi_table_services.commits.undo import finish_pending_rollbacks, undo_in_place
 from hudi_table_services.commits.undo_checks import require_dead
+from hudi_table_services.commits.undo_logs import require_undoable_logs
+from hudi_table_services.commits.undo_plan import require_undone_logs
 from hudi_table_services.contract.recovery import RestoreRequest
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.text import counted
-from hudi_table_services.errors import CorruptTableError, InvalidRequestError, MalformedMetadataError
+from hudi_table_services.errors import InvalidRequestError, MalformedMetadataError
 from hudi_table_services.hudi_format.avro_container import container_notes
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_restore_plan,
@@ -33,8 +35,8 @@ from hudi_table_services.hudi_format.table_service_plans import (
     encode_restore_plan,
 )
 from hudi_table_services.jobs.recovery.reporting import RecoveryReporter, describe
+from hudi_table_services.jobs.recovery.saved_files import require_inputs, require_whole
 from hudi_table_services.model.instant import Action, Instant, InstantState
-from hudi_table_services.model.table_path import may_hold_data
 from hudi_table_services.model.table_service_plans import (
     InstantReference,
     RestoreMetadata,
@@ -50,7 +52,6 @@ from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.locks.lock import TableLock, table_lock
 from hudi_table_services.storage.stores.factory import open_storage
-from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.table import TableAccess, check_writable
@@ -83,6 +84,7 @@ def restore(
         config,
         request.table_name,
         updates_metadata=False,
+        merge_on_read=True,
     )
     table = TableAccess(
         storage=storage,
@@ -159,6 +161,7 @@ def carry_out_restore(table: TableAccess, pending: PendingRestore, lock: TableLo
     timeline = table.load_timeline()
     present = {r.requested_time: _writes_at(timeline, r.requested_time) for r in references}
     require_dead(table, (i for each in present.values() for i in each))
+    require_undone_logs(table, [i for each in present.values() for i in each])
     if is_in_base_files(table, [i for each in present.values() for i in each]):
         drop_metadata_table_before_restore(table, lock)
     if instant.state is InstantState.REQUESTED:
@@ -273,6 +276,7 @@ class _RestoreJob:
         dropped = self._to_drop(chosen)
         if not dropped:
             require_undoable(self._table, chosen)
+            require_undoable_logs(self._table, chosen)
         notes = {REQUEST_ID_KEY: self._request.request_id}
         if dropped:
             notes[_DROPPED_KEY] = ",".join(dropped)
@@ -327,7 +331,9 @@ class _RestoreJob:
                 hint="Restore to that savepoint, or delete it first: "
                 f"delete_savepoint.py --base-path TABLE --instant {later[-1]}.",
             )
-        self._require_whole(savepoint, kept)
+        require_whole(self._table, timeline, savepoint, kept)
+        require_inputs(self._table, timeline, savepoint, chosen)
+        require_undone_logs(self._table, chosen)
         after = timeline.without(chosen)
         require_nothing_hidden(self._table, timeline, after)
         require_nothing_shown(self._table, timeline, after)
@@ -349,7 +355,7 @@ class _RestoreJob:
         Each of these commits completed after the savepointed commit.
         """
         saved = {
-            (path, name.partition("_")[0])
+            (path, name.removeprefix(".").partition("_")[0])
             for path, partition in kept.items()
             for name in partition.file_names
         }
@@ -362,23 +368,6 @@ class _RestoreJob:
 
     def _replaced_by(self, instant: Instant) -> Mapping[str, tuple[str, ...]]:
         return self._table.timeline_store.commit_metadata(instant).partition_to_replace_file_ids or {}
-
-    def _require_whole(self, savepoint: Instant, kept: Mapping[str, SavepointPartition]) -> None:
-        missing = []
-        for path, partition in kept.items():
-            if not may_hold_data(path):
-                raise CorruptTableError(
-                    f"Savepoint {savepoint.requested_time} names {path!r}, which is outside the table's data folders.",
-                    hint="Nothing was undone. Choose another savepoint.",
-                )
-            present = {stored.name for stored in self._table.storage.list_folder(path).files}
-            missing += [join_path(path, name) for name in partition.file_names if name not in present]
-        if missing:
-            raise InvalidRequestError(
-                f"Savepoint {savepoint.requested_time} lacks {counted(len(missing), 'file')}, for example "
-                f"{missing[0]}.",
-                hint="Nothing was undone. Copy the files back from a backup, or choose another savepoint.",
-            )
 
     def _done_before(self, timeline: Timeline) -> tuple[Instant, tuple[str, ...]] | None:
         """The completed restore of this request, and the partitions of the metadata table that this restore dropped."""

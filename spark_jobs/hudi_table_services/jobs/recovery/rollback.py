@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from hudi_table_services.commits.commit_point import require_undoable
 from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
+from hudi_table_services.commits.plans.kept_plans import why_needed
 from hudi_table_services.commits.undo import (
     finish_pending_rollbacks,
-    is_being_rolled_back,
-    roll_back_clustering,
     roll_back_completed,
+    roll_back_plan,
     rollback_instant,
 )
 from hudi_table_services.commits.undo_checks import (
@@ -22,20 +22,24 @@ from hudi_table_services.commits.undo_checks import (
     require_unplanned,
     why_alive,
 )
+from hudi_table_services.commits.undo_logs import require_undoable_logs
+from hudi_table_services.commits.undo_plan import require_undone_logs
 from hudi_table_services.contract.recovery import RollbackRequest
 from hudi_table_services.contract.result import JobResult
-from hudi_table_services.errors import InstantVanishedError, InvalidRequestError
+from hudi_table_services.errors import InstantHeldError, InstantVanishedError, InvalidRequestError
 from hudi_table_services.jobs.recovery.reporting import RecoveryReporter, describe
-from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.timeline_only import ServiceOptions, resolve_service_options
 from hudi_table_services.planning.recovery.undo_rules import newest_first, require_newest, require_unsaved
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.locks.lock import TableLock, table_lock
 from hudi_table_services.storage.pending_plans import is_pending_row_write
+from hudi_table_services.storage.pending_rollbacks import is_being_rolled_back
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.compaction.compaction_history import CompactionHistory
 from hudi_table_services.tables.table import TableAccess, check_writable
 from hudi_table_services.tables.timeline_edge import require_nothing_hidden, require_nothing_shown
 from hudi_table_services.tables.undo_history import undone_by
@@ -51,7 +55,8 @@ def rollback(
     Raises:
         InvalidRequestError: an instant is unknown, is not a write, is not the newest write, has a savepoint, or is
             needed by another instant; no instant of the request was undone.
-        InstantHeldError: an instant has a fresh heartbeat; no instant of the request was undone.
+        InstantHeldError: an instant has a fresh heartbeat, or log files depend on a compaction whose cancellation was
+            begun; no instant of the request was undone.
         UnsupportedTableError: base files of the metadata table contain records of an instant; no instant was undone.
     """
     options = resolve_service_options(request)
@@ -61,6 +66,7 @@ def rollback(
         config,
         request.table_name,
         updates_metadata=False,
+        merge_on_read=True,
     )
     table = TableAccess(
         storage=storage,
@@ -154,22 +160,34 @@ class _RollbackJob:
         store, time = self._table.timeline_store, instant.requested_time
         if instant.is_completed or is_pending_row_write(store, instant):
             return instant
-        if not self._request.preview and is_being_rolled_back(self._table, timeline, instant):
+        if not self._request.preview and is_being_rolled_back(self._table.timeline_store, timeline, instant):
+            self._require_unneeded(timeline, instant)
             return instant  # A job died while it rolled back or cancelled the instant.
+        service = "compaction" if instant.action is Action.COMPACTION else "clustering"
         advice = (
-            "Let Hudi execute the plan, or roll it back with Hudi."
-            if "compaction" in instant.action.value
-            else f"Execute the plan, or cancel it: cancel_clustering.py --instant {time}."
+            "Execute the plan with Hudi, or cancel it with Hudi's command line."
+            if instant.action is Action.LOG_COMPACTION
+            else f"Execute the plan, or cancel it: cancel_{service}.py --instant {time}."
         )
         raise InvalidRequestError(
             f"Pending {instant.action.value} {time} is the plan of a table service, not a failed write.",
             hint=advice,
         )
 
+    def _require_unneeded(self, timeline: Timeline, plan: Instant) -> None:
+        """Raise InstantHeldError if log files came to depend on a compaction after its cancellation was begun."""
+        compaction = CompactionHistory.load(self._table.timeline_store, timeline).current(plan.requested_time)
+        if compaction is not None and (reason := why_needed(self._table, timeline, compaction)):
+            raise InstantHeldError(
+                f"The cancellation of compaction {plan.requested_time} cannot be finished: {reason}.",
+                hint="Execute the compaction with execute_compaction.py, which first gives the cancellation up.",
+            )
+
     def _check(self, timeline: Timeline, chosen: Sequence[Instant]) -> None:
         completed = [i for i in chosen if i.is_completed]
         require_dead(self._table, chosen)
         require_undoable(self._table, chosen)
+        require_undoable_logs(self._table, chosen)
         if not completed:
             return
         require_unsaved(timeline, completed)
@@ -179,6 +197,7 @@ class _RollbackJob:
         require_unplanned(self._table, timeline, chosen)
         for instant in completed:
             require_predecessors(self._table, timeline, instant)
+        require_undone_logs(self._table, chosen)
         after = timeline.without(chosen)
         require_nothing_hidden(self._table, timeline, after)
         require_nothing_shown(self._table, timeline, after)
@@ -189,7 +208,7 @@ class _RollbackJob:
         elif is_pending_row_write(self._table.timeline_store, instant):
             done = rollback_instant(self._table, instant)
         else:
-            done = roll_back_clustering(self._table, instant)
+            done = roll_back_plan(self._table, instant)
         if done is None:
             raise InstantVanishedError(
                 f"{instant.action.value} {instant.requested_time} was changed by another writer at the same time.",

@@ -22,6 +22,7 @@ from hudi_table_services.hudi_format.table_service_plans import encode_savepoint
 from hudi_table_services.jobs.archival.checks import barriers
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import SavepointMetadata, SavepointPartition
+from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.archival import DEFAULT_ARCHIVAL
 from hudi_table_services.options.timeline_only import ServiceOptions, resolve_service_options
@@ -36,8 +37,10 @@ from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.clean_history import last_clean, pending_cleans
+from hudi_table_services.tables.snapshots.archived_completions import with_archived_completions
 from hudi_table_services.tables.table import TableAccess, check_writable
 from hudi_table_services.tables.timeline_edge import hidden_writes, require_nothing_shown
+from hudi_table_services.tables.written_files import WrittenFiles
 
 _LOG = logging.getLogger(__name__)
 
@@ -60,7 +63,7 @@ def create_savepoint(
     with guard:
         timeline = table.load_timeline()
         refuse_unfinished_restore(timeline)
-        commit = _commit(timeline, request.instant)
+        commit = _commit(table, timeline, request.instant)
         if (existing := _savepoint(timeline, commit.requested_time)) is not None and existing.is_completed:
             result = _result(request, options, existing, reason="the savepoint already exists")
             return replace(result, reused=True)
@@ -152,7 +155,7 @@ def _open(
     options = resolve_service_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
-    check_writable(config, request.table_name, updates_metadata=False)
+    check_writable(config, request.table_name, updates_metadata=False, merge_on_read=True)
     return TableAccess(
         storage=storage,
         clock=clock or SystemClock(),
@@ -161,10 +164,10 @@ def _open(
     ), options
 
 
-def _commit(timeline: Timeline, requested_time: str) -> Instant:
+def _commit(table: TableAccess, timeline: Timeline, requested_time: str) -> Instant:
     writes = timeline.completed_writes
     if not requested_time and writes:
-        return writes[-1]
+        return _newest(table, writes)
     found = next((i for i in writes if i.requested_time == requested_time), None)
     if found is None:
         missing = f"no completed write {requested_time}" if requested_time else "no completed write yet"
@@ -173,6 +176,16 @@ def _commit(timeline: Timeline, requested_time: str) -> Instant:
             hint=f"The newest completed writes: {timeline.newest_writes()}.",
         )
     return found
+
+
+def _newest(table: TableAccess, writes: Sequence[Instant]) -> Instant:
+    """The write whose savepoint keeps the latest state of the table; see `savepoint_partitions`.
+
+    A delta commit may be requested before a compaction and complete after it.
+    """
+    if table.config.table_type is TableType.MERGE_ON_READ:
+        return max(writes, key=lambda i: i.visible_from)
+    return writes[-1]
 
 
 def _savepoint(timeline: Timeline, requested_time: str) -> Instant | None:
@@ -186,7 +199,7 @@ def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) 
     state. So the newest write needs no check, although after a rollback or a restore it can be older than the earliest
     retained commit.
     """
-    if commit == timeline.completed_writes[-1]:
+    if commit == _newest(table, timeline.completed_writes):
         return
     retained = [
         pending.plan.earliest_instant_to_retain.requested_time
@@ -210,13 +223,38 @@ def _require_uncleaned(table: TableAccess, timeline: Timeline, commit: Instant) 
 def _partitions(table: TableAccess, timeline: Timeline, commit: Instant) -> dict[str, SavepointPartition]:
     visible_at = visible_times(table.storage, table.timeline_store, table.config, timeline)
     replaced = replacements(table.timeline_store, timeline, visible_at)
-    layout = table.config.table_version.layout
-    visibility = Visibility.of(timeline, has_own_log_instants=layout.has_completion_time_in_names)
-    found = (
-        partition_files(path, files, visibility, replaced, visible_at)
-        for path, files in list_partitions(table.storage).items()
+    version = table.config.table_version
+    listed = list_partitions(table.storage)
+    visibility = with_archived_completions(
+        table.storage,
+        table.config,
+        Visibility.of(timeline, has_own_log_instants=version.has_own_log_instants),
+        listed.values(),
     )
-    return savepoint_partitions(found, commit.requested_time)
+    has_logs = table.config.table_type is TableType.MERGE_ON_READ
+    found = (
+        partition_files(path, files, visibility, replaced, visible_at, with_logs=has_logs)
+        for path, files in listed.items()
+    )
+    if not (has_logs or version.has_own_log_instants):
+        return savepoint_partitions(found, commit.requested_time)
+    later = _later_files(table, timeline, commit)
+    # Table version 6 has no completion times; there, a restore compares requested times, too.
+    seen_at = commit.completion_time or ""
+    return savepoint_partitions(found, commit.requested_time, seen_at=seen_at, later_files=later)
+
+
+def _later_files(table: TableAccess, timeline: Timeline, commit: Instant) -> frozenset[str]:
+    """Names of the files that only writes after the commit wrote.
+
+    A restore undoes these writes and deletes the files, so the savepoint must not name them.
+    """
+    later: set[str] = set()
+    earlier: set[str] = set()
+    for instant, metadata in WrittenFiles(table.timeline_store).writes(timeline):
+        is_later = instant.visible_from > commit.visible_from
+        (later if is_later else earlier).update(s.path.rpartition("/")[2] for s in metadata.write_stats)
+    return frozenset(later - earlier)
 
 
 def _result(

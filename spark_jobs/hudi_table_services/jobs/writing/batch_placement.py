@@ -14,18 +14,28 @@ from hudi_table_services.execution.writing.source import in_session_zone
 from hudi_table_services.execution.writing.stage_input import StagedInput, StagingSpec, stage_input
 from hudi_table_services.execution.writing.task_assignment import workload_of
 from hudi_table_services.execution.writing.unchanged_rows import without_unchanged
+from hudi_table_services.jobs.writing.bucket_checks import (
+    bucket_hash,
+    index_buckets_of,
+    refuse_bucket_index,
+)
 from hudi_table_services.jobs.writing.index_settings import index_lookup
 from hudi_table_services.jobs.writing.searched_files import SearchedFiles
+from hudi_table_services.jobs.writing.table_access import table_rule
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.file_sizing import CommitTotals, FileSizingPlan
+from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import OVERWRITE, WriteOperation
 from hudi_table_services.options.keys.writing import INSERT_DUP_POLICY
 from hudi_table_services.options.writing_values import InsertDupPolicy, WriteOptions
 from hudi_table_services.planning.file_sizing.file_sizing import plan_file_sizing
 from hudi_table_services.planning.file_sizing.hudi_parity import commit_totals
+from hudi_table_services.planning.file_sizing.index_buckets import plan_index_buckets
+from hudi_table_services.storage.file_slices import visibility_of
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.table import TableAccess
 
@@ -63,6 +73,12 @@ class PlacedBatch:
         batches = self.routed.batches
         return {FileGroupId(b.partition_path, b.file_id) for b in batches if b.file_id is not None}
 
+    @property
+    def reinserted_file_groups(self) -> frozenset[FileGroupId]:
+        """File groups to whose log files the write adds rows that earlier log files have deleted."""
+        batches = (b for b in self.routed.batches if b.reinsert_count)
+        return frozenset(FileGroupId(b.partition_path, b.file_id) for b in batches if b.file_id is not None)
+
 
 def stage_batch(
     source: "DataFrame", storage: Storage, folder: str, settings: WriteSettings, *, is_first_write: bool
@@ -92,10 +108,11 @@ def place_rows(
     index: RecordIndex, staged: StagedInput, snapshot: TableSnapshot, files: SearchedFiles
 ) -> PlacedBatch:
     """Find the place of each row. Look up the record keys if the operation requires a lookup."""
-    routed = index.place(staged, files.slices, files.key_ranges)
+    routed = index.place(staged, files.slices, visibility_of(snapshot), files.key_ranges)
     if files.is_required:
         routed = replace(routed, files_pruned=routed.files_pruned + files.pruned_count)
-        _LOG.info("%s", routed.lookup(staged.row_count))
+        is_copy_on_write = snapshot.config.table_type is TableType.COPY_ON_WRITE
+        _LOG.info("%s", routed.lookup(staged.row_count, "base file" if is_copy_on_write else "file slice"))
     return PlacedBatch(staged=staged, routed=routed, snapshot=snapshot)
 
 
@@ -114,9 +131,16 @@ def without_unchanged_rows(
     return replace(placed, routed=routed)
 
 
-def lookup_for(spark: "SparkSession", options: WriteOptions, settings: WriteSettings) -> IndexLookup:
-    """Settings of the key lookup, with as many tasks as the cluster can run at the same time."""
-    return index_lookup(options, settings, default_parallelism(spark))
+def lookup_for(
+    spark: "SparkSession", options: WriteOptions, settings: WriteSettings, config: TableConfig
+) -> IndexLookup:
+    """Settings of the key lookup, with as many tasks as the cluster can run at the same time.
+
+    Raises:
+        InvalidRequestError: see `bucket_hash`.
+    """
+    buckets = bucket_hash(options, settings.key_generator, config.table_version)
+    return index_lookup(options, settings, default_parallelism(spark), table_rule(config), buckets)
 
 
 def refuse_duplicates(placed: PlacedBatch, options: WriteOptions) -> None:
@@ -137,16 +161,26 @@ def refuse_duplicates(placed: PlacedBatch, options: WriteOptions) -> None:
 
 
 def plan_batch(table: TableAccess, placed: PlacedBatch, options: WriteOptions) -> FileSizingPlan:
-    """Choose the file groups to which the rows are written."""
+    """Choose the file groups to which the rows are written.
+
+    Raises:
+        UnsupportedTableError: see `refuse_bucket_index`.
+    """
+    has_buckets = options.index_type.has_buckets
+    if not has_buckets and any(batch.file_id is None for batch in placed.routed.batches):
+        refuse_bucket_index(table, placed.snapshot, options)
     storage = table.storage
     workload = workload_of(placed.routed.batches, placed.staged.bytes_per_record)
-    if options.file_sizing.parity:
+    if options.file_sizing.parity and not has_buckets:
         workload = replace(workload, commit_totals=_latest_totals(table, placed.snapshot.timeline, options))
     is_padding = options.operation in _PADDING_OPERATIONS
     samples = sample_base_files(storage, placed.snapshot, [p.partition_path for p in workload.partitions])
     sizing_snapshot = placed.snapshot
     if options.operation in OVERWRITE:
         sizing_snapshot = replace(placed.snapshot, file_slices={})
+    if has_buckets:
+        numbers = index_buckets_of(sizing_snapshot.all_slices)
+        return plan_index_buckets(sizing_snapshot, workload, samples, options.file_sizing, numbers)
     return plan_file_sizing(
         sizing_snapshot, workload, samples, options.file_sizing, pad_small_files=is_padding
     )

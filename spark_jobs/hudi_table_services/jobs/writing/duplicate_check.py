@@ -14,15 +14,19 @@ from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import FileGroupConflictError
+from hudi_table_services.execution.staging import StagedBatch
 from hudi_table_services.execution.writing.record_index import RecordIndex
 from hudi_table_services.execution.writing.stage_input import StagedInput
 from hudi_table_services.jobs.writing.batch_placement import PlacedBatch, lookup_for
+from hudi_table_services.jobs.writing.index_settings import INSERTS
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.concurrent_change import ChangeKind, ConcurrentChange
+from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.write_stat import OVERWRITE, WriteOperation
 from hudi_table_services.options.writing_values import InsertDupPolicy, WriteOptions
-from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.storage.file_slices import visibility_of
 from hudi_table_services.tables.cleaned_files import conflict_where_cleaned
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 
 if TYPE_CHECKING:
@@ -50,10 +54,10 @@ class DuplicateCheck:
     index: RecordIndex
     is_global: bool
     metadata_enable: bool | None = None
-    _compared: set[str] = field(default_factory=set, init=False)
+    _compared: set[FileSlice] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
-        self._compared.update(path for s in self.placed.snapshot.all_slices if (path := s.base_file_path))
+        self._compared.update(self.placed.snapshot.all_slices)
 
     def concerns(self, change: ConcurrentChange) -> bool:
         """Whether `refuse` must examine the change.
@@ -86,11 +90,11 @@ class DuplicateCheck:
                 )
         partitions = set().union(*map(self._shared_partitions, changes))
         now = load_snapshot(self.table.storage, partitions, metadata_enable=self.metadata_enable)
-        fresh = [s for s in now.all_slices if s.base_file_path not in self._compared]
+        fresh = [s for s in now.all_slices if s not in self._compared]
         if not fresh:
             return
         with conflict_where_cleaned(self.table, lambda: now):
-            matches = self.index.count_matches(self._added, fresh)
+            matches = self.index.count_matches(self._added, fresh, visibility_of(now))
         _LOG.info(
             "Searched %s of other writers for keys that this write adds: found %s",
             counted(len(fresh), "new file"),
@@ -101,12 +105,16 @@ class DuplicateCheck:
                 f"After this write looked up its keys, other writers added {counted(matches, 'row')} in "
                 f"{_named(changes)} or in a later commit. This write adds rows with the same keys."
             )
-        self._compared.update(path for s in fresh if (path := s.base_file_path))
+        self._compared.update(fresh)
 
     @cached_property
     def _added(self) -> StagedInput:
-        """Rows that the write adds. All other rows change a file group: the conflict detection checks these rows."""
-        return StagedInput(tuple(b for b in self.placed.routed.batches if b.file_id is None))
+        """Rows that the write adds. All other rows change a file group: the conflict detection checks these rows.
+
+        A row whose key a log file has deleted counts as added, although a file group has the key: a writer that finds
+        keys in the record index adds the same key to another file group.
+        """
+        return StagedInput(tuple(batch for batch in self.placed.routed.batches if _adds_rows(batch)))
 
     def _shared_partitions(self, change: ConcurrentChange) -> frozenset[str]:
         return change.added_to if self.is_global else change.added_to & set(self._added.partition_paths)
@@ -133,7 +141,7 @@ def duplicate_check_for(
     """
     if not _guarantees_unique_keys(options, placed):
         return None
-    lookup = lookup_for(spark, options, settings)
+    lookup = lookup_for(spark, options, settings, table.config)
     if not lookup.searches_files:  # an overwrite ignores the index type
         lookup = replace(lookup, is_global=False, use_footers=False)
     index = RecordIndex(spark, table.storage, folder, lookup)
@@ -151,10 +159,19 @@ def _guarantees_unique_keys(options: WriteOptions, placed: PlacedBatch) -> bool:
     """Whether the operation guarantees unique keys, and the write either overwrites partitions or adds rows."""
     if options.operation in OVERWRITE:
         return True
-    is_guaranteed = options.operation is WriteOperation.UPSERT or (
-        options.operation is WriteOperation.INSERT and options.insert_dup_policy is not InsertDupPolicy.NONE
+    is_guaranteed = (
+        options.operation is WriteOperation.UPSERT
+        or (
+            options.operation is WriteOperation.INSERT
+            and options.insert_dup_policy is not InsertDupPolicy.NONE
+        )
+        or (options.operation in INSERTS and options.index_type.has_buckets)
     )
-    return is_guaranteed and any(batch.file_id is None for batch in placed.routed.batches)
+    return is_guaranteed and any(map(_adds_rows, placed.routed.batches))
+
+
+def _adds_rows(batch: StagedBatch) -> bool:
+    return batch.file_id is None or batch.reinsert_count > 0
 
 
 def _named(changes: Sequence[ConcurrentChange]) -> str:

@@ -3,9 +3,9 @@
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.hudi_format.avro_schema import to_avro_json
+from hudi_table_services.jobs.writing.ordering_checks import check_ordering_columns
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.table_config import TableConfig
-from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.keys.key_generation import RECORD_KEY
 from hudi_table_services.options.writing_values import WriteOptions
@@ -46,12 +46,13 @@ def new_table_config(
     Raises:
         InvalidRequestError: see `refuse_incomplete_request`; or the metadata table cannot be created
             (`require_creatable`).
+        UnsupportedTableError: see `check_ordering_columns`.
     """
     refuse_incomplete_request(storage, request, options)
     table = NewTable(
         table_name=request.table_name,
-        table_version=options.table_version or TableVersion.V6,
-        table_type=options.table_type,
+        table_version=options.new_table_version,
+        table_type=options.new_table_type,
         key_generator=settings.key_generator,
         ordering_fields=settings.combine_fields,
         merge_mode=settings.merge_mode,
@@ -60,4 +61,5 @@ def new_table_config(
     )
     config = TableConfig(new_table_properties(table))
     require_creatable(config, settings.writer_schema, options.metadata)
+    check_ordering_columns(config, None, settings)
     return config

@@ -17,6 +17,7 @@ from hudi_table_services.execution.writing.source_columns import (
 )
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.jobs.writing.new_table import new_table_config, refuse_incomplete_request
+from hudi_table_services.jobs.writing.table_access import check_table
 from hudi_table_services.jobs.writing.write_opening import check_column_names, open_write
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
@@ -34,14 +35,13 @@ from hudi_table_services.planning.table.source_columns import (
 from hudi_table_services.planning.table.source_formats import other_format
 from hudi_table_services.planning.table.time_partition_advice import warn_of_times
 from hudi_table_services.storage.clock import SystemClock
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.source_files import SourceFile, first_source_files
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import find_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.request_lookup import find_completed_anywhere
-from hudi_table_services.tables.table import check_writable
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 _FILE_FORMATS = frozenset({"parquet", "csv", "json", "orc", "avro", "text", "xml"})
 _EXAMINED_FILES = 20
@@ -92,8 +92,7 @@ def _check(
     source_is_local: bool,
 ) -> CheckedWrite:
     if config is not None:
-        updates = not request.dry_run and options.metadata.enable is not False
-        check_writable(config, request.table_name, updates_metadata=updates)
+        check_table(request, options, config)
     if request.source is None or not request.check_source:
         return CheckedWrite()
     if config is None:

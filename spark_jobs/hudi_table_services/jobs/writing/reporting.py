@@ -233,7 +233,7 @@ def _partition(
     before = {s.file_group_id.file_id: s.size_bytes for s in snapshot.slices_of(path)}
     stats = {group.stat.file_id: group.stat for group in written}
     after = {file_id: size for file_id, size in before.items() if file_id not in replaced}
-    after.update({file_id: stat.file_size_bytes for file_id, stat in stats.items()})
+    after.update({file_id: _size_after(stat, before.get(file_id, 0)) for file_id, stat in stats.items()})
     rewritten = [b for b in sizing.buckets if b.kind is BucketKind.UPDATE and not b.is_padded]
     return PartitionReport(
         partition_path=path,
@@ -259,8 +259,8 @@ def _new_file_groups(sizing: PartitionSizing, stats: list[WriteStat]) -> tuple[F
 
 
 def _measured(written: Iterable[WrittenFileGroup]) -> float | None:
-    """Bytes per row of the written files. As in the estimate, footers do not count. None if nothing was written."""
-    groups = list(written)
+    """Bytes per row of the written base files. As in the estimate, footers do not count. None if none was written."""
+    groups = [group for group in written if not group.stat.is_log_file]
     rows = sum(group.stat.num_writes for group in groups)
     return round(sum(group.data_size_bytes for group in groups) / rows, 2) if rows else None
 
@@ -273,5 +273,10 @@ def _change(bucket: WriteBucket, stat: WriteStat | None) -> FileGroupChange:
         insert_count=bucket.insert_count,
         size_before_bytes=bucket.current_size_bytes,
         expected_size_bytes=bucket.expected_size_bytes,
-        size_after_bytes=stat.file_size_bytes if stat else None,
+        size_after_bytes=_size_after(stat, bucket.current_size_bytes) if stat else None,
     )
+
+
+def _size_after(stat: WriteStat, before_bytes: int) -> int:
+    """Size of a file slice after the write. A log file is added to the slice; a base file replaces it."""
+    return stat.file_size_bytes + (before_bytes if stat.is_log_file else 0)

@@ -15,6 +15,7 @@ from hudi_table_services.execution.writing.index_search import (
 from hudi_table_services.execution.writing.record_index import IndexLookup
 from hudi_table_services.execution.writing.stage_input import StagedInput
 from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS, RECORD_INDEX
+from hudi_table_services.jobs.writing.bucket_checks import check_bucket_index
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.options.keys.writing import INDEX_TYPE, METADATA_ENABLE
@@ -25,6 +26,7 @@ from hudi_table_services.storage.metadata_table.record_locations import (
     open_record_index,
 )
 from hudi_table_services.storage.metadata_table.unusable import Reason, UnusableMetadataTable
+from hudi_table_services.tables.snapshots.log_sizes import refuse_short_logs
 from hudi_table_services.tables.table import TableAccess
 
 if TYPE_CHECKING:
@@ -69,6 +71,9 @@ def searched_files(
 ) -> SearchedFiles:
     """The file slices to search: those that the record index names, or all slices of the snapshot.
 
+    If the snapshot is from the metadata table, the sizes of log files are those of the commits, and the search itself
+    finds a file that is shorter. Otherwise, this function compares the sizes.
+
     The record index only limits the search: the base files decide whether a key is in the table. An entry of the index
     that names a file group without a live file slice is ignored, as in Hudi. If the index cannot be used, all files of
     the table are searched, as with GLOBAL_SIMPLE (SparkMetadataTableRecordIndex.tagLocation, Hudi 0.15 and 1.2). If a
@@ -77,7 +82,25 @@ def searched_files(
 
     Raises:
         StorageError, ExecutionFailedError: a file cannot be read for another reason than damage.
+        InvalidRequestError, UnsupportedTableError, CorruptTableError: see `check_bucket_index` and
+            `refuse_short_logs`.
     """
+    found = _searched_files(spark, table, staged, snapshot, options, lookup)
+    if not snapshot.is_from_metadata_table:
+        refuse_short_logs(table.timeline_store, snapshot, found.slices)
+    return found
+
+
+def _searched_files(
+    spark: "SparkSession",
+    table: TableAccess,
+    staged: StagedInput,
+    snapshot: TableSnapshot,
+    options: WriteOptions,
+    lookup: IndexLookup,
+) -> SearchedFiles:
+    if lookup.rules.buckets is not None:
+        check_bucket_index(table, staged.partition_paths, snapshot, options, lookup.rules.buckets)
     if not lookup.searches_files:
         return SearchedFiles((), is_required=False)
     slices = snapshot.all_slices

@@ -14,8 +14,8 @@ from hudi_table_services.planning.table.source_columns import (
     with_advice_on_types,
 )
 from hudi_table_services.planning.table.time_texts import types_of_times, warn_of_time_texts
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -1,7 +1,7 @@
 """The write job: stage the batch, find each row's place, plan the file sizes, write the files, and commit.
 
-The job performs every operation that adds, changes or removes rows of a copy-on-write table. Until the plan is checked,
-the job writes only staged rows. The write is committed when its completed instant exists.
+The job performs every operation that adds, changes or removes rows of a table. Until the plan is checked, the job
+writes only staged rows. The write is committed when its completed instant exists.
 """
 
 import logging
@@ -40,19 +40,24 @@ from hudi_table_services.jobs.writing.batch_placement import (
     without_unchanged_rows,
 )
 from hudi_table_services.jobs.writing.batch_writing import (
+    REPLACES,
     collected_facts,
     replaced_slices,
+    write_action,
     write_batch,
     write_job,
 )
 from hudi_table_services.jobs.writing.duplicate_check import DuplicateCheck, duplicate_check_for
+from hudi_table_services.jobs.writing.log_settings import log_settings
 from hudi_table_services.jobs.writing.new_table import new_table_config
+from hudi_table_services.jobs.writing.ordering_checks import check_ordering_columns
 from hudi_table_services.jobs.writing.own_commit import own_archived_commit, own_commit
 from hudi_table_services.jobs.writing.partition_advice import partition_warnings, time_warnings
 from hudi_table_services.jobs.writing.pending_clusterings import preview_release, release_file_groups
 from hudi_table_services.jobs.writing.reporting import Report
 from hudi_table_services.jobs.writing.searched_files import searched_files
 from hudi_table_services.jobs.writing.source_advice import explain_text_columns, text_column_warnings
+from hudi_table_services.jobs.writing.table_access import open_table
 from hudi_table_services.jobs.writing.write_opening import open_write
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.file_group import FileGroupId
@@ -62,7 +67,7 @@ from hudi_table_services.model.schema import StructType
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import OVERWRITE, REQUEST_ID_KEY, SCHEMA_KEY, WriteOperation
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, SCHEMA_KEY, WriteOperation
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.file_sizing.write_profile import (
@@ -73,20 +78,19 @@ from hudi_table_services.planning.file_sizing.write_profile import (
 from hudi_table_services.planning.table.table_changes import partition_matches
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.locks.lock import TableLock
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import create_table, find_table_config
 from hudi_table_services.tables.cleaned_files import conflict_where_cleaned
 from hudi_table_services.tables.clustering_history import GAVE_WAY_KEY
 from hudi_table_services.tables.request_lookup import refuse_second_write
-from hudi_table_services.tables.table import TableAccess, check_writable
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
+from hudi_table_services.tables.table import TableAccess
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _LOG = logging.getLogger(__name__)
-_REPLACES = (*OVERWRITE, WriteOperation.DELETE_PARTITION)
 _NO_ROWS = StructType(())
 
 
@@ -208,13 +212,7 @@ class _UpsertJob:
         )
 
     def _access(self, config: TableConfig, *, exists: bool = True) -> TableAccess:
-        options = self._options.metadata
-        if exists:
-            updates = not self._request.dry_run and options.enable is not False
-            check_writable(config, self._request.table_name, updates_metadata=updates)
-        return TableAccess(
-            storage=self._storage, clock=self._clock, config=config, exists=exists, metadata=options
-        )
+        return open_table(self._storage, self._clock, self._request, self._options, config, exists=exists)
 
     def _finish_own_commit(self, table: TableAccess) -> JobResult | None:
         """Result of the commit that an earlier attempt of this request completed; None if there is no such commit.
@@ -257,7 +255,9 @@ class _UpsertJob:
             if config is None or source is None:
                 raise
             raise explain_text_columns(refusal, source, given, self._storage) from refusal
-        if config is None and source is not None:
+        if config is not None:
+            check_ordering_columns(config, self._schema_json, settings)
+        elif source is not None:
             self._report.warn(*time_warnings(settings), *text_column_warnings(source, given, batch))
         return settings
 
@@ -273,7 +273,7 @@ class _UpsertJob:
     def _place(
         self, staged: StagedInput, folder: str, table: TableAccess, settings: WriteSettings
     ) -> PlacedBatch:
-        lookup = lookup_for(self._spark, self._options, settings)
+        lookup = lookup_for(self._spark, self._options, settings, table.config)
         with self._watch.phase("find rows"):
             everywhere = lookup.is_global and lookup.searches_files
             whole_table = everywhere or self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE
@@ -293,11 +293,11 @@ class _UpsertJob:
 
     def _release(self, table: TableAccess, snapshot: TableSnapshot, changed: set[FileGroupId]) -> bool:
         """Release the file groups from pending plans. If the result is True, the caller must load the table again."""
-        if self._request.dry_run or changed.isdisjoint(snapshot.reserved_file_groups):
+        if self._request.dry_run or changed.isdisjoint(snapshot.clustering_file_groups):
             return False
         options = self._options.pending_clustering
         self._replaced_plans.extend(release_file_groups(table, changed, options, self._lock()))
-        return changed.isdisjoint(load_snapshot(self._storage, ()).reserved_file_groups)
+        return changed.isdisjoint(load_snapshot(self._storage, ()).clustering_file_groups)
 
     def _preview(
         self, table: TableAccess, snapshot: TableSnapshot, changed: set[FileGroupId]
@@ -337,21 +337,21 @@ class _UpsertJob:
             table = replace(table, exists=True)
             created = replace(placed.snapshot, schema_json=table.config.create_schema_json)
             placed = replace(placed, snapshot=created)
-        replaces = self._options.operation in _REPLACES
+        replaces = self._options.operation in REPLACES
         replaced = self._replaced(placed.snapshot, plan) if replaces else None
         extra = self._extra_metadata(table.config, settings)
-        action = Action.REPLACE_COMMIT if replaces else Action.COMMIT
-        with self._attempt(table, placed.snapshot, action) as attempt:
+        with self._attempt(table, placed.snapshot, write_action(table.config, settings.operation)) as attempt:
             attempt.start(workload_profile(plan, placed.snapshot, settings.operation, extra, replaced))
             with self._watch.phase("write files"):
                 wanted = facts_to_collect(table, extra[SCHEMA_KEY], folder)
                 job = write_job(self._storage, attempt.instant_time, table.config, settings, wanted)
-                written = write_batch(self._spark, job, placed, plan, table.config.table_name)
+                logs = log_settings(placed.snapshot, self._options, settings)
+                written = write_batch(self._spark, job, placed, plan, table.config.table_name, logs)
                 replaced_files = replaced_slices(placed.snapshot, replaced)
                 facts = collected_facts(self._spark, self._storage, wanted, settings, written, replaced_files)
             metadata = commit_metadata([w.stat for w in written], settings.operation, extra, replaced)
             with self._watch.phase("commit"):
-                instant = attempt.complete(metadata, check, facts)
+                instant = attempt.complete(metadata, check, facts, placed.reinserted_file_groups)
             self._report.warn(*attempt.warnings)
         return self._report.completed(placed, plan, written, instant, metadata)
 

@@ -9,7 +9,6 @@ from hudi_table_services.jobs.writing.write_settings import WriteSettings, deriv
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
 from hudi_table_services.model.schema import StructType
 from hudi_table_services.model.table_config import TableConfig
-from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.key_generator import (
@@ -21,8 +20,8 @@ from hudi_table_services.planning.table.key_generator import (
 from hudi_table_services.planning.table.source_columns import require_columns
 from hudi_table_services.planning.table.time_partition_type import with_timestamp_type
 from hudi_table_services.planning.table.untyped_columns import with_accepted_types, without_formatted_times
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 
 def open_write(
@@ -84,7 +83,7 @@ def _key_generator(
     hoodie_options = with_timestamp_type(options.hoodie_options, config, batch)
     existing_key: str | None = None
     if config is None:
-        hoodie_options.setdefault(TABLE_VERSION_OPTION, str(int(options.table_version or TableVersion.V6)))
+        hoodie_options.setdefault(TABLE_VERSION_OPTION, str(int(options.new_table_version)))
     elif depends_on_existing_key(config, hoodie_options):
         # Reads a base file, and so needs pyarrow, which a process that only checks a write may lack.
         from hudi_table_services.execution.writing.file_samples import any_record_key

@@ -187,7 +187,7 @@ def _widened(table: StructType | None, writer_schema: StructType) -> tuple[str, 
 
 
 def _version(options: WriteOptions, config: TableConfig | None) -> TableVersion:
-    return options.table_version or TableVersion.V6 if config is None else config.table_version
+    return options.new_table_version if config is None else config.table_version
 
 
 def _columns_in(table: StructType, batch: StructType) -> StructType:

@@ -12,7 +12,7 @@ class LiveFile:
         path: path of the base file, relative to the base path of the table; empty if the slice has only log files.
         size_bytes: size of base file and log files.
         row_count: exact number of rows; None if it is not known.
-        log_files: number of log files. Only merge-on-read tables have them.
+        log_files, log_bytes: number and total size of the log files. Only merge-on-read tables have them.
         written_by: requested time of the instant that wrote the base file.
         is_small: whether this file and at least one other file of its partition are smaller than the small-file limit
             of the table's writers. A clustering cannot merge a single small file, so such a file does not count.
@@ -25,6 +25,7 @@ class LiveFile:
     written_by: str
     row_count: int | None = None
     log_files: int = 0
+    log_bytes: int = 0
     is_small: bool = False
 
 
@@ -37,7 +38,8 @@ class FileTotals:
         row_count: rows of the files whose number of rows is known. If `uncounted_files` is 0, this is the exact number
             of rows. Otherwise the exact number is this number or more.
         uncounted_files: number of files whose number of rows is not known.
-        last_write: requested time of the newest instant that wrote one of the files; empty without files.
+        last_write: requested time of the newest instant that wrote one of the base files; empty without files.
+        log_files, log_bytes: number and total size of the log files.
     """
 
     file_count: int = 0
@@ -46,6 +48,8 @@ class FileTotals:
     row_count: int = 0
     uncounted_files: int = 0
     last_write: str = ""
+    log_files: int = 0
+    log_bytes: int = 0
 
     @classmethod
     def of(cls, files: Iterable[LiveFile]) -> "FileTotals":
@@ -57,6 +61,8 @@ class FileTotals:
             row_count=sum(file.row_count or 0 for file in every),
             uncounted_files=sum(file.row_count is None for file in every),
             last_write=max((file.written_by for file in every), default=""),
+            log_files=sum(file.log_files for file in every),
+            log_bytes=sum(file.log_bytes for file in every),
         )
 
 

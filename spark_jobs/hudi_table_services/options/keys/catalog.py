@@ -145,7 +145,10 @@ MANAGED_TABLE = _catalog(
     Flag(),
 )
 BUCKET_SYNC = _catalog(
-    f"{_HIVE}bucket_sync", False, "must be `false`: jobs do not support bucket indexes", Flag()
+    f"{_HIVE}bucket_sync",
+    False,
+    "must be `false`: the sync does not register the buckets of a bucket index",
+    Flag(),
 )
 IGNORE_EXCEPTIONS = _catalog(
     f"{_HIVE}ignore_exceptions", False, "must be `false`: if the sync fails, the job fails", Flag()

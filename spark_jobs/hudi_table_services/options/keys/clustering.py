@@ -118,6 +118,15 @@ LOG_WEIGHT = option(
     Number(least=0),
     services=(OptionGroup.CLUSTERING,),
 )
+SPLIT_ABOVE = option(
+    "hoodie.airflow.clustering.split.above.bytes",
+    0,
+    "ours: minimum size of a file slice that becomes a group of its own and is divided into files of the target size, "
+    "for example after a compaction, which cannot divide files; 0 = large files are not rewritten; without effect with "
+    "parity",
+    WholeNumber(least=0),
+    services=(OptionGroup.CLUSTERING,),
+)
 CLUSTERING_PARITY = option(
     "hoodie.airflow.clustering.parity",
     False,
@@ -272,6 +281,7 @@ CLUSTERING_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         EARLIEST_COMMIT,
         SLICES_SORT_BY,
         LOG_WEIGHT,
+        SPLIT_ABOVE,
         CLUSTERING_PARITY,
     ),
     "Clustering: written files": (

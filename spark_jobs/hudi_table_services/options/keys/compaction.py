@@ -1,13 +1,11 @@
-"""Keys that the planner of compactions reads (HoodieCompactionConfig; Hudi 1.2).
-
-The registry of options does not contain these keys yet, because no job reads them: jobs continue to ignore them.
-"""
+"""Keys of the compaction jobs (HoodieCompactionConfig; Hudi 1.2)."""
 
 from hudi_table_services.model.compaction.compaction_settings import CompactionStrategyKind, CompactionTrigger
 from hudi_table_services.options.kinds import Flag, Member, Names, Number, Pattern, WholeNumber
-from hudi_table_services.options.option import AnyOption, OptionGroup, fixed, option
+from hudi_table_services.options.option import AnyOption, OptionGroup, fixed, ignored, option
 
 _COMPACTION = (OptionGroup.COMPACTION,)
+_COMPACTION_AND_ARCHIVAL = (OptionGroup.COMPACTION, OptionGroup.ARCHIVAL)
 
 COMPACTION_TRIGGER = option(
     "hoodie.compact.inline.trigger.strategy",
@@ -21,9 +19,9 @@ MAX_DELTA_COMMITS = option(
     "hoodie.compact.inline.max.delta.commits",
     5,
     "minimum number of delta commits since the last compaction [log compactions and pending delta commits do not "
-    "count]",
+    "count]; archival keeps that many delta commits on the timeline",
     WholeNumber(least=1),
-    services=_COMPACTION,
+    services=_COMPACTION_AND_ARCHIVAL,
 )
 MAX_DELTA_SECONDS = option(
     "hoodie.compact.inline.max.delta.seconds",
@@ -124,6 +122,32 @@ BYTES_PER_SECOND = option(
     services=_COMPACTION,
 )
 
+TASK_MEMORY_BYTES = option(
+    "hoodie.airflow.compaction.task.memory.bytes",
+    512 << 20,
+    "ours: maximum size of log records that a Spark task keeps in memory, in bytes of Arrow data; larger file slices "
+    "are merged with the help of temporary files",
+    WholeNumber(least=1 << 20),
+    services=_COMPACTION,
+)
+EXPIRATION_MINUTES = option(
+    "hoodie.airflow.compaction.expiration.minutes",
+    60,
+    "ours: age in minutes at which an execution without a heartbeat, such as an execution by Hudi, counts as dead",
+    WholeNumber(least=0),
+    services=_COMPACTION,
+)
+WAIT_SECONDS = option(
+    "hoodie.airflow.compaction.wait.seconds",
+    600,
+    "ours: maximum time in seconds for which a second execution of the same plan waits for a running execution",
+    WholeNumber(least=0),
+    services=_COMPACTION,
+)
+
+DELETE_SETTINGS = ("hoodie.payload.delete.field", "hoodie.payload.delete.marker")
+"""Keys that tables of version 8 and older do not store. Compactions and clusterings read them; other jobs do not."""
+
 COMPACTION_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
     "Compaction: when a compaction is due": (
         COMPACTION_TRIGGER,
@@ -147,6 +171,29 @@ COMPACTION_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
             "hoodie.compaction.plan.generator",
             "org.apache.hudi.table.action.compact.plan.generators.HoodieCompactionPlanGenerator",
             "class that makes plans",
+        ),
+    ),
+    "Compaction: execution": (
+        TASK_MEMORY_BYTES,
+        EXPIRATION_MINUTES,
+        WAIT_SECONDS,
+    ),
+    "Compaction: no effect": (
+        *ignored(
+            "compaction is a separate job of this project",
+            "hoodie.compact.inline",
+            "hoodie.compact.schedule.inline",
+        ),
+        *ignored(
+            "a compaction reads the headers of all log blocks first, and then the records that it needs",
+            "hoodie.compaction.lazy.block.read",
+            "hoodie.compaction.reverse.log.read",
+        ),
+        *ignored(
+            "this project reads the log files that a log compaction wrote, but makes no log compaction",
+            "hoodie.log.compaction.inline",
+            "hoodie.log.compaction.enable",
+            "hoodie.log.compaction.blocks.threshold",
         ),
     ),
 }

@@ -34,6 +34,10 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.internal.*",
         ),
         *refused("a job cannot load a Java class as its index", "hoodie.index.class"),
+        *refused(
+            "jobs do not support numbers of buckets that differ between partitions",
+            "hoodie.bucket.index.partition.expressions",
+        ),
         *refused("the base path of the request identifies the table", "hoodie.base.path"),
         *refused(
             "this is a property of the table, not an option of a write",
@@ -80,10 +84,16 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.simple.index.*",
             "hoodie.global.simple.index.*",
             "hoodie.record.index.*",
-            "hoodie.bucket.index.*",
             "hoodie.index.*",
             "hoodie.hbase.index.*",
             "hoodie.expression.index.*",
+        ),
+        *ignored(
+            "it is for consistent hashing, or for the tasks and queries of Hudi; docs/bucket-index.md describes the "
+            "bucket index of this project",
+            "hoodie.bucket.index.*",
+            "hoodie.bucket.index.max.num.buckets",
+            "hoodie.bucket.index.min.num.buckets",
         ),
         *ignored(
             "the size of a bloom filter depends on the number of rows in the file",
@@ -151,7 +161,8 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
             "hoodie.fileIndex.*",
         ),
         *ignored(
-            "an option for log files, which copy-on-write tables do not have",
+            "an option for log files that jobs do not use: a write adds one new log file to each file slice that it "
+            "changes, without positions of records",
             "hoodie.logfile.*",
             "hoodie.hfile.*",
             "hoodie.merge.use.record.positions",

@@ -8,7 +8,7 @@ INLINE_SWITCHES = {
     "hoodie.archive.async": "ArchiveOperator or archive.py",
     "hoodie.clustering.inline": "ClusteringOperator or run_clustering.py",
     "hoodie.clustering.async.enabled": "ClusteringOperator with every_n_commits, or run_clustering.py",
-    "hoodie.compact.inline": "a compaction by Hudi, because this project has no compaction",
+    "hoodie.compact.inline": "CompactionOperator or run_compaction.py",
     "hoodie.datasource.hive_sync.enable": "HudiCatalogSyncOperator or sync_catalog.py",
     "hoodie.datasource.meta.sync.enable": "HudiCatalogSyncOperator or sync_catalog.py",
 }

@@ -10,6 +10,7 @@ from hudi_table_services.options.keys.base_files import (
     CODEC,
     CODEC_LEVEL,
 )
+from hudi_table_services.options.keys.bucket_index import BUCKET_ENGINE, HASH_FIELD, NUM_BUCKETS
 from hudi_table_services.options.keys.locks import (
     LOCK_CLIENT_RETRIES,
     LOCK_CLIENT_RETRY_WAIT,
@@ -22,6 +23,7 @@ from hudi_table_services.options.keys.locks import (
     LOCK_VALIDITY,
     LOCK_WAIT,
 )
+from hudi_table_services.options.keys.log_files import LOG_BLOCK_FORMAT, LOG_BLOCK_SIZE, TABLE_TYPE
 from hudi_table_services.options.kinds import Flag, Member, Names, Number, OrNone, Text, WholeNumber, Word
 from hudi_table_services.options.option import (
     ALL_SERVICES,
@@ -50,7 +52,8 @@ DATABASE_NAME = option("hoodie.database.name", "", "database name to record in a
 TABLE_VERSION = option(
     "hoodie.write.table.version",
     6,
-    "table version of a new table: 6, 8 or 9; an existing table keeps its version [Hudi: its newest version]",
+    "table version of a new table: 6, 8 or 9; an existing table keeps its version; its default is 9 for "
+    "merge-on-read tables [Hudi: its newest version]",
     WholeNumber(),
 )
 METADATA_ENABLE = option(
@@ -204,8 +207,15 @@ INDEX_TYPE = option(
     "hoodie.index.type",
     "SIMPLE",
     "how a write finds record keys: SIMPLE, BLOOM, GLOBAL_SIMPLE, GLOBAL_BLOOM, RECORD_INDEX, "
-    "GLOBAL_RECORD_LEVEL_INDEX (another name of RECORD_INDEX) or RECORD_LEVEL_INDEX (partitioned record index)",
+    "GLOBAL_RECORD_LEVEL_INDEX (another name of RECORD_INDEX), RECORD_LEVEL_INDEX (partitioned record index) or BUCKET "
+    "(docs/bucket-index.md)",
     Member(IndexType),
+)
+STORAGE_LAYOUT = option(
+    "hoodie.storage.layout.type",
+    "DEFAULT",
+    "storage layout: DEFAULT or, only with `hoodie.index.type=BUCKET`, BUCKET; the index determines the layout",
+    Word(("default", "bucket")),
 )
 SIMPLE_UPDATES_PARTITION = option(
     "hoodie.simple.index.update.partition.path",
@@ -271,13 +281,7 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         TABLE_NAME,
         DATABASE_NAME,
         TABLE_VERSION,
-        fixed(
-            "hoodie.datasource.write.table.type",
-            "COPY_ON_WRITE",
-            "table type",
-            "hoodie.table.type",
-            "hoodie.datasource.write.storage.type",
-        ),
+        TABLE_TYPE,
         fixed("hoodie.table.base.file.format", "PARQUET", "format of base files", "hoodie.base.file.format"),
         fixed(
             "hoodie.table.multiple.base.file.formats.enable",
@@ -298,7 +302,7 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         ),
         fixed("hoodie.table.cdc.enabled", "false", "change data logging"),
         fixed("hoodie.allow.operation.metadata.field", "false", "write the column `_hoodie_operation`"),
-        fixed("hoodie.storage.layout.type", "DEFAULT", "storage layout; BUCKET requires a bucket index"),
+        STORAGE_LAYOUT,
         fixed(
             "hoodie.partition.metafile.use.base.format", "false", "write partition metadata as Parquet files"
         ),
@@ -359,11 +363,15 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         fixed("hoodie.parquet.bloom.filter.enabled", "true", "write a bloom filter into the footer"),
         fixed("hoodie.parquet.outputtimestamptype", "TIMESTAMP_MICROS", "physical type of timestamps"),
     ),
+    "Log files": (LOG_BLOCK_FORMAT, LOG_BLOCK_SIZE),
     "Index": (
         INDEX_TYPE,
         SIMPLE_UPDATES_PARTITION,
         BLOOM_UPDATES_PARTITION,
         RECORD_INDEX_UPDATES_PARTITION,
+        NUM_BUCKETS,
+        HASH_FIELD,
+        BUCKET_ENGINE,
     ),
     "Concurrency": (
         CONCURRENCY_MODE,

@@ -49,13 +49,18 @@ def stored_clean_plan(
         last_completed_commit_time=last_completed_commit_time,
         files_to_delete={
             each.partition_path: tuple(
-                CleanFile(path=_absolute(base_path, each.partition_path, name)) for name in sorted(each.sizes)
+                CleanFile(path=_absolute(base_path, each.partition_path, name))
+                for name in sorted(each.sizes, key=_base_files_first)
             )
             for each in with_files
         },
         partitions_to_delete=tuple(each.partition_path for each in with_files if each.is_emptied),
         extra_metadata=extra_metadata,
     )
+
+
+def _base_files_first(name: str) -> tuple[bool, str]:
+    return name.startswith("."), name
 
 
 def notes_for_the_next_clean(savepoints: Collection[str], recheck: Collection[str]) -> dict[str, str]:

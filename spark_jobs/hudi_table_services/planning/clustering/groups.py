@@ -115,6 +115,7 @@ def group_partition(
     groups = [
         planned_group(partition_path, b.members, b.output_files, rules.reason(b)) for b in bins if b.improves
     ]
+    groups += [_divided(partition_path, large, options) for large in candidates.large]
     return PartitionGroups(
         partition_path=partition_path,
         groups=tuple(sorted(groups, key=usefulness_order)),
@@ -122,11 +123,18 @@ def group_partition(
     )
 
 
+def _divided(partition_path: str, candidate: Candidate, options: ClusteringOptions) -> PlannedGroup:
+    outputs = max(-(-candidate.size_bytes // options.target_file_max_bytes), 2)
+    order = f", ordered by {options.layout}" if options.layout.is_sorted else ""
+    reason = f"1 file of at least {options.split_above_bytes} bytes into {outputs}{order}"
+    return planned_group(partition_path, [candidate], outputs, reason)
+
+
 def usefulness_order(group: PlannedGroup) -> tuple[int, float, int, tuple[str, ...]]:
     """Return the sort key that puts the most useful group first.
 
     First come the groups that reduce the number of files, sorted by removed files per byte. The groups that only put
-    rows in order follow, sorted by size.
+    rows in order, or divide a file, follow, sorted by size.
     """
     tie = tuple(s.file_group_id.file_id for s in group.slices[:1])
     if group.files_removed > 0:

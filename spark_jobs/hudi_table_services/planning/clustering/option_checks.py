@@ -14,6 +14,7 @@ from hudi_table_services.options.keys.clustering import (
     SIZE_TOLERANCE,
     SLICES_SORT_BY,
     SORT_COLUMNS,
+    SPLIT_ABOVE,
     TARGET_FILE_MAX_BYTES,
 )
 
@@ -58,6 +59,14 @@ def _check_pairs(options: ClusteringOptions) -> None:
             f"{TARGET_FILE_MAX_BYTES} ({options.target_file_max_bytes}) is below "
             f"{CLUSTERING_SMALL_FILE_LIMIT} ({options.small_file_limit_bytes}): the new files would count as small.",
             hint="Raise the target, or lower the small-file limit.",
+        )
+    largest = int(options.target_file_max_bytes * (1 + options.size_tolerance))
+    if 0 < options.split_above_bytes <= max(largest, options.small_file_limit_bytes):
+        raise InvalidRequestError(
+            f"{SPLIT_ABOVE} ({options.split_above_bytes}) must be above the largest size of a new file ({largest}) and "
+            f"above {CLUSTERING_SMALL_FILE_LIMIT} ({options.small_file_limit_bytes}), so that no new file is divided "
+            "again.",
+            hint="Raise the option, or lower the target.",
         )
     if options.begin_partition and options.end_partition and options.begin_partition > options.end_partition:
         raise InvalidRequestError(

@@ -39,11 +39,13 @@ class Candidates:
 
     Attributes:
         chosen: slices that may be rewritten, largest first.
+        large: slices that are divided into several files, largest first.
         skipped: maps each reason to the number of slices that may not be rewritten for this reason.
     """
 
     chosen: tuple[Candidate, ...]
     skipped: Counter[str]
+    large: tuple[Candidate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +69,12 @@ def find_candidates(
     given: ClusteringInput,
     written: Set[FileGroupId] | None,
 ) -> Candidates:
-    """Find the latest slices that are small, have a known size and are in no pending plan.
+    """Find the latest slices that are small or to be divided, have a known size and are in no pending plan.
 
     Args:
         written: the only file groups that may be chosen; None allows all file groups.
     """
-    chosen = []
+    chosen, large = [], []
     skipped: Counter[str] = Counter()
     for file_slice in snapshot.slices_of(partition_path):
         size = equivalent_bytes(file_slice, options.log_weight)
@@ -81,10 +83,20 @@ def find_candidates(
             reason = UNKNOWN_SIZE
         if reason is None and size is not None and size < options.small_file_limit_bytes:
             chosen.append(_candidate(file_slice, size, options, given))
+        elif reason is None and size is not None and _is_divided(file_slice, size, options, given):
+            large.append(Candidate(file_slice, size))
         else:
             skipped[reason or above_limit(options)] += 1
-    chosen.sort(key=lambda c: (-c.size_bytes, arrival_order(c.file_slice)))
-    return Candidates(chosen=tuple(chosen), skipped=skipped)
+    for candidates in (chosen, large):
+        candidates.sort(key=lambda c: (-c.size_bytes, arrival_order(c.file_slice)))
+    return Candidates(chosen=tuple(chosen), skipped=skipped, large=tuple(large))
+
+
+def _is_divided(file_slice: FileSlice, size: int, options: ClusteringOptions, given: ClusteringInput) -> bool:
+    """Whether to divide a slice. A clustering with the same target did not make a smaller file of a settled slice."""
+    known = given.settled.get(file_slice.file_group_id)
+    is_settled = known is not None and known.target_file_max_bytes == options.target_file_max_bytes
+    return 0 < options.split_above_bytes <= size and not is_settled
 
 
 def equivalent_bytes(file_slice: FileSlice, log_weight: float) -> int | None:

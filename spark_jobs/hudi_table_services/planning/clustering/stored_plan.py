@@ -8,7 +8,7 @@ executing job determines target size and layout.
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from hudi_table_services.errors import MalformedMetadataError
+from hudi_table_services.errors import MalformedMetadataError, UnsupportedTableError
 from hudi_table_services.model.clustering import (
     ClusteringOptions,
     ClusteringProposal,
@@ -83,6 +83,17 @@ def read_plan_settings(plan: ClusteringPlan, default: ClusteringOptions) -> Sett
     return SettledSlice(layout=Layout(columns=columns, strategy=strategy), target_file_max_bytes=int(target))
 
 
+def refuse_bucket_plan(plan: ClusteringPlan, requested_time: str) -> None:
+    """Raise UnsupportedTableError for a plan that changes the number of buckets of a consistent hashing index."""
+    name = (plan.strategy.class_name or "").rpartition(".")[2]
+    if "Bucket" in name:
+        raise UnsupportedTableError(
+            f"Clustering {requested_time} has the execution strategy {name}: it changes the number of buckets of a "
+            "table with consistent hashing, which this release does not do.",
+            hint="Execute the plan with Hudi, or cancel it.",
+        )
+
+
 def _layout_strategy(parameters: Mapping[str, str], default: LayoutStrategy) -> LayoutStrategy:
     name = parameters.get(LAYOUT_STRATEGY.key, default.value)
     try:
@@ -117,7 +128,8 @@ def _stored_slice(file_slice: FileSlice, to_uri: Callable[[str], str]) -> Cluste
     return ClusteringSlice(
         file_id=file_slice.file_group_id.file_id,
         partition_path=partition,
-        data_file_path=None if base_path is None else to_uri(base_path),
+        # As in Hudi, an empty text, because executions of Hudi fail without a text.
+        data_file_path="" if base_path is None else to_uri(base_path),
         delta_file_paths=tuple(to_uri(folder + log.file_name) for log in file_slice.log_files),
         bootstrap_file_path="",
     )

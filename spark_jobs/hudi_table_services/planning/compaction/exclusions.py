@@ -67,7 +67,7 @@ def slice_obstacle(
     """Return a function of a slice with log files. It returns the reason to leave the slice out, or None."""
     reserved = snapshot.reserved_file_groups
     plans = {i.requested_time: _plan_name(i) for i in snapshot.timeline.pending if i.action in _SERVICES}
-    has_shared_slices = not snapshot.config.table_version.layout.has_completion_time_in_names
+    has_shared_slices = not snapshot.config.table_version.has_own_log_instants
     open_groups = given.open_file_groups if has_shared_slices else {}
     unknown = min(given.unknown_delta_commits, default=None) if has_shared_slices else None
 

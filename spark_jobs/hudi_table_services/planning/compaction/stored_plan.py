@@ -8,7 +8,6 @@ partitions.
 
 from hudi_table_services.model.compaction.compaction_proposal import CompactionProposal
 from hudi_table_services.model.compaction.compaction_settings import CompactionOptions
-from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.table_service_plans import CompactionOperation, CompactionPlan
 from hudi_table_services.planning.slice_metrics import slice_metrics
@@ -29,11 +28,8 @@ def _operation(file_slice: FileSlice, new_base_file_bytes: int) -> CompactionOpe
         file_id=file_slice.file_group_id.file_id,
         partition_path=file_slice.file_group_id.partition_path,
         data_file_path=None if base is None else base.file_name,
-        delta_file_paths=tuple(log.file_name for log in sorted(file_slice.log_files, key=_log_order)),
+        delta_file_paths=tuple(
+            log.file_name for log in sorted(file_slice.log_files, key=lambda log: log.merge_order)
+        ),
         metrics=slice_metrics((file_slice,), new_base_file_bytes),
     )
-
-
-def _log_order(log: LogFile) -> tuple[str, int, bool, str]:
-    """Return the sort key of log files in plans (HoodieLogFile.LogFileComparator). Write tokens sort as strings."""
-    return (log.instant_time, log.version, log.write_token is not None, log.write_token or "")

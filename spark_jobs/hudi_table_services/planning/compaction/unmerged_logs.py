@@ -30,7 +30,7 @@ def in_table_order(slices: Iterable[FileSlice]) -> list[FileSlice]:
 
 def log_measure(snapshot: TableSnapshot) -> Measure:
     """Return a function that measures slices of this snapshot. Unknown file sizes count as 0, as in Hudi."""
-    if snapshot.config.table_version.layout.has_completion_time_in_names:
+    if snapshot.config.table_version.has_own_log_instants:
         return lambda s: _measured(s, min(log.instant_time for log in s.log_files))
     delta_commits = [i.requested_time for i in snapshot.timeline.completed if i.action is Action.DELTA_COMMIT]
     return lambda s: _measured(s, _earliest_log(s, delta_commits))

@@ -13,6 +13,7 @@ from hudi_table_services.contract.config_check import (
 )
 from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.planning.config_check.bucket_index_rules import BUCKET_INDEX_RULES
 from hudi_table_services.planning.config_check.metadata_table_rules import METADATA_TABLE_RULES
 from hudi_table_services.planning.config_check.names import LAST_RULES, NAME_RULES
 from hudi_table_services.planning.config_check.partition_rules import PARTITION_RULES
@@ -29,6 +30,7 @@ CONFIG_RULES: tuple[ConfigRule, ...] = (
     *TABLE_RULES,
     *METADATA_TABLE_RULES,
     *RECORD_INDEX_RULES,
+    *BUCKET_INDEX_RULES,
     *PARTITION_RULES,
     *LAST_RULES,
 )

@@ -7,6 +7,7 @@ from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.catalog.catalog_sync import SyncCatalogRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ClusteringRequest
+from hudi_table_services.contract.compaction.compaction import CompactionRequest
 from hudi_table_services.contract.config_check import Severity
 from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.contract.writing import UpsertRequest
@@ -15,6 +16,7 @@ from hudi_table_services.options.archival import resolve_archive_options
 from hudi_table_services.options.catalog.catalog_options import resolve_catalog_options
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.options.compaction.compaction_job_options import resolve_compaction_options
 from hudi_table_services.options.keys.inline import AUTOMATIC_SWITCHES, CATALOG_SWITCHES, INLINE_SWITCHES
 from hudi_table_services.options.keys.writing import METADATA_ENABLE, METADATA_KEY_PREFIX
 from hudi_table_services.options.metadata_table import resolve_metadata_table_options
@@ -233,6 +235,10 @@ def _cluster(options: Mapping[str, str]) -> None:
     )
 
 
+def _compact(options: Mapping[str, str]) -> None:
+    resolve_compaction_options(CompactionRequest(base_path="/", options=options))
+
+
 def _clean(options: Mapping[str, str]) -> None:
     resolve_clean_options(CleanRequest(base_path="/", options=options))
 
@@ -256,6 +262,7 @@ def _sync_catalog(options: Mapping[str, str]) -> None:
 CHECKS_OF_JOBS: Mapping[OptionGroup, Callable[[Mapping[str, str]], None]] = {
     OptionGroup.WRITES: _write,
     OptionGroup.CLUSTERING: _cluster,
+    OptionGroup.COMPACTION: _compact,
     OptionGroup.CLEANING: _clean,
     OptionGroup.ARCHIVAL: _archive,
     OptionGroup.METADATA_TABLE: _rebuild_metadata_table,

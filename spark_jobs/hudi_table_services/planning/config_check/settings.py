@@ -23,6 +23,8 @@ class TableFacts:
         definitions_damage: why the definitions of the indexes cannot be read, with the name of the file; empty if they
             can be read, or if jobs do not need them.
         definitions_cure: what to do about the damage.
+        bucket_numbers: numbers of buckets in the ids of the file groups that the newest write wrote; empty if unknown.
+        has_other_file_ids: whether ids of file groups that the newest write wrote have no such number.
     """
 
     properties: Mapping[str, str]
@@ -33,6 +35,8 @@ class TableFacts:
     refused_secondary_index: str = ""
     definitions_damage: str = ""
     definitions_cure: str = ""
+    bucket_numbers: frozenset[int] = frozenset()
+    has_other_file_ids: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

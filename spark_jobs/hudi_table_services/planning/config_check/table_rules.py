@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from hudi_table_services.contract.config_check import Severity
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.options.keys.compaction import MAX_DELTA_COMMITS
 from hudi_table_services.options.keys.key_generation import (
     KEY_GENERATOR_CLASS,
     KEY_GENERATOR_TYPE,
@@ -13,6 +14,7 @@ from hudi_table_services.options.keys.key_generation import (
     PARTITION_PATH,
     RECORD_KEY,
 )
+from hudi_table_services.options.keys.log_files import TABLE_TYPE
 from hudi_table_services.options.keys.writing import ORDERING_FIELDS, TABLE_VERSION
 from hudi_table_services.options.registry import KNOWN_OPTIONS
 from hudi_table_services.planning.config_check.settings import Problem, Settings, config_rule
@@ -21,10 +23,12 @@ from hudi_table_services.planning.table.refused_features import refused_features
 
 _WRITE = "hoodie.datasource.write."
 _VERSION, _BOOTSTRAP = "hoodie.table.version", "hoodie.bootstrap.base.path"
+_TABLE_TYPE, _MERGE_ON_READ = "hoodie.table.type", "MERGE_ON_READ"
+_INLINE_COMPACTION = "hoodie.compact.inline"
 
 _AS_IN_TABLE = {
     "hoodie.table.name": ("hoodie.table.name",),
-    "hoodie.datasource.write.table.type": ("hoodie.table.type",),
+    TABLE_TYPE.key: ("hoodie.table.type",),
     RECORD_KEY.key: ("hoodie.table.recordkey.fields",),
     PARTITION_PATH.key: ("hoodie.table.partition.fields",),
     ORDERING_FIELDS.key: ("hoodie.table.ordering.fields", "hoodie.table.precombine.field"),
@@ -40,6 +44,11 @@ _KEY_PROPERTIES = (
     "hoodie.table.keygenerator.class",
     "hoodie.table.recordkey.fields",
     "hoodie.table.partition.fields",
+)
+_CURE = "Keep writing the table with Hudi; health reports, sensors and the hook can read it."
+_CURE_OF_LOG_FILES = (
+    "Keep writing the table with Hudi; cleans, archival, rollbacks, restores, savepoints, repairs and health reports "
+    "of this project work on the table."
 )
 _PROPERTY = re.compile(r"hoodie(?:\.\w+)+")
 _CASE_SENSITIVE_KEYS = {
@@ -95,7 +104,8 @@ def _table_not_written(settings: Settings) -> Iterator[Problem]:
         return
     config = TableConfig(settings.table.properties)
     try:
-        problems = [(name, f"The table {feature}.") for feature, name in refused_features(config).items()]
+        refused = refused_features(config, merge_on_read=True)
+        problems = [(name, f"The table {feature}.") for feature, name in refused.items()]
         if not config.table_version.is_writable:
             version = int(config.table_version)
             problems.append((_VERSION, f"Jobs of this project can only read tables of version {version}."))
@@ -105,7 +115,7 @@ def _table_not_written(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             properties=(name,),
             reason=problem,
-            cure="Keep writing the table with Hudi; health reports, sensors and the hook can read it.",
+            cure=_CURE_OF_LOG_FILES if name == _TABLE_TYPE and "merge-on-read" in problem else _CURE,
         )
 
 
@@ -163,6 +173,28 @@ def _bootstrapped_table(settings: Settings) -> Iterator[Problem]:
             properties=(_BOOTSTRAP,),
             reason="Rows that were only bootstrapped are in files outside the table.",
             cure="On a copy of the table, compare row counts and columns before and after the first clustering.",
+        )
+
+
+@config_rule(
+    "compaction-in-every-writer",
+    Severity.WARNING,
+    "the table is merge-on-read, and hoodie.compact.inline is not set: Hudi's Spark writer switches inline compaction "
+    "on for batch writes, although the documented default is `false`",
+    source=f"HoodieSparkSqlWriter: batch writes of merge-on-read tables compact after {MAX_DELTA_COMMITS}",
+    engines="hudi",
+)
+def _compaction_in_every_writer(settings: Settings) -> Iterator[Problem]:
+    is_table = settings.table is not None and settings.table.properties.get(_TABLE_TYPE) == _MERGE_ON_READ
+    is_new_table = settings.table is None and settings.text(f"{_WRITE}table.type").upper() == _MERGE_ON_READ
+    if (is_table or is_new_table) and not settings.has(_INLINE_COMPACTION):
+        yield Problem(
+            keys=(_INLINE_COMPACTION,),
+            properties=(_TABLE_TYPE,) if is_table else (),
+            reason="After every fifth delta commit, also one of another writer, a batch write of Hudi compacts all "
+            "file slices with log files before it ends.",
+            cure=f"Set {_INLINE_COMPACTION}=false for Hudi's writers if a separate task compacts the table. Set it to "
+            "true if the writer shall compact.",
         )
 
 
@@ -288,6 +320,7 @@ TABLE_RULES = (
     _table_not_written,
     _keys_not_written,
     _bootstrapped_table,
+    _compaction_in_every_writer,
     _hudi_too_old,
     _hudi_upgrades_table,
     _hudi_without_spark,

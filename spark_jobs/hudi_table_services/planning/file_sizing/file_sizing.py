@@ -69,19 +69,24 @@ def plan_file_sizing(
     sizings = []
     for partition in sorted(workload.partitions, key=lambda p: p.partition_path):
         path = partition.partition_path
-        room = _room(snapshot, partition, estimates[path], workload.batch_record_size, options)
+        room = room_of(snapshot, partition, estimates[path], workload.batch_record_size, options)
         small_files = find_small_files(snapshot, path, options, pad_small_files=pad_small_files)
         sizings.append(_plan_partition(partition.insert_count, room, small_files, options))
     return FileSizingPlan(partitions=tuple(sizings))
 
 
-def _room(
+def room_of(
     snapshot: TableSnapshot,
     partition: PartitionWorkload,
     estimate: RecordSizeEstimate,
     batch_record_size: float | None,
     options: FileSizingOptions,
 ) -> PartitionRoom:
+    """Return the partition before inserts are placed.
+
+    Args:
+        batch_record_size: see `Workload`.
+    """
     incoming = incoming_record_size(partition, batch_record_size)
     return PartitionRoom(
         partition_path=partition.partition_path,

@@ -1,7 +1,7 @@
 """Build the write buckets of a partition: one per existing file group that gets rows, and one per new file."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from hudi_table_services.errors import FileGroupConflictError, InvalidRequestError
@@ -63,8 +63,12 @@ class PartitionRoom:
             for file_id in sorted(self.updates.keys() | padding.keys())
         )
 
-    def insert_bucket(self, records: int) -> WriteBucket:
-        """Return the bucket of a new file group with this number of rows."""
+    def insert_bucket(self, records: int, index_bucket: int | None = None) -> WriteBucket:
+        """Return the bucket of a new file group with this number of rows.
+
+        Args:
+            index_bucket: see `WriteBucket`.
+        """
         return WriteBucket(
             kind=BucketKind.INSERT,
             partition_path=self.partition_path,
@@ -73,6 +77,7 @@ class PartitionRoom:
             insert_count=records,
             current_size_bytes=0,
             expected_size_bytes=self.cost.file_bytes(records),
+            index_bucket=index_bucket,
         )
 
     def _update_bucket(self, file_id: str, inserts: int) -> WriteBucket:
@@ -108,18 +113,19 @@ def check_workload(snapshot: TableSnapshot, workload: Workload) -> None:
 
     Raises:
         InvalidRequestError: a count is below 0, or a partition or file group is named twice.
-        FileGroupConflictError: the workload updates a file group that is in a pending plan or no longer exists.
+        FileGroupConflictError: the workload updates a file group that is in a pending clustering or no longer exists.
     """
     paths = [p.partition_path for p in workload.partitions]
     if len(set(paths)) < len(paths):
         raise InvalidRequestError(
             "The workload names a partition twice; add up the counts of each partition first."
         )
+    reserved = snapshot.clustering_file_groups
     for partition in workload.partitions:
         _check_counts(partition)
         known = {s.file_group_id for s in snapshot.slices_of(partition.partition_path)}
         for file_id in sorted(updates_of(partition)):
-            _check_updatable(snapshot, known, FileGroupId(partition.partition_path, file_id))
+            check_updatable(reserved, known, FileGroupId(partition.partition_path, file_id))
 
 
 def _check_counts(partition: PartitionWorkload) -> None:
@@ -136,13 +142,20 @@ def _check_counts(partition: PartitionWorkload) -> None:
         raise InvalidRequestError(f"The workload of {place} has a row count below 0.")
 
 
-def _check_updatable(snapshot: TableSnapshot, known: set[FileGroupId], group: FileGroupId) -> None:
+def check_updatable(
+    reserved: Mapping[FileGroupId, str], known: Collection[FileGroupId], group: FileGroupId
+) -> None:
+    """Refuse to change a file group that is not among the known ones, or that is in a pending clustering.
+
+    Raises:
+        FileGroupConflictError: the message names the file group and the plan.
+    """
     if group not in known:
         raise FileGroupConflictError(
             f"The batch updates file group {group}, which the table no longer has.",
             hint="Run the request again, so that the job loads the table and finds the file groups of the keys again.",
         )
-    plan = snapshot.reserved_file_groups.get(group)
+    plan = reserved.get(group)
     if plan is not None:
         raise FileGroupConflictError(
             f"The batch updates file group {group}, which is in the pending plan {plan}.",

@@ -35,4 +35,5 @@ def deleted_bloom_filters(files_by_partition: Iterable[tuple[str, Iterable[str]]
     """
     for partition_path, file_names in files_by_partition:
         for file_name in file_names:
-            yield DeletedKey(bloom_filter_key(partition_path, file_name))
+            if not file_name.startswith("."):  # log files have no bloom filter
+                yield DeletedKey(bloom_filter_key(partition_path, file_name))

@@ -56,7 +56,7 @@ def estimate_partition(name: str, file_groups: int, facts: BuildFacts) -> Estima
         case _ if name == FILES:
             records, content = facts.data_partitions + 1, facts.data_files * _BYTES_OF_A_LISTED_FILE
         case _ if name == COLUMN_STATS:
-            records = facts.base_files * facts.indexed_columns
+            records = facts.data_files * facts.indexed_columns
             content = records * _BYTES_OF_STATISTICS
         case _ if name == PARTITION_STATS:
             records = facts.data_partitions * facts.indexed_columns

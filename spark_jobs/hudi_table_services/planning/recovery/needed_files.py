@@ -93,11 +93,8 @@ def _add(
 
 
 def _log_time(name: str) -> str | None:
-    try:
-        log = LogFile.from_file_name(name)
-    except MalformedFileNameError:
-        return None
-    return None if log.is_cdc else log.instant_time
+    log = LogFile.parse_or_none(name)
+    return None if log is None or log.is_cdc else log.instant_time
 
 
 def fault_of(file: NeededFile, size_bytes: int | None) -> str:

@@ -1,4 +1,7 @@
-"""Find the base files that belong to no instant. If in doubt, a file counts as belonging to an instant.
+"""Find the base files and log files that belong to no instant. If in doubt, a file counts as belonging to an instant.
+
+A log file is an orphan only if no instant on the timeline wrote a block of the file. In table version 6, only the
+blocks show their instants.
 
 A file older than the active timeline counts as a file of an archived instant, unless the timeline shows that the
 file's write was rolled back. When the rollback of the write is archived, too, readers treat the file as committed.
@@ -35,6 +38,8 @@ class KnownInstants:
         archived: requested times of archived writes later than `first_write_time`. There are such writes if archival
             kept an older commit active because of a savepoint that has since been deleted.
         archived_named: like `named`, for archived writes; empty if the archive was not read.
+        log_writers: maps the path of each log file that can be an orphan to the instants that wrote its blocks. Other
+            log files belong to an instant.
     """
 
     first_write_time: str | None
@@ -46,15 +51,18 @@ class KnownInstants:
     archived: frozenset[str] = frozenset()
     needed_paths: frozenset[str] = frozenset()
     archived_named: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    log_writers: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def orphan_reason(path: str, known: KnownInstants) -> str:
-    """Return the reason why a file belongs to no instant; empty if it belongs to an instant or is not a base file.
+    """Return the reason why a file belongs to no instant; empty if it belongs to an instant or is not a data file.
 
     If the reason is `DISPLACED`, the caller has to check with `is_copy` that the file at the path in the metadata is
     complete.
     """
     name = _name(path)
+    if path in known.log_writers:
+        return _reason_of_log(path, known)
     time = _time(name)
     if time is None or time in known.running or path in known.needed_paths:
         return ""
@@ -64,6 +72,21 @@ def orphan_reason(path: str, known: KnownInstants) -> str:
         return ""
     if time in known.named:
         return "" if path in known.named[time] else NOT_NAMED
+    return _reason_of_time(time, known)
+
+
+def _reason_of_log(path: str, known: KnownInstants) -> str:
+    if path in known.needed_paths or _name(path) in known.needed:
+        return ""
+    times = known.log_writers[path]
+    if any(time in known.running or time in known.named for time in times):
+        return ""
+    reasons = {_reason_of_time(time, known) for time in times}
+    return "" if not reasons or "" in reasons else min(reasons)
+
+
+def _reason_of_time(time: str, known: KnownInstants) -> str:
+    """Reason why a file is an orphan whose write is neither running nor completed on the active timeline."""
     if known.first_write_time is None or time < known.first_write_time:
         return ROLLED_BACK if time in known.permanently_undone else ""
     if time in known.undone:

@@ -54,19 +54,21 @@ class Heartbeat:
 
     def stop(self) -> None:
         """Stop the thread and remove the heartbeat. May be called more than once, and before `start`."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        self.stop_refreshing()
         if not self._is_removed:
             if self._is_ours():
                 self._storage.delete(self._path)
             self._is_removed = True
 
-    def abandon(self) -> None:
-        """Stop refreshing and mark the heartbeat as ended, so that tasks of this write end. The file is kept."""
+    def stop_refreshing(self) -> None:
+        """Keep the file as it is, so that the heartbeat expires."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
+
+    def abandon(self) -> None:
+        """Stop refreshing and mark the heartbeat as ended, so that tasks of this write end. The file is kept."""
+        self.stop_refreshing()
         if self._is_ours() and not self._content.endswith(_ENDED):
             self._content += _ENDED
             self._storage.write(self._path, self._content)

@@ -87,14 +87,16 @@ def locate_blocks(
         keeps_contents: whether the blocks of a small file keep their contents in memory.
 
     Raises:
-        MalformedMetadataError: a block before the end of the file is damaged, or has no instant; the message names file
-            and position.
+        MalformedMetadataError: a block before the end of the file is damaged, or has no instant, or the file is shorter
+            than `size_bytes`; the message names file and position.
         ObjectNotFoundError: the file does not exist.
     """
     size = size_bytes if size_bytes >= 0 else storage.size(path)
     with naming(path):
         if size <= _AT_ONCE_BYTES:
             data = storage.read(path)[:size]
+            if len(data) < size:
+                raise MalformedMetadataError(_too_short(size, len(data)))
             scanned = scan_log(lambda offset, length: data[offset : offset + length], len(data))
             return _located(path, scanned, data if keeps_contents else None)
         with _range_reader(storage, path) as read:
@@ -114,6 +116,13 @@ def read_content(storage: Storage, block: LocatedBlock) -> bytes:
         return read(block.content_position, block.content_bytes)
 
 
+def _too_short(needed_bytes: int, size_bytes: int) -> str:
+    return (
+        f"the file became shorter than {needed_bytes} bytes, its size in the listing or the end of a block: it has "
+        f"{size_bytes} bytes."
+    )
+
+
 @contextmanager
 def _range_reader(storage: Storage, path: str) -> Iterator[ReadRange]:
     with storage.open_reader(path) as stream:
@@ -122,7 +131,7 @@ def _range_reader(storage: Storage, path: str) -> Iterator[ReadRange]:
             stream.seek(offset)
             found = stream.read(length)
             if len(found) != length:
-                raise MalformedMetadataError(f"the file became shorter than {offset + length} bytes.")
+                raise MalformedMetadataError(_too_short(offset + length, storage.size(path)))
             return found
 
         yield read

@@ -31,10 +31,17 @@ class SliceLog:
     Attributes:
         blocks: in merge order, oldest first.
         incomplete: file and position of each block that a dying writer left incomplete. These blocks were skipped.
+        empty: files of zero bytes.
     """
 
     blocks: tuple[LocatedBlock, ...]
     incomplete: tuple[tuple[str, int], ...] = ()
+    empty: tuple[str, ...] = ()
+
+    @property
+    def skipped(self) -> tuple[tuple[str, int], ...]:
+        """File and position of the end of each log file without complete blocks after this position."""
+        return (*self.incomplete, *((path, 0) for path in self.empty))
 
 
 def read_slice_log(
@@ -70,11 +77,13 @@ def read_slice_log(
     located = map_in_parallel(locate, logs)
     blocks = (block for log in located for block in log.blocks)
     visible = _visible(blocks, None if by_name else visibility, as_of)
-    valid = in_merge_order(visible)
+    base_time = file_slice.base_instant_time if file_slice.base_file is not None and by_name else ""
+    valid = in_merge_order(visible, lambda instant: visibility.visible_from(instant) < base_time)
     for block in valid:
         _check(block)
     incomplete = tuple((log.path, log.incomplete_at) for log in located if log.incomplete_at is not None)
-    return SliceLog(valid, incomplete)
+    empty = tuple(log.path for log in located if log.incomplete_at is None and not log.blocks)
+    return SliceLog(valid, incomplete, empty)
 
 
 def _visible(

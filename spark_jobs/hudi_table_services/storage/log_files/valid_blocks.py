@@ -6,7 +6,7 @@ position of the newest replaced instant, because later blocks may overwrite thei
 blocks of earlier log compactions.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
 from hudi_table_services.hudi_format.log_blocks import HeaderKey
@@ -16,17 +16,26 @@ _ROLLBACK = "0"
 _Groups = dict[str, list[LocatedBlock]]
 
 
-def in_merge_order(blocks: Iterable[LocatedBlock]) -> tuple[LocatedBlock, ...]:
+def in_merge_order(
+    blocks: Iterable[LocatedBlock], is_in_base_file: Callable[[str], bool] = lambda instant: False
+) -> tuple[LocatedBlock, ...]:
     """Blocks with rows and deletes, oldest first.
 
     Args:
         blocks: visible blocks of a slice and all of its commands, in the order of the log files.
+        is_in_base_file: whether the slice's base file already contains the rows of an instant. If this is true for all
+            instants that a log compaction replaces, the blocks of the log compaction are skipped. Such a log compaction
+            completed after a compaction of the same log files was scheduled.
 
     Raises:
         UnsupportedTableError: a command is not a rollback.
         CorruptTableError: a rollback names no target, or a log compaction replaces no block of the slice.
     """
-    groups = _by_instant(blocks)
+    groups = {
+        instant: found
+        for instant, found in _by_instant(blocks).items()
+        if not _is_outdated(found[0], is_in_base_file)
+    }
     replaced_by: dict[str, str] = {}
     placed: list[str] = []
     for instant in reversed(groups):
@@ -46,6 +55,11 @@ def in_merge_order(blocks: Iterable[LocatedBlock]) -> tuple[LocatedBlock, ...]:
                 hint="Restore the log files of this file group from a backup.",
             )
     return tuple(block for instant in reversed(placed) for block in groups[instant])
+
+
+def _is_outdated(block: LocatedBlock, is_in_base_file: Callable[[str], bool]) -> bool:
+    replaced = _compacted_instants(block)
+    return bool(replaced) and all(is_in_base_file(instant) for instant in replaced)
 
 
 def _by_instant(blocks: Iterable[LocatedBlock]) -> _Groups:

@@ -7,10 +7,8 @@ the functions of this module.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 
-from hudi_table_services.errors import MalformedFileNameError
 from hudi_table_services.hudi_format.metadata_table.file_groups import file_group_id
 from hudi_table_services.model.data_file import LogFile, instant_in_file_name
 from hudi_table_services.model.file_group import FileSlice
@@ -196,10 +194,7 @@ def names_show_completeness(table: MetadataTable, present: Iterable[StoredObject
     base = max((time for time in bases if time in compactions or is_own_instant(time)), default="")
     if not base or (compactions and base != max(compactions)):
         return False
-    logs = []
-    for name in names:
-        with suppress(MalformedFileNameError):
-            logs.append(LogFile.from_file_name(name))
+    logs = [log for log in map(LogFile.parse_or_none, names) if log is not None]
     behind = [
         i.requested_time
         for i in delta_commits_of_table(table.timeline)

@@ -45,7 +45,7 @@ def new_file_format(version: TableVersion) -> FileFormat:
     return FileFormat(
         schema=record_schema(version),
         flavour=flavour_of(version),
-        has_own_log_instants=version.layout.has_completion_time_in_names,
+        has_own_log_instants=version.has_own_log_instants,
     )
 
 

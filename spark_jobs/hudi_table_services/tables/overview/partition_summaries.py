@@ -16,11 +16,11 @@ from hudi_table_services.model.overview.table_overview import (
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.clock import SystemClock
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.overview.row_counts import FOOTER_LIMIT, recorded_row_counts, row_counts
 from hudi_table_services.tables.overview.size_limits import size_limits
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.written_files import WrittenFiles
 
 
@@ -102,5 +102,6 @@ def _live_file(slice_: FileSlice, rows: Mapping[str, int], limits: FileSizeLimit
         written_by=slice_.base_instant_time,
         row_count=rows.get(path),
         log_files=len(slice_.log_files),
+        log_bytes=sum(log.size_bytes for log in slice_.log_files),
         is_small=slice_.size_bytes < limits.small_file_limit_bytes,
     )

@@ -3,8 +3,8 @@
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.model.schema import Field
 from hudi_table_services.model.table_config import TableConfig
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.views.documents import ColumnView, SchemaView
 
 

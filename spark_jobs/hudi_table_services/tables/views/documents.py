@@ -47,7 +47,11 @@ class TableView:
             no such column.
         file_count, size_bytes: number and total size of the live files. In merge-on-read tables, a file slice counts
             as one file.
-        row_count: number of rows of the live files; None if commits of the active timeline do not cover every file.
+        log_files, log_bytes: number and total size of the log files that no compaction has merged.
+        oldest_log: requested time of the write of the oldest of these log files; empty if there are none. In table
+            version 6, it is the earliest possible time.
+        row_count: number of rows of the live files; None if commits of the active timeline do not cover every file, or
+            if a file slice has log files, because only a merge shows its number of rows.
         metadata_partitions: active partitions of the metadata table; empty if the table has no metadata table.
         instant_count: number of instants on the active timeline.
         last_write: the newest completed write of the active timeline; None if there is none.
@@ -65,6 +69,9 @@ class TableView:
     partition_count: int = 0
     file_count: int = 0
     size_bytes: int = 0
+    log_files: int = 0
+    log_bytes: int = 0
+    oldest_log: str = ""
     row_count: int | None = None
     metadata_partitions: tuple[str, ...] = ()
     instant_count: int = 0
@@ -95,7 +102,7 @@ class FileRow:
     Attributes:
         name: name of the base file; empty if the slice has only log files.
         size_bytes: size of the base file and its log files.
-        log_files: number of log files.
+        log_files, log_bytes: number and total size of the log files.
         row_count: number of rows; None if it is not known, or if the slice has log files.
         instant_time: requested time of the write that wrote the base file.
     """
@@ -107,6 +114,7 @@ class FileRow:
     log_files: int
     row_count: int | None
     instant_time: str
+    log_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,8 +132,9 @@ class PartitionRow:
     Attributes:
         small_file_count: number of files below the small-file limit of the table's writers; 0 if there is only one such
             file.
-        row_count: number of rows; None if the number of rows of a file is not known.
-        last_write: requested time of the newest write among the live files.
+        row_count: number of rows; None if the number of rows of a file is not known, or if a file slice has log files.
+        last_write: requested time of the newest write among the live base files.
+        log_files, log_bytes: number and total size of the log files.
     """
 
     partition_path: str
@@ -134,6 +143,8 @@ class PartitionRow:
     small_file_count: int
     row_count: int | None
     last_write: str
+    log_files: int = 0
+    log_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

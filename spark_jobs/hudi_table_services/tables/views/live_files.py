@@ -60,6 +60,7 @@ def _file(file: LiveFile) -> FileRow:
         name=file.path.rpartition("/")[2],
         size_bytes=file.size_bytes,
         log_files=file.log_files,
+        log_bytes=file.log_bytes,
         row_count=file.row_count,
         instant_time=file.written_by,
     )
@@ -74,4 +75,6 @@ def _partition(summary: PartitionSummary) -> PartitionRow:
         small_file_count=totals.small_file_count,
         row_count=exact_rows(totals),
         last_write=totals.last_write,
+        log_files=totals.log_files,
+        log_bytes=totals.log_bytes,
     )

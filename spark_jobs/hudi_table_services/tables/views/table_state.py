@@ -1,6 +1,7 @@
 """Read the properties and the current state of a table, as one document."""
 
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.planning.compaction.unmerged_logs import read_amplification
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.overview.partition_summaries import read_contents
@@ -34,6 +35,9 @@ def read_table_state(storage: Storage) -> TableView:
         partition_count=len(snapshot.partitions),
         file_count=totals.file_count,
         size_bytes=totals.size_bytes,
+        log_files=totals.log_files,
+        log_bytes=totals.log_bytes,
+        oldest_log=read_amplification(snapshot).oldest_log or "",
         row_count=exact_rows(totals),
         metadata_partitions=config.metadata_partitions,
         instant_count=len(snapshot.timeline),

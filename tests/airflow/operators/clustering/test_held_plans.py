@@ -1,29 +1,25 @@
 """Tasks wait in the triggerer, without Spark, while an attempt of another task executes a clustering."""
 
-import asyncio
 import os
 import time
 from collections.abc import Callable
-from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.providers.common.compat.sdk import TaskDeferred
 from operator_runs import COMPLETES, REPORTS
 
 from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.operators.clustering import ClusteringOperator, ExecuteClusteringOperator
 from airflow_hudi_provider.tasks.identity import identity_of
-from airflow_hudi_provider.triggers.held_plan import HudiHeldPlanTrigger
 from hudi_table_services.errors import StorageError
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.locks import turns
 from hudi_table_services.storage.locks.heartbeat import HEARTBEATS
 from hudi_table_services.storage.stores.local import LocalStorage
 from support.airflow.clustered_tables import complete, schedule
+from support.airflow.held_plans import deferred_of, delete_heartbeat, event_of, write_heartbeat
 from support.airflow.stand_ins import stand_in
 from support.airflow.task_context import context
 from support.small_tables import SmallTable
@@ -61,48 +57,14 @@ def execute(tmp_path: Path, connections: Callable[..., None]) -> Callable[..., A
     return make
 
 
-def write_heartbeat(table: SmallTable, plan: Instant, owner: str = "another task/attempt 1") -> None:
-    """Write the heartbeat of an attempt that is executing the plan."""
-    table.storage.write(f"{HEARTBEATS}/{plan.requested_time}", owner.encode())
-
-
-def delete_heartbeat(table: SmallTable, plan: Instant) -> None:
-    table.storage.delete(f"{HEARTBEATS}/{plan.requested_time}")
-
-
-def deferred_of(made: Any) -> HudiHeldPlanTrigger:
-    """Execute a task and return its trigger, with a short poll interval."""
-    with pytest.raises(TaskDeferred) as deferred:
-        made.execute(context())
-    assert deferred.value.method_name == "execute_when_free"
-    path, arguments = deferred.value.trigger.serialize()
-    assert path.endswith("HudiHeldPlanTrigger")
-    return HudiHeldPlanTrigger(**{**arguments, "poke_interval": 0.02})
-
-
-def event_of(trigger: HudiHeldPlanTrigger, action: Callable[[], None] | None = None) -> dict[str, Any]:
-    """Return the event of the trigger; if an action is given, the trigger must not fire before the action."""
-
-    async def wait() -> dict[str, Any]:
-        async with aclosing(trigger.run()) as events:
-            waiting = asyncio.ensure_future(anext(events))
-            if action is not None:
-                await asyncio.sleep(0.2)
-                assert not waiting.done()
-                action()
-            return dict((await asyncio.wait_for(waiting, 10)).payload)
-
-    return asyncio.run(wait())
-
-
 @pytest.mark.parametrize("is_named", [True, False], ids=["named", "all"])
 def test_the_task_waits_until_the_other_attempt_ends_and_executes_the_plan(
     table: SmallTable, execute: Callable[..., Any], is_named: bool
 ) -> None:
     plan = schedule(table)
-    write_heartbeat(table, plan)
+    write_heartbeat(table.storage, plan)
     made = execute(COMPLETES + REPORTS, **({"instant": plan.requested_time} if is_named else {}))
-    event = event_of(deferred_of(made), lambda: delete_heartbeat(table, plan))
+    event = event_of(deferred_of(made), lambda: delete_heartbeat(table.storage, plan))
     assert event == {"answer": {"instants": [plan.requested_time], "held": []}}
     answer = made.execute_when_free(context(), event)
     assert (answer["outcome"], answer["reused"], answer["instants"]) == (
@@ -117,7 +79,7 @@ def test_a_plan_that_another_attempt_completed_counts_as_completed(
     table: SmallTable, execute: Callable[..., Any], is_named: bool
 ) -> None:
     plan = schedule(table)
-    write_heartbeat(table, plan)
+    write_heartbeat(table.storage, plan)
     named = {"instant": plan.requested_time} if is_named else {}
     made = execute(NO_SPARK, on_nothing="skip", **named)
     event = event_of(deferred_of(made), lambda: complete(table, plan))
@@ -132,7 +94,7 @@ def test_a_plan_that_another_attempt_completed_counts_as_completed(
 def test_a_plan_that_no_attempt_is_executing_is_executed_without_waiting(
     table: SmallTable, execute: Callable[..., Any]
 ) -> None:
-    write_heartbeat(table, schedule(table))
+    write_heartbeat(table.storage, schedule(table))
     schedule(table, partition="city=b")
     assert execute(NOTHING).execute(context())["outcome"] == "nothing_to_do"
 
@@ -149,17 +111,17 @@ def test_an_inflight_plan_of_hudi_counts_as_being_executed_until_it_expires(
 def test_the_task_waits_only_once(table: SmallTable, execute: Callable[..., Any]) -> None:
     """The job, not the task, waits for an attempt that begins after the first wait."""
     plan = schedule(table)
-    write_heartbeat(table, plan)
+    write_heartbeat(table.storage, plan)
     made = execute("failed('InstantHeldError', True); sys.exit(75)")
-    event = event_of(deferred_of(made), lambda: delete_heartbeat(table, plan))
-    write_heartbeat(table, plan)
+    event = event_of(deferred_of(made), lambda: delete_heartbeat(table.storage, plan))
+    write_heartbeat(table.storage, plan)
     with pytest.raises(HudiTaskError, match="InstantHeldError: It broke"):
         made.execute_when_free(context(), event)
 
 
 def test_a_stale_heartbeat_ends_the_wait(table: SmallTable, execute: Callable[..., Any]) -> None:
     plan = schedule(table)
-    write_heartbeat(table, plan)
+    write_heartbeat(table.storage, plan)
     long_ago = time.time() - 3600
     path = Path(table.storage.uri.removeprefix("file://")) / HEARTBEATS / plan.requested_time
     trigger = deferred_of(execute())
@@ -170,14 +132,14 @@ def test_the_task_waits_only_for_the_plans_that_it_names(
     table: SmallTable, execute: Callable[..., Any]
 ) -> None:
     executing, named = schedule(table), schedule(table, partition="city=b")
-    write_heartbeat(table, executing)
+    write_heartbeat(table.storage, executing)
     assert execute(NOTHING, instant=named.requested_time).execute(context())["outcome"] == "nothing_to_do"
 
 
 def test_the_task_takes_over_its_own_earlier_attempt(table: SmallTable, execute: Callable[..., Any]) -> None:
     made = execute(NOTHING)
     write_heartbeat(
-        table, schedule(table), owner=f"{identity_of(context(), made.retries, 'reuse')}/attempt 1"
+        table.storage, schedule(table), owner=f"{identity_of(context(), made.retries, 'reuse')}/attempt 1"
     )
     assert made.execute(context())["outcome"] == "nothing_to_do"
 
@@ -185,7 +147,7 @@ def test_the_task_takes_over_its_own_earlier_attempt(table: SmallTable, execute:
 def test_the_job_fails_if_a_plan_is_being_executed_and_the_task_must_not_wait(
     table: SmallTable, execute: Callable[..., Any]
 ) -> None:
-    write_heartbeat(table, schedule(table))
+    write_heartbeat(table.storage, schedule(table))
     with pytest.raises(HudiTaskError, match="InstantHeldError: It broke"):
         execute("failed('InstantHeldError', True); sys.exit(75)", when_held="fail").execute(context())
 
@@ -196,13 +158,13 @@ def test_a_clustering_waits_for_another_attempt_at_its_own_plan(
     made = execute(NOTHING, ClusteringOperator)
     assert made.execute(context())["outcome"] == "nothing_to_do"
     plan = schedule(table, request_id=identity_of(context(), made.retries, "reuse"))
-    write_heartbeat(table, plan)
+    write_heartbeat(table.storage, plan)
     assert deferred_of(made).instants == [plan.requested_time]
 
 
 def test_waiting_for_an_attempt_ends_after_the_limit(table: SmallTable, execute: Callable[..., Any]) -> None:
     plan = schedule(table)
-    write_heartbeat(table, plan)
+    write_heartbeat(table.storage, plan)
     made = execute(hudi_options={"hoodie.airflow.clustering.wait.seconds": "0"})
     event = event_of(deferred_of(made))
     assert event == {"answer": {"instants": [plan.requested_time], "held": [plan.requested_time]}}
@@ -216,7 +178,7 @@ def test_waiting_for_an_attempt_ends_after_the_limit(table: SmallTable, execute:
 def test_a_storage_failure_after_the_limit_ends_the_wait(
     table: SmallTable, execute: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_heartbeat(table, schedule(table))
+    write_heartbeat(table.storage, schedule(table))
     trigger = deferred_of(execute(hudi_options={"hoodie.airflow.clustering.wait.seconds": "0"}))
 
     def fail(_hook: object) -> None:
@@ -231,27 +193,27 @@ def test_a_load_with_named_partitions_waits_for_a_plan_that_is_being_executed(
 ) -> None:
     """A plan that is being executed cannot release file groups. The next writers may write during the execution."""
     plan = schedule(table)
-    write_heartbeat(table, plan)
+    write_heartbeat(table.storage, plan)
     made = operator(on_pending_plan="give_way", partitions="city=a", take_turns=True)
     queue = turns.WriterQueue(table.storage, table.clock)
     assert queue.wait(identity_of(context(), made.retries, "reuse")).is_turn
     trigger = deferred_of(made)
     assert queue.begin("another writer")
     queue.leave("another writer")
-    event = event_of(trigger, lambda: delete_heartbeat(table, plan))
+    event = event_of(trigger, lambda: delete_heartbeat(table.storage, plan))
     assert made.execute_when_free(context(), event)["outcome"] == "completed"
 
 
 def test_a_load_submits_its_job_after_the_limit(table: SmallTable, operator: Callable[..., Any]) -> None:
     """The job may succeed, because only the job knows whether the plan contains files that the load changes."""
-    write_heartbeat(table, schedule(table))
+    write_heartbeat(table.storage, schedule(table))
     options = {"hoodie.airflow.clustering.wait.seconds": "0"}
     made = operator(on_pending_plan="give_way", partitions="city=a", hudi_options=options)
     assert made.execute_when_free(context(), event_of(deferred_of(made)))["outcome"] == "completed"
 
 
 def test_a_preview_does_not_wait(table: SmallTable, operator: Callable[..., Any]) -> None:
-    write_heartbeat(table, schedule(table))
+    write_heartbeat(table.storage, schedule(table))
     made = operator(
         "result(outcome='planned')", on_pending_plan="give_way", partitions="city=a", dry_run=True
     )
@@ -262,7 +224,7 @@ def test_a_preview_does_not_wait(table: SmallTable, operator: Callable[..., Any]
 def test_a_load_of_other_partitions_does_not_wait(
     table: SmallTable, operator: Callable[..., Any], partitions: Any
 ) -> None:
-    write_heartbeat(table, schedule(table))
+    write_heartbeat(table.storage, schedule(table))
     made = operator(on_pending_plan="give_way", partitions=partitions)
     assert made.execute(context())["outcome"] == "completed"
 
@@ -275,8 +237,8 @@ def test_the_log_names_the_awaited_plan_once(
 ) -> None:
     caplog.set_level("INFO")
     plan = schedule(table)
-    write_heartbeat(table, plan)
-    event_of(deferred_of(execute()), lambda: delete_heartbeat(table, plan))
+    write_heartbeat(table.storage, plan)
+    event_of(deferred_of(execute()), lambda: delete_heartbeat(table.storage, plan))
     logged = caplog.text + "".join(
         capfd.readouterr()
     )  # different versions of Airflow log to different outputs

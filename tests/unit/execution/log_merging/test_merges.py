@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudi_table_services.execution.log_merging import merged_rows
 from hudi_table_services.execution.log_merging.base_changes import ChangeCounts
 from hudi_table_services.execution.log_merging.batch_duplicates import combine_duplicates
 from hudi_table_services.execution.log_merging.merged_rows import ColumnFill
@@ -112,6 +113,17 @@ def test_defaults_of_columns_are_filled() -> None:
     # Null is a value if the default is another value; if all values are defaults, the oldest is kept.
     assert merge(FILLED, each, defaults={"v": pa.scalar(0)}).rows == [row(1, 7, None), row(2, 6, None)]
     assert merge(FILLED, each, defaults={"v": pa.scalar(None, pa.int64())}).rows == merge(FILLED, each).rows
+
+
+def test_log_rows_that_fill_columns_are_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = [[row(number, 5, None) for number in range(20)]]
+    blocks = [[row(number, 6, block or None) for number in range(block, 30)] for block in range(4)]
+    each = Slice(SCHEMA, base, blocks)
+    at_once = merge(FILLED, each)
+    monkeypatch.setattr(merged_rows, "_SOURCE_ROWS", 5)
+    in_parts = merge(FILLED, each)
+    assert (in_parts.rows, in_parts.counts) == (at_once.rows, at_once.counts)
+    assert in_parts.most_at_once <= 5 < at_once.most_at_once
 
 
 def test_rows_before_a_winning_delete_and_rows_that_lose_against_it_fill_nothing() -> None:

@@ -74,6 +74,23 @@ def entries_of(
     )
 
 
+def test_rows_differ_if_their_index_entries_differ(storage: Storage) -> None:
+    weight = SecondaryIndex(name="secondary_index_weight", column="weight", is_grouped_by_value=True)
+    staging = secondary_staging(FOLDER, weight, GROUPS)
+
+    def weights(*values: float | None) -> pa.Table:
+        keys = [f"k{number}" for number in range(len(values))]
+        return pa.table({RECORD_KEY: keys, "weight": pa.array(values, pa.float64())})
+
+    nan = float("nan")
+    with RowChangeStager(storage, KeyStaging(FOLDER, GROUPS), (staging,), GROUP) as changes:
+        assert not changes.differ(weights(nan, None, 1.5), weights(nan, None, 1.5))
+        assert not changes.differ(weights(nan, 2.0), weights(nan, 2.0)[::-1])
+        assert changes.differ(weights(nan), weights(None))
+        assert changes.differ(weights(nan), weights(nan, nan))
+        changes.close()
+
+
 def test_inserts_updates_and_deletions_change_the_entries(storage: Storage) -> None:
     with stager(storage) as staging:
         staging.inserted(rows(("k1", "Rome", 1), ("k2", None, None)))

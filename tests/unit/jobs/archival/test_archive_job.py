@@ -15,10 +15,10 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import REQUEST_ID_KEY
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import update_properties
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.archived_tables import SMALL_LIMITS, History
 from support.faulty_storage import crashes_everywhere
 from support.fixed_clock import FixedClock

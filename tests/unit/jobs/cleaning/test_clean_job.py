@@ -27,10 +27,10 @@ from hudi_table_services.model.table_service_plans import (
     SavepointPartition,
 )
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config, update_properties
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.faulty_storage import FaultyStorage, crashes_everywhere
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable, base_file_name

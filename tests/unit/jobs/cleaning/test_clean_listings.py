@@ -10,9 +10,9 @@ from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import CleanFile, CleanPlan
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.table_store import METADATA_TABLE
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.fixed_clock import FixedClock
 from support.listing.counting_storage import CountingStorage
 from support.listing.listed_tables import ListedTable, listed_table

@@ -33,9 +33,9 @@ from hudi_table_services.planning.clustering.outdated_plans import unchanged_gro
 from hudi_table_services.services.registry import read_result
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.faulty_storage import FaultyStorage, crashes_everywhere
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable

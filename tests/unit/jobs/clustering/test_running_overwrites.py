@@ -17,8 +17,8 @@ from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.planning.file_sizing.write_profile import replaced_file_ids, workload_profile
 from hudi_table_services.storage.locks.lock import table_lock
 from hudi_table_services.storage.pending_plans import groups_being_written
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
 from support.small_tables import SmallTable
 

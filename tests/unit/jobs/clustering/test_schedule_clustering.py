@@ -166,14 +166,6 @@ def test_file_groups_in_a_pending_compaction_plan_are_left_out() -> None:
     assert any("in the pending plan" in text for text in result.report.skipped)
 
 
-def test_a_merge_on_read_table_is_refused() -> None:
-    table = a_table()
-    properties = table.storage.read(".hoodie/hoodie.properties")
-    table.storage.write(".hoodie/hoodie.properties", properties.replace(b"COPY_ON_WRITE", b"MERGE_ON_READ"))
-    with pytest.raises(UnsupportedTableError, match="merge-on-read"):
-        schedule(table)
-
-
 def find(table: SmallTable, requested_time: str) -> None:
     ClusteringLookup.load(table.timeline_store).find(requested_time)
 

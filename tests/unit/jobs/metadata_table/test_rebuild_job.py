@@ -281,6 +281,6 @@ def test_a_table_that_cannot_be_changed_is_refused_before_spark_starts(tmp_path:
     SmallTable(storage, TableVersion.V9)
     request = RebuildMetadataTableRequest(base_path=storage.base_path, partitions=("record_index",))
     assert REBUILD_METADATA_TABLE.start_without_spark(request) is None
-    update_properties(storage, {"hoodie.table.type": "MERGE_ON_READ"}, FixedClock())
-    with pytest.raises(UnsupportedTableError, match="merge-on-read"):
+    update_properties(storage, {"hoodie.table.cdc.enabled": "true"}, FixedClock())
+    with pytest.raises(UnsupportedTableError, match="CDC"):
         REBUILD_METADATA_TABLE.start_without_spark(request)

@@ -10,12 +10,14 @@ from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.recovery import (
     CreateSavepointRequest,
     DeleteSavepointRequest,
+    RestoreRequest,
     RollbackRequest,
 )
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.hudi_format.table_service_plans import decode_savepoint_metadata
 from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.jobs.recovery.restore import restore
 from hudi_table_services.jobs.recovery.rollback import rollback
 from hudi_table_services.jobs.recovery.savepoint import create_savepoint, delete_savepoint
 from hudi_table_services.model.file_group import FileGroupId
@@ -26,6 +28,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from support.faulty_storage import crashes_everywhere
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable, base_file_name
+from support.undone_tables import finished, state
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
@@ -78,6 +81,24 @@ def test_a_savepoint_keeps_the_latest_versions_as_of_its_commit(version: TableVe
     result = create(table, instant=second.requested_time, saved_by="me", comments="before the migration")
     assert (result.outcome, result.instant_time) == (Outcome.COMPLETED, second.requested_time)
     assert kept(table) == {"a": (file(A, second),), "b": (file(B, first),)}
+
+
+def test_a_savepoint_keeps_the_version_before_a_write_that_began_earlier_and_completed_later() -> None:
+    table = a_table()
+    first = table.commit(A)
+    late = table.begin()
+    saved = table.commit(B)
+    overtaken = finished(table, late, A)
+    create(table, instant=saved.requested_time)
+    assert kept(table) == {"a": (file(A, first),), "b": (file(B, saved),)}
+    for _ in range(3):
+        table.commit(A, B)
+    clean_all(table)
+    restore(
+        RestoreRequest(base_path="/t", savepoint=saved.requested_time), storage=table.storage, clock=later()
+    )
+    assert overtaken.requested_time not in {i.requested_time for i in table.timeline_store.load()}
+    assert state(table)[1] == {f"a/{file(A, first)}", f"b/{file(B, saved)}"}
 
 
 @VERSIONS

@@ -221,7 +221,6 @@ def test_a_completed_request_needs_no_source(table: SmallTable, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("key", "value", "expected"),
     [
-        ("hoodie.table.type", "MERGE_ON_READ", "merge-on-read"),
         ("hoodie.table.base.file.format", "ORC", "ORC"),
         ("hoodie.populate.meta.fields", "false", "hoodie.populate.meta.fields"),
     ],

@@ -65,9 +65,19 @@ def test_a_wrong_source_is_refused(tmp_path: Path, case: str) -> None:
 
 
 def test_a_table_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    properties = {**table_properties(TableVersion.V6), "hoodie.table.type": "MERGE_ON_READ"}
+    properties = {**table_properties(TableVersion.V6), "hoodie.table.base.file.format": "ORC"}
     create_table(LocalStorage(str(tmp_path / "t")), properties, FixedClock())
-    assert "merge-on-read" in checked(tmp_path, csv(tmp_path))
+    assert "base files of format ORC" in checked(tmp_path, csv(tmp_path))
+
+
+def test_a_merge_on_read_table_is_checked(tmp_path: Path) -> None:
+    properties = {**table_properties(TableVersion.V6), "hoodie.table.type": "MERGE_ON_READ"}
+    properties["hoodie.table.recordkey.fields"] = "key"
+    create_table(LocalStorage(str(tmp_path / "t")), properties, FixedClock())
+    assert "has no column 'key'" in checked(tmp_path, csv(tmp_path))
+    (tmp_path / "a.csv").write_text("key,city\n1,a\n")
+    source = SourceSpec(path=str(tmp_path / "a.csv"), format="csv", options={"header": "true"})
+    assert checked(tmp_path, source).splitlines()[-1] == "early result: None"
 
 
 def test_the_footer_of_a_parquet_file_is_left_to_spark(tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ def test_slices_are_stored_with_absolute_paths() -> None:
         ClusteringSlice(
             file_id="g",
             partition_path="a/b",
+            data_file_path="",
             delta_file_paths=("file:///data/t/a/b/.g_20260101000000000.log.1_0-2-0",),
             bootstrap_file_path="",
         ),

@@ -187,7 +187,7 @@ METADATA_CASES: Cases = {
                 table=table(RECORDS),
                 options={"hoodie.index.type": index_type},
             )
-            for index_type in ("SIMPLE", "BLOOM", "RECORD_LEVEL_INDEX")
+            for index_type in ("SIMPLE", "BLOOM", "RECORD_LEVEL_INDEX", "BUCKET")
         ],
         [
             Case(table=table(RECORDS)),

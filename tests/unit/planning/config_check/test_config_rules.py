@@ -1,6 +1,7 @@
 """Every rule of the configuration check finds the settings that it describes, and does not report similar settings."""
 
 import pytest
+from bucket_cases import BUCKET_CASES
 from metadata_cases import METADATA_CASES
 from writer_cases import WRITER_CASES
 
@@ -8,6 +9,7 @@ from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.catalog.catalog_sync import SyncCatalogRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.clustering import ClusteringRequest
+from hudi_table_services.contract.compaction.compaction import CompactionRequest
 from hudi_table_services.contract.config_check import RuntimeFacts
 from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.contract.writing import UpsertRequest
@@ -16,6 +18,7 @@ from hudi_table_services.options.archival import resolve_archive_options
 from hudi_table_services.options.catalog.catalog_options import resolve_catalog_options
 from hudi_table_services.options.cleaning import resolve_clean_options
 from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.options.compaction.compaction_job_options import resolve_compaction_options
 from hudi_table_services.options.keys.archival import MIN_COMMITS
 from hudi_table_services.options.keys.cleaning import COMMITS_RETAINED
 from hudi_table_services.options.keys.clustering import INLINE, SCHEDULE_INLINE
@@ -30,7 +33,14 @@ from support.config_cases import Case
 from support.config_option_cases import NAME_AND_UPKEEP_CASES, OTHER_CASES
 from support.config_table_cases import TABLE_CASES
 
-CASES = {**NAME_AND_UPKEEP_CASES, **WRITER_CASES, **TABLE_CASES, **METADATA_CASES, **OTHER_CASES}
+CASES = {
+    **NAME_AND_UPKEEP_CASES,
+    **WRITER_CASES,
+    **TABLE_CASES,
+    **METADATA_CASES,
+    **BUCKET_CASES,
+    **OTHER_CASES,
+}
 FOUND = [(rule, case) for rule, (cases, _) in CASES.items() for case in cases]
 NOT_FOUND = [(rule, case) for rule, (_, cases) in CASES.items() for case in cases]
 
@@ -114,6 +124,7 @@ def is_refused_by_a_job(options: dict[str, str]) -> bool:
         lambda: resolve_options(UpsertRequest(base_path="/", options=options)),
         lambda: resolve_clean_options(CleanRequest(base_path="/", options=options)),
         lambda: resolve_clustering_options(ClusteringRequest(base_path="/", options=options)),
+        lambda: resolve_compaction_options(CompactionRequest(base_path="/", options=options)),
         lambda: resolve_catalog_options(SyncCatalogRequest(base_path="/", options=options)),
         lambda: resolve_archive_options(ArchiveRequest(base_path="/", options=options)),
         lambda: resolve_metadata_table_options(RebuildMetadataTableRequest(base_path="/", options=options)),

@@ -6,14 +6,17 @@ from hypothesis import strategies as st
 
 from hudi_table_services.errors import (
     CorruptTableError,
-    HudiTableServiceError,
     MalformedFileNameError,
     UnsupportedTableError,
 )
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import InstantReference, RollbackPlan, RollbackRequest
 from hudi_table_services.planning.recovery.rollback_plan import (
+    AppendedLog,
+    UndoneBlocks,
+    appended_logs_to_delete,
     files_to_delete,
+    log_blocks_to_undo,
     plan_rollback,
     rollback_metadata,
 )
@@ -101,13 +104,65 @@ def test_a_stored_plan_that_names_other_files_is_refused(partition_path: str, pa
         files_to_delete(plan)
 
 
-def test_a_stored_plan_with_log_blocks_is_refused() -> None:
-    request = RollbackRequest(partition_path="b", log_blocks_to_delete={LOG: 1})
-    plan = RollbackPlan(
-        instant_to_rollback=InstantReference(requested_time=TIME, action="deltacommit"), requests=(request,)
+OLDER_LOG = ".48c79efb-0_20200101000000000.log.2_0-1-0"
+
+
+def a_stored_plan(*requests: RollbackRequest) -> RollbackPlan:
+    undone = InstantReference(requested_time=TIME, action="deltacommit")
+    return RollbackPlan(instant_to_rollback=undone, requests=requests)
+
+
+@pytest.mark.parametrize("prefix", ["", "/t/b/", "file:/t/b/"])
+def test_log_blocks_of_a_stored_plan_are_found_by_slice(prefix: str) -> None:
+    plan = a_stored_plan(
+        RollbackRequest(partition_path="b", log_blocks_to_delete={prefix + OLDER_LOG: 1}),
+        RollbackRequest(partition_path="b", log_blocks_to_delete={OLDER_LOG.replace(".2_", ".3_"): 1}),
     )
-    with pytest.raises(HudiTableServiceError, match="log blocks"):
-        files_to_delete(plan)
+    (blocks,) = log_blocks_to_undo(plan)
+    assert (blocks.partition_path, blocks.file_id, blocks.base_instant_time) == (
+        "b",
+        "48c79efb-0",
+        "20200101000000000",
+    )
+    assert blocks.names == (OLDER_LOG, OLDER_LOG.replace(".2_", ".3_"))
+    assert files_to_delete(plan) == {"b": ()}
+
+
+@pytest.mark.parametrize("name", [FILE, "notes.txt", ".hoodie_partition_metadata", ""])
+def test_log_blocks_outside_of_log_files_are_refused(name: str) -> None:
+    with pytest.raises(CorruptTableError):
+        log_blocks_to_undo(a_stored_plan(RollbackRequest(partition_path="b", log_blocks_to_delete={name: 1})))
+
+
+def test_log_blocks_outside_of_the_data_folders_are_refused() -> None:
+    request = RollbackRequest(partition_path=".hoodie", log_blocks_to_delete={OLDER_LOG: 1})
+    with pytest.raises(CorruptTableError):
+        log_blocks_to_undo(a_stored_plan(request))
+
+
+@pytest.mark.parametrize("is_deletable", [True, False])
+def test_a_log_file_of_an_older_slice_is_deleted_or_gets_a_rollback_block(is_deletable: bool) -> None:
+    log = AppendedLog(path=f"b/{OLDER_LOG}", size_bytes=7, is_deletable=is_deletable)
+    plan = plan_rollback(DEAD, [], "/t", logs=[log])
+    (request,) = plan.requests
+    assert files_to_delete(plan) == {"b": ()}
+    if is_deletable:
+        assert appended_logs_to_delete(plan) == (log.path,)
+        assert (request.file_id, request.latest_base_instant, request.log_blocks_to_delete) == ("", "", {})
+    else:
+        assert appended_logs_to_delete(plan) == ()
+        assert (request.file_id, request.latest_base_instant) == ("48c79efb-0", "20200101000000000")
+        assert request.log_blocks_to_delete == {f"/t/b/{OLDER_LOG}": 7}
+
+
+def test_metadata_lists_rollback_blocks_by_partition() -> None:
+    log = AppendedLog(path=f"b/{OLDER_LOG}", size_bytes=7, is_deletable=False)
+    plan = plan_rollback(DEAD, [f"b/{FILE}"], "/t", logs=[log])
+    done = UndoneBlocks({"b": ("/t/b/x",)}, {"b": {"/t/b/y": 105}})
+    (partition,) = rollback_metadata(plan, "1", 2, done).partitions.values()
+    assert partition.deleted_files == (f"/t/b/{FILE}", "/t/b/x")
+    assert partition.rollback_log_files == {"/t/b/y": 105}
+    assert partition.log_files_of_failed_commit == {f"/t/b/{OLDER_LOG}": 7}
 
 
 def test_metadata_lists_deleted_files_by_partition() -> None:

@@ -140,6 +140,18 @@ def test_bytes_that_are_appended_after_the_listing_are_not_read() -> None:
     assert table.instants() == [FIRST, FIRST]
 
 
+@pytest.mark.parametrize("at_once_bytes", [1 << 20, 10])
+def test_a_log_file_that_is_shorter_than_listed_is_an_error(
+    at_once_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(located_blocks, "_AT_ONCE_BYTES", at_once_bytes)
+    found = Slice(FIRST, SECOND)
+    path = found.add(block(FIRST), block(SECOND))
+    found.storage.write(path, block(FIRST))
+    with pytest.raises(MalformedMetadataError, match=f"{path}: the file became shorter"):
+        found.read()
+
+
 def test_an_incomplete_last_block_is_skipped_and_reported() -> None:
     table = Slice(FIRST, SECOND)
     path = table.add(block(FIRST), block(SECOND)[:-9])

@@ -57,6 +57,20 @@ def test_a_rollback_removes_the_earlier_blocks_of_its_target() -> None:
     assert order(*steps, ("1", "rows")) == [("2", 1), ("3", 4), ("1", 5)]
 
 
+def test_a_log_compaction_of_blocks_that_the_base_file_contains_is_skipped() -> None:
+    steps = [("5", "1,2"), ("6", "rows")]
+    with pytest.raises(CorruptTableError, match="the blocks that it replaces are missing"):
+        order(*steps)
+    found = in_merge_order(blocks(steps), lambda instant: instant < "3")
+    assert [b.instant_time for b in found] == ["6"]
+
+
+def test_a_log_compaction_of_a_block_that_the_base_file_does_not_contain_is_merged() -> None:
+    steps = [("2", "rows"), ("5", "1,2"), ("6", "rows")]
+    found = in_merge_order(blocks(steps), lambda instant: instant < "2")
+    assert [b.instant_time for b in found] == ["5", "6"]
+
+
 def test_a_rollback_without_blocks_of_its_target_changes_nothing() -> None:
     assert order(("9", "!7"), ("1", "rows")) == [("1", 1)]
 

@@ -18,7 +18,7 @@ from hudi_table_services.model.metadata_table import (
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.metadata_table.key_ranges import key_ranges, usable_range
 from hudi_table_services.storage.metadata_table.unusable import Reason, UnusableMetadataTable
-from hudi_table_services.storage.snapshot_loader import load_snapshot
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.fixed_clock import FixedClock
 from support.metadata_table.small_metadata_tables import SmallMetadataTable
 from support.metadata_table.whole_metadata_golden import VERSIONS, whole_table

@@ -21,9 +21,9 @@ from hudi_table_services.model.table_service_plans import (
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
-from hudi_table_services.storage.snapshot_loader import load_snapshot
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.small_tables import SCHEMA, SmallTable, base_file_name
 
 A1, A2, B1 = FileGroupId("city=a", "a1-0"), FileGroupId("city=a", "a2-0"), FileGroupId("x/y=b", "b1-0")

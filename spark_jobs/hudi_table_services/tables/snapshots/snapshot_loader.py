@@ -25,6 +25,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_files import Source, TableListing, list_table
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.snapshots.archived_completions import with_archived_completions
 
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 3
@@ -50,6 +51,7 @@ def load_snapshot(
     Raises:
         TableNotFoundError, CorruptTableError: see `read_table_config` and `TimelineStore.load`.
         MalformedMetadataError: a replace commit, a pending plan or the latest commit cannot be read.
+        UnsupportedTableError: see `with_archived_completions`.
     """
     for attempt in range(_ATTEMPTS):
         try:
@@ -96,8 +98,13 @@ class _SnapshotLoader:
         )
 
     def _file_slices(self, timeline: Timeline, listing: TableListing) -> Mapping[str, tuple[FileSlice, ...]]:
-        has_own_log_instants = self._config.table_version.layout.has_completion_time_in_names
-        visibility = Visibility.of(timeline, has_own_log_instants=has_own_log_instants)
+        has_own_log_instants = self._config.table_version.has_own_log_instants
+        visibility = with_archived_completions(
+            self._storage,
+            self._config,
+            Visibility.of(timeline, has_own_log_instants=has_own_log_instants),
+            listing.files.values(),
+        )
         replaced = self._replaced(timeline)
         written = _WrittenFiles(self, timeline)
         return {

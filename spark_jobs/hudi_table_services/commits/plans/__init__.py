@@ -1,0 +1,1 @@
+"""Executions and cancellations of the plans of table services."""

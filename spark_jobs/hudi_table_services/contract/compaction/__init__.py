@@ -1,0 +1,1 @@
+"""Requests and report of the compaction jobs."""

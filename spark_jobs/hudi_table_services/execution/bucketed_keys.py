@@ -1,0 +1,57 @@
+"""Find the buckets of record keys, and check that stored keys are in the file groups of their buckets.
+
+If a write had another number of buckets or other hash fields than earlier writes, it would put a key into a second file
+group. Hudi stores neither of the two in the table. So these checks compare the keys of the table with the file groups
+that have them, before the write changes the table.
+"""
+
+import pyarrow as pa
+
+from hudi_table_services.contract.text import counted
+from hudi_table_services.errors import InvalidDataError, InvalidRequestError
+from hudi_table_services.execution.base_file_writer import utf8_buffers
+from hudi_table_services.execution.numpy_types import Integers
+from hudi_table_services.hudi_format.bucket_hash import AMBIGUOUS, BucketHash
+from hudi_table_services.hudi_format.bucket_ids import bucket_number
+from hudi_table_services.options.keys.bucket_index import HASH_FIELD, NUM_BUCKETS
+
+
+def index_buckets(rule: BucketHash, keys: pa.StringArray) -> Integers:
+    """Return the number of the bucket of each key.
+
+    Raises:
+        InvalidDataError: releases of Hudi that may write the table assign a key to different buckets.
+    """
+    numbers: Integers = rule.buckets_of(*utf8_buffers(keys))
+    is_ambiguous = numbers == AMBIGUOUS
+    if is_ambiguous.any():
+        example = keys.filter(pa.array(is_ambiguous))[0].as_py()
+        raise InvalidDataError(
+            f"{counted(int(is_ambiguous.sum()), 'row')} of {len(keys)} have a record key that Hudi 0.15 and Hudi 1.2 "
+            f"assign to different buckets, for example {example!r}. One of them would not find the row.",
+            hint="Use keys without a colon, or a table of version 8 or 9, in which the rule of Hudi 1.2 applies.",
+        )
+    return numbers
+
+
+def check_index_buckets(rule: BucketHash, keys: pa.StringArray, numbers: Integers, file_id: str) -> None:
+    """Refuse a write whose rule contradicts a file group of the table.
+
+    Args:
+        keys: keys that the file group has.
+        numbers: their buckets.
+
+    Raises:
+        InvalidRequestError: a key belongs to another bucket than its file group.
+    """
+    owner = bucket_number(file_id)
+    is_elsewhere = numbers != (AMBIGUOUS if owner is None else owner)
+    if not is_elsewhere.any():
+        return
+    row = int(is_elsewhere.argmax())
+    raise InvalidRequestError(
+        f"The file group {file_id} has the key {keys[row].as_py()!r}, which belongs to bucket {numbers[row]} of "
+        f"{rule.bucket_count} if the hash fields are {', '.join(rule.hash_fields)}. Another write used other options, "
+        "and with these options the key would get a second row.",
+        hint=f"Set {NUM_BUCKETS} and {HASH_FIELD} to the values of the earlier writes of the table.",
+    )

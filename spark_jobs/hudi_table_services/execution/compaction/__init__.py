@@ -1,0 +1,1 @@
+"""Carry out the operations of a compaction plan."""

@@ -1,0 +1,1 @@
+"""Load the file slices of a table as of its latest completed write."""

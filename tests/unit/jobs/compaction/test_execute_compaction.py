@@ -1,0 +1,410 @@
+"""Executing compactions: rows, commits, plans of Hudi, plans that no longer fit, attempts that fail in part."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hudi_table_services.contract.compaction.compaction import ExecuteCompactionRequest
+from hudi_table_services.contract.result import Outcome
+from hudi_table_services.errors import (
+    CommitConflictError,
+    CorruptTableError,
+    FileGroupConflictError,
+    HudiTableServiceError,
+    InstantHeldError,
+)
+from hudi_table_services.execution.compaction.merge_slice import CompactionJob, SliceTask
+from hudi_table_services.execution.compaction.run import MergedSlices
+from hudi_table_services.hudi_format.table_service_plans import (
+    decode_compaction_plan,
+    encode_compaction_plan,
+)
+from hudi_table_services.jobs.compaction.execute import CompactionExecution
+from hudi_table_services.model.data_file import BaseFile
+from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.model.table_service_plans import CompactionPlan
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.storage.locks.heartbeat import heartbeat_path
+from support.compaction.golden_slices import golden_table
+from support.compaction.jobs_here import NOW, execute, merge_here, report_of, schedule
+from support.compaction.written_table import (
+    NORTH,
+    SOUTH,
+    Deleted,
+    WrittenTable,
+    a_row,
+    new_storage,
+)
+from support.fixed_clock import FixedClock
+from support.jobs_on_tables import later
+from support.log_golden import ARCHIVES, plain_row
+
+VERSIONS = pytest.mark.parametrize("version", list(ARCHIVES), ids=lambda version: f"v{version.value}")
+
+
+def a_table(version: TableVersion = TableVersion.V9) -> WrittenTable:
+    table = WrittenTable(new_storage(), version)
+    table.insert({NORTH: [a_row("a", 1), a_row("b", 1)], SOUTH: [a_row("c", 1)]})
+    table.log({NORTH: [a_row("a", 2)], SOUTH: [a_row("c", 2), a_row("d", 1)]})
+    table.log({NORTH: [Deleted("b")]})
+    return table
+
+
+def keys(table: WrittenTable) -> list[tuple[str, int]]:
+    return [(row["_hoodie_record_key"], row["ts"]) for row in table.base_rows()]
+
+
+def leftovers(table: WrittenTable) -> list[str]:
+    folders = (".hoodie/.aux", ".hoodie/.temp", ".hoodie/.heartbeat")
+    return [stored.path for folder in folders for stored in table.storage.list_files(folder)]
+
+
+@VERSIONS
+def test_a_plan_becomes_a_commit_and_readers_see_the_merged_rows(version: TableVersion) -> None:
+    table = a_table(version)
+    scheduled = schedule(table.storage, table.clock, request_id="plan")
+    result = execute(table.storage, table.clock, request_id="run")
+    assert (result.outcome, result.action) == (Outcome.COMPLETED, "commit")
+    assert result.instant_time == scheduled.instant_time
+    assert keys(table) == [("a", 2), ("c", 2), ("d", 1)]
+    assert all(not s.log_files for s in table.snapshot.all_slices)
+    (commit,) = (i for i in table.timeline_store.load().completed if i.action is Action.COMMIT)
+    metadata = table.timeline_store.commit_metadata(commit)
+    assert (metadata.operation_type, metadata.compacted) == (WriteOperation.COMPACT, True)
+    assert metadata.extra_metadata == {"schema": table.schema_json, "airflow.request_id": "run"}
+    assert metadata.partition_to_replace_file_ids is None
+    assert leftovers(table) == []
+    (plan,) = report_of(result).plans
+    assert (plan.state, [p.rows for p in plan.partitions]) == ("completed", [1, 2])
+    before, after = report_of(result).before, report_of(result).after
+    assert before is not None
+    assert after is not None
+    assert (before.log_files, before.slices, after.log_files, after.log_bytes) == (3, 2, 0, 0)
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", ["updates", "compacted_logs"])
+def test_a_table_of_hudi_has_the_rows_that_hudi_returned(version: TableVersion, name: str) -> None:
+    table = golden_table(version, name)
+    clock = FixedClock(FixedClock().moment.replace(year=2030))
+    schedule(table.storage, clock)
+    execute(table.storage, clock)
+    written = WrittenTable(table.storage, version, is_new=False)
+    found = {row["_hoodie_record_key"]: plain_row(row) for row in written.base_rows()}
+    expected = {row["_hoodie_record_key"]: row for row in table.snapshot}
+    assert found == {key: {c: row[c] for c in found[key]} for key, row in expected.items()}
+
+
+@VERSIONS
+def test_writes_after_the_plan_stay_on_top_of_the_new_base_files(version: TableVersion) -> None:
+    table = a_table(version)
+    schedule(table.storage, table.clock)
+    table.log({NORTH: [a_row("a", 7)]})
+    execute(table.storage, table.clock)
+    assert keys(table) == [("a", 2), ("c", 2), ("d", 1)]
+    (north,) = (s for s in table.snapshot.all_slices if s.file_group_id == NORTH)
+    assert len(north.log_files) == 1
+    schedule(table.storage, table.clock)
+    execute(table.storage, table.clock)
+    assert keys(table) == [("a", 7), ("c", 2), ("d", 1)]
+
+
+@pytest.mark.parametrize("version", [TableVersion.V8, TableVersion.V9])
+def test_a_delta_commit_that_was_pending_during_the_schedule_keeps_its_rows(version: TableVersion) -> None:
+    table = a_table(version)
+    pending = table.begin({NORTH: ()})
+    schedule(table.storage, table.clock)
+    table.finish(pending, {NORTH: [a_row("a", 9)]})
+    execute(table.storage, table.clock)
+    schedule(table.storage, table.clock)
+    execute(table.storage, table.clock)
+    assert ("a", 9) in keys(table)
+
+
+def of_hudi(table: WrittenTable, version: int) -> CompactionPlan:
+    """Replace the requested plan by the plan that Hudi would have written, in plan version 1 or 2."""
+    schedule(table.storage, table.clock)
+    (pending,) = table.timeline_store.load().pending
+    plan = decode_compaction_plan(table.timeline_store.read_requested(pending))
+    prefix = "file:/t/" if version == 1 else ""
+    operations = tuple(
+        replace(
+            o,
+            data_file_path=f"{prefix}{o.partition_path}/{o.data_file_path}" if prefix else o.data_file_path,
+            delta_file_paths=tuple(
+                f"{prefix}{o.partition_path}/{name}" if prefix else name for name in o.delta_file_paths
+            ),
+        )
+        for o in plan.operations
+    )
+    changed = CompactionPlan(operations=operations, version=version)
+    table.storage.write(table.timeline_store.requested_path_of(pending), encode_compaction_plan(changed))
+    return changed
+
+
+@VERSIONS
+@pytest.mark.parametrize("plan_version", [1, 2])
+def test_plans_of_hudi_are_executed(version: TableVersion, plan_version: int) -> None:
+    table = a_table(version)
+    of_hudi(table, plan_version)
+    assert execute(table.storage, table.clock).outcome is Outcome.COMPLETED
+    assert keys(table) == [("a", 2), ("c", 2), ("d", 1)]
+
+
+@VERSIONS
+def test_an_execution_of_hudi_that_died_is_taken_over(version: TableVersion) -> None:
+    """Hudi's executions have no heartbeat, and their files can have any name and no marker."""
+    table = a_table(version)
+    time = schedule(table.storage, table.clock).instant_time or ""
+    (pending,) = table.timeline_store.load().pending
+    table.timeline_store.start(pending)
+    dead = BaseFile(file_id=NORTH.file_id, write_token="0-77-99", instant_time=time).file_name
+    table.storage.write(f"north/{dead}", b"PAR1 and a part of a file")
+    with pytest.raises(InstantHeldError, match="has no heartbeat, like every execution by Hudi"):
+        execute(table.storage, table.clock)
+    assert execute(table.storage, later(1), options=NOW).outcome is Outcome.COMPLETED
+    assert not table.storage.exists(f"north/{dead}")
+    assert keys(table) == [("a", 2), ("c", 2), ("d", 1)]
+
+
+def test_in_version_6_log_files_that_are_named_after_the_plan_survive_every_cleanup() -> None:
+    table = a_table(TableVersion.V6)
+    schedule(table.storage, table.clock)
+    (pending,) = table.timeline_store.load().pending
+    table.timeline_store.start(pending)
+    table.log({NORTH: [a_row("a", 7)], SOUTH: [a_row("c", 8)]})
+    execute(table.storage, later(1), options=NOW)
+    assert [len(s.log_files) for s in table.snapshot.all_slices] == [1, 1]
+    schedule(table.storage, table.clock)
+    execute(table.storage, table.clock)
+    assert keys(table) == [("a", 7), ("c", 8), ("d", 1)]
+
+
+def damage(table: WrittenTable, path_part: str) -> tuple[str, bytes]:
+    """Damage the first log file of a partition; return its path and content."""
+    path = next(f.path for f in table.storage.list_files(path_part) if ".log." in f.path)
+    content = table.storage.read(path)
+    table.storage.write(path, content[:40] + bytes([content[40] ^ 0xFF]) + content[41:])
+    return path, content
+
+
+@VERSIONS
+def test_one_failed_slice_does_not_lose_the_work_on_the_others(version: TableVersion) -> None:
+    table = a_table(version)
+    schedule(table.storage, table.clock)
+    path, content = damage(table, "south")
+    with pytest.raises(
+        CorruptTableError, match=r"1 of 2 file slices of compaction .* failed\. .*south/"
+    ) as failed:
+        execute(table.storage, table.clock, request_id="first")
+    assert "uses the new files of the other 1 file slice" in failed.value.hint
+    (pending,) = table.timeline_store.load().pending
+    assert pending.state is InstantState.INFLIGHT
+    (north,) = (f.path for f in table.storage.list_files("north") if pending.requested_time in f.path)
+    table.storage.write(path, content)
+    with pytest.raises(InstantHeldError):
+        execute(table.storage, table.clock, request_id="second")
+    result = execute(table.storage, later(1), request_id="second")
+    (plan,) = report_of(result).plans
+    assert [(p.partition_path, p.reused_files) for p in plan.partitions] == [("north", 1), ("south", 0)]
+    (slice_north,) = (s for s in table.snapshot.all_slices if s.file_group_id == NORTH)
+    assert slice_north.base_file_path == north
+    assert keys(table) == [("a", 2), ("c", 2), ("d", 1)]
+    assert leftovers(table) == []
+
+
+def test_a_plan_is_requested_again_if_no_slice_was_finished() -> None:
+    table = a_table()
+    schedule(table.storage, table.clock)
+    contents = [damage(table, "south"), damage(table, "north")]
+    with pytest.raises(CorruptTableError, match="2 of 2 file slices"):
+        execute(table.storage, table.clock)
+    (pending,) = table.timeline_store.load().pending
+    assert pending.state is InstantState.REQUESTED
+    assert leftovers(table) == []
+    for path, content in contents:
+        table.storage.write(path, content)
+    assert execute(table.storage, table.clock).outcome is Outcome.COMPLETED
+
+
+def test_a_second_attempt_of_a_completed_execution_writes_nothing() -> None:
+    table = a_table()
+    time = schedule(table.storage, table.clock).instant_time or ""
+    execute(table.storage, table.clock, time, request_id="same")
+    before = {stored.path for stored in table.storage.list_files()}
+    again = execute(table.storage, table.clock, time, request_id="same")
+    assert (again.outcome, again.reused) == (Outcome.COMPLETED, True)
+    assert {stored.path for stored in table.storage.list_files()} == before
+
+
+def test_without_a_plan_there_is_nothing_to_execute() -> None:
+    result = execute((table := a_table()).storage, table.clock)
+    assert (result.outcome, result.reason) == (
+        Outcome.NOTHING_TO_DO,
+        "no compaction is pending on the table",
+    )
+
+
+def test_a_plan_that_another_job_executes_is_held() -> None:
+    table = a_table()
+    time = schedule(table.storage, table.clock).instant_time or ""
+    table.storage.write(heartbeat_path(time), b"other/attempt")
+    with pytest.raises(InstantHeldError, match=f"is executing compaction {time}"):
+        execute(table.storage, table.clock)
+
+
+@VERSIONS
+def test_a_file_group_that_was_replaced_after_the_plan_is_left_out(version: TableVersion) -> None:
+    table = a_table(version)
+    schedule(table.storage, table.clock)
+    table.replace_groups(SOUTH)
+    result = execute(table.storage, table.clock)
+    (plan,) = report_of(result).plans
+    assert (plan.replaced_groups, [p.partition_path for p in plan.partitions]) == (1, ["north"])
+    assert keys(table) == [("a", 2)]
+
+
+@VERSIONS
+def test_a_plan_of_only_replaced_file_groups_completes_without_files(version: TableVersion) -> None:
+    table = a_table(version)
+    schedule(table.storage, table.clock)
+    table.replace_groups(NORTH, SOUTH)
+    assert execute(table.storage, table.clock).outcome is Outcome.COMPLETED
+    assert keys(table) == []
+    assert table.timeline_store.load().pending == ()
+
+
+def change_plan(table: WrittenTable, **changes: Any) -> None:
+    (pending,) = table.timeline_store.load().pending
+    plan = decode_compaction_plan(table.timeline_store.read_requested(pending))
+    first, *others = plan.operations
+    changed = replace(plan, operations=(replace(first, **changes), *others))
+    table.storage.write(table.timeline_store.requested_path_of(pending), encode_compaction_plan(changed))
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        (
+            {"data_file_path": "n1_9-9-9_20260102030405678.parquet"},
+            FileGroupConflictError,
+            "whose base file is",
+        ),
+        ({"data_file_path": None}, FileGroupConflictError, "only log files"),
+        ({"delta_file_paths": (".n1_20250101000000000.log.1_0-0-0",)}, CorruptTableError, "do not see"),
+        ({"delta_file_paths": ("../../etc/passwd",)}, CorruptTableError, "do not see"),
+        ({"file_id": "other"}, CorruptTableError, "do not see"),
+        ({"partition_path": "../outside"}, HudiTableServiceError, "outside"),
+        ({"partition_path": "south", "file_id": "s1"}, FileGroupConflictError, "whose base file is"),
+    ],
+)
+def test_a_plan_that_does_not_fit_the_table_changes_nothing(
+    changes: dict[str, Any], error: type[HudiTableServiceError], words: str
+) -> None:
+    table = a_table()
+    schedule(table.storage, table.clock)
+    change_plan(table, **changes)
+    before = {stored.path for stored in table.storage.list_files() if not stored.path.startswith(".hoodie")}
+    with pytest.raises(error, match=words):
+        execute(table.storage, table.clock)
+    after = {stored.path for stored in table.storage.list_files() if not stored.path.startswith(".hoodie")}
+    assert after == before
+
+
+def shorten_a_log(table: WrittenTable, *, keeps: int) -> str:
+    """Cut the last log file of `NORTH` in its last block, as a storage that loses the end of a file."""
+    path = sorted(f.path for f in table.storage.list_files("north") if ".log." in f.path)[-1]
+    table.storage.write(path, table.storage.read(path)[:keeps])
+    return path
+
+
+@VERSIONS
+def test_the_incomplete_block_of_a_dead_writer_gives_a_warning(version: TableVersion) -> None:
+    table = a_table(version)
+    path = sorted(f.path for f in table.storage.list_files("north") if ".log." in f.path)[-1]
+    content = table.storage.read(path)
+    table.storage.write(path, content + content[:40])
+    schedule(table.storage, table.clock)
+    result = execute(table.storage, table.clock)
+    assert result.outcome is Outcome.COMPLETED
+    assert result.warnings == (
+        f"{path} has no complete block from position {len(content)} on. Readers skip the rest of the file, and the "
+        "compaction skipped it, too.",
+    )
+
+
+def test_in_version_6_an_empty_log_file_of_a_dead_writer_gives_a_warning() -> None:
+    table = a_table(TableVersion.V6)
+    newest = sorted(f.path for f in table.storage.list_files("north") if ".log." in f.path)[-1]
+    path = newest.replace(".log.", ".log.1")
+    table.storage.write(path, b"")
+    schedule(table.storage, table.clock)
+    result = execute(table.storage, table.clock)
+    assert result.warnings[0].startswith(f"{path} has no complete block from position 0 on.")
+
+
+@VERSIONS
+@pytest.mark.parametrize("keeps", [0, 40])
+def test_a_committed_log_file_that_lost_its_end_is_not_compacted(version: TableVersion, keeps: int) -> None:
+    table = a_table(version)
+    path = shorten_a_log(table, keeps=keeps)
+    schedule(table.storage, table.clock)
+    with pytest.raises(CorruptTableError, match=f"{path} has {keeps} bytes, .* committed rows are missing"):
+        execute(table.storage, table.clock)
+    assert all(i.action is not Action.COMMIT for i in table.timeline_store.load().completed)
+
+
+class WithDefaults(WrittenTable):
+    """A table whose columns have defaults, which merges of partial updates need."""
+
+    @property
+    def schema_json(self) -> str:
+        schema = json.loads(super().schema_json)
+        for column in schema["fields"]:
+            if column["name"] == "ts2":
+                column.update(type="long", default=7)
+        return json.dumps(schema)
+
+
+@VERSIONS
+def test_the_commit_keeps_the_schema_of_the_table_with_its_defaults(version: TableVersion) -> None:
+    table = WithDefaults(new_storage(), version)
+    table.insert({NORTH: [a_row("a", 1)]})
+    table.log({NORTH: [a_row("a", 2)]})
+    schedule(table.storage, table.clock)
+    execute(table.storage, table.clock)
+    assert table.snapshot.schema_json == table.schema_json
+
+
+def test_a_write_that_is_undone_during_the_execution_refuses_the_commit() -> None:
+    """The undone rows may be part of the new base files."""
+    table = a_table()
+    schedule(table.storage, table.clock)
+    newest = table.timeline_store.load().completed_writes[-1]
+    undo = UndoDuringMerge(table, newest)
+    with pytest.raises(CommitConflictError, match="rolled back"):
+        undo.run()
+    assert all(i.action is not Action.COMMIT for i in table.timeline_store.load().completed)
+
+
+class UndoDuringMerge:
+    """An execution during which another writer undoes a completed write."""
+
+    def __init__(self, table: WrittenTable, undone: Instant) -> None:
+        self.table = table
+        self.undone = undone
+
+    def run(self) -> None:
+        table = self.table
+        request = ExecuteCompactionRequest(base_path="/t")
+        CompactionExecution(request, table.storage, table.clock, self.merge).run(())
+
+    def merge(self, job: CompactionJob, tasks: Sequence[SliceTask], what: str) -> MergedSlices:
+        merged = merge_here(job, tasks, what)
+        self.table.timeline_store.remove_completed(self.undone)
+        self.table.timeline_store.remove(self.undone)
+        return merged
