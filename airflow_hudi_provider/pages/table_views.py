@@ -70,7 +70,8 @@ def history_view(table: RegisteredTable) -> dict[str, Any]:
     instants = store.load().instants
     history = hook.recent_writes(SHOWN_WRITES)
     limits = size_limits((each.instant, each.extra_metadata) for each in history.writes)
-    writes = {each.instant.requested_time: _write(each) for each in history.writes}
+    # A savepoint has the requested time of its commit, so the requested time alone does not identify a write.
+    writes = {each.instant.identity: _write(each) for each in history.writes}
     active = {instant.identity for instant in instants}
     archived = [each.instant for each in history.writes if each.instant.identity not in active]
     every = sorted([*archived, *instants], key=lambda instant: instant.requested_time)
@@ -83,7 +84,7 @@ def history_view(table: RegisteredTable) -> dict[str, Any]:
             {
                 **_instant(instant, config),
                 **services.get(instant, {}),
-                **writes.get(instant.requested_time, {}),
+                **writes.get(instant.identity, {}),
             }
             for instant in every[-SHOWN_INSTANTS:]
         ],

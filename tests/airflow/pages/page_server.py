@@ -19,6 +19,9 @@ from airflow_stack.api import AirflowApi  # noqa: E402
 from airflow_stack.stack import AirflowStack  # noqa: E402
 from lively_table import Life, lively_table  # noqa: E402
 
+from hudi_table_services.contract.recovery import CreateSavepointRequest, RollbackRequest  # noqa: E402
+from hudi_table_services.jobs.recovery.rollback import rollback  # noqa: E402
+from hudi_table_services.jobs.recovery.savepoint import create_savepoint  # noqa: E402
 from hudi_table_services.model.file_group import FileGroupId  # noqa: E402
 from hudi_table_services.model.table_version import TableVersion  # noqa: E402
 from hudi_table_services.storage.stores.local import LocalStorage  # noqa: E402
@@ -273,7 +276,10 @@ def secret_table(folder: Path) -> None:
 
 
 def stuck_table(folder: Path) -> None:
-    """A table with a dead write that left a data file."""
+    """A table with a dead write that left a data file.
+
+    Outside the pictures, the table also has a write that was rolled back, and a savepoint.
+    """
     if PICTURES:
         table = lively_table(folder, PAYMENTS)
         dead = table.begin()
@@ -282,6 +288,10 @@ def stuck_table(folder: Path) -> None:
         return
     start = datetime.now(timezone.utc) - timedelta(hours=30)
     table = SmallTable(LocalStorage(str(folder)), TableVersion.V6, FixedClock(start, timedelta(minutes=1)))
-    table.commit(FileGroupId("p", "f1"))
+    written = table.commit(FileGroupId("p", "f1"), extra={"airflow.request_id": "load/run 1/write"})
+    undone = RollbackRequest(base_path=str(folder), instants=(table.begin().requested_time,))
+    rollback(undone, storage=table.storage, clock=table.clock)
+    saved = CreateSavepointRequest(base_path=str(folder), instant=written.requested_time, saved_by="vera")
+    create_savepoint(saved, storage=table.storage, clock=table.clock)
     dead = table.begin()
     table.add_file("p", base_file_name("dead", dead.requested_time))

@@ -118,6 +118,17 @@ def test_stuck_instants_show_the_next_step(page: "Page", server: Server) -> None
     keep(page, "hudi-table-stuck")
 
 
+@pytest.mark.skipif(PICTURES, reason="no picture shows this savepoint")
+def test_the_timeline_shows_that_a_savepoint_wrote_no_file(page: "Page", server: Server) -> None:
+    open_table(page, server, STUCK, "timeline")
+    services = page.get_by_role("region", name="Services that ran")
+    saved = services.locator("tr", has=page.get_by_role("cell", name="savepoint"))
+    assert saved.locator("td").all_inner_texts()[1:] == ["savepoint", "", "no file changed", ""]
+    page.locator("summary", has_text="as a table").click()
+    instants = page.get_by_role("region", name="Latest instants")
+    assert instants.locator("td:nth-child(2)").all_inner_texts() == ["commit", "rollback", "savepoint", "upsert"]
+
+
 @pytest.mark.skipif(PICTURES, reason="no picture shows this table")
 def test_the_pages_show_html_in_names_as_text(page: "Page", server: Server) -> None:
     page.goto(f"{server.url}/hudi/")

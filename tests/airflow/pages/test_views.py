@@ -42,6 +42,14 @@ def test_the_history_view_lists_instants(server: Server) -> None:
     }
 
 
+def test_the_history_view_shows_a_savepoint_and_its_commit_as_different_instants(server: Server) -> None:
+    _, history, _ = get_view(server, "stuck", "history")
+    written, saved = (each for each in history["instants"] if each["instant"] == history["sizes"][0]["instant"])
+    assert (written["action"], written["files_written"], written["by"]["task_id"]) == ("commit", 1, "write")
+    assert saved["action"] == "savepoint"
+    assert not saved.keys() & {"operation", "rows", "files_written", "by"}
+
+
 def test_the_history_view_includes_archived_instants(server: Server) -> None:
     _, history, _ = get_view(server, "aged", "history")
     assert history["archived_count"] == 10

@@ -78,6 +78,8 @@ function Services({ history }) {
   if (ran.length === 0) return html`<p class="muted">No table service has completed in the period of this history.</p>`;
   const before = new Map(history.sizes.map((point, index) => [point.instant, history.sizes[index - 1]]));
   const after = new Map(history.sizes.map((point) => [point.instant, point]));
+  // A savepoint has the requested time of its commit, and changes no file.
+  const sizes = (found, each, saved) => (laneOf(each) === "savepoint" ? saved : files(found.get(each.instant)));
   return html`
     <${Table} caption="Services that ran" head=${["Instant", "Service", { text: "Files before", number: true }, { text: "Files after", number: true }, "By"]}>
       ${ran
@@ -88,8 +90,8 @@ function Services({ history }) {
             <tr>
               <td class="time"><code>${each.instant}</code><div class="muted small">${moment(each.requested_ms)}</div></td>
               <td>${laneOf(each)}</td>
-              <td class="number">${files(before.get(each.instant))}</td>
-              <td class="number">${files(after.get(each.instant))}</td>
+              <td class="number">${sizes(before, each, "")}</td>
+              <td class="number">${sizes(after, each, "no file changed")}</td>
               <td>${each.by ? html`<${TaskLink} by=${each.by} />` : ""}</td>
             </tr>
           `,
