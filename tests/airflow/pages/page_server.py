@@ -66,6 +66,7 @@ from datetime import datetime, timezone
 from airflow.sdk import DAG, task
 from airflow_hudi_provider.assets import HudiAsset
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
+from airflow_hudi_provider.operators.recovery import SavepointOperator
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
 from airflow_hudi_provider.sensors.commit_count import HudiCommitCountSensor
 
@@ -75,6 +76,7 @@ def health_dag(dag_id):
             task_id="health", base_path={path!r}, outlets=[HudiAsset({path!r}, name={name!r})]
         )
         HudiTableHealthOperator(task_id="elsewhere", base_path={elsewhere!r}, declare_asset=False)
+        SavepointOperator(task_id="keep", base_path={elsewhere!r}, declare_asset=False)
     return dag
 
 shown, hidden = health_dag("shown"), health_dag("hidden")
@@ -83,6 +85,11 @@ with DAG("broken", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezon
     HudiTableHealthOperator(
         task_id="refused", base_path={path!r}, table_name="another", outlets=[HudiAsset({path!r}, name={name!r})]
     ) >> HudiTableHealthOperator(task_id="after", base_path={path!r})
+    HudiTableHealthOperator(
+        task_id="early", base_path={nowhere!r}, inlets=[HudiAsset({nowhere!r}, name="missing")]
+    ) >> HudiTableHealthOperator(
+        task_id="unconnected", base_path="orders", hudi_conn_id="nope", trigger_rule="all_done"
+    )
 with DAG("reused", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)) as reused:
     @task
     def commit_for_load(run_id=None):
@@ -197,8 +204,10 @@ def register(stack: AirflowStack, assets: Mapping[str, str]) -> None:
 
 def run_dags(stack: AirflowStack, dags_folder: Path, table: Path, elsewhere: Path) -> None:
     """Write DAGs that check the health of both tables, with an asset for ``table``, and run each DAG once."""
-    imports = [str(Path(__file__).parents[2])]
-    text = _DAGS.format(path=str(table), name=table.name, elsewhere=str(elsewhere), imports=imports)
+    imports, nowhere = [str(Path(__file__).parents[2])], str(table.parent / "nowhere")
+    text = _DAGS.format(
+        path=str(table), name=table.name, elsewhere=str(elsewhere), imports=imports, nowhere=nowhere
+    )
     _run_program(stack, dags_folder / "health_dags.py", text)
 
 
