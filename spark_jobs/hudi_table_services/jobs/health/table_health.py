@@ -68,7 +68,7 @@ def table_health(
     measures = inspection.report.measures
     found = findings(measures, _warning_limits(request, measures), request.failure_limits)
     report = replace(inspection.report, findings=found, status=status_of(found))
-    _LOG.info("The state of the table is %s; the report contains the reasons", report.status)
+    _LOG.info("The state of the table is: %s", report.status)
     if report.status == "failing":
         raise _unhealthy(report)
     return replace(
