@@ -8,7 +8,6 @@ from datetime import timedelta
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.health import HealthReport, HealthRequest, PendingInstant
-from hudi_table_services.contract.health_text import health_lines
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome
 from hudi_table_services.errors import CorruptTableError, UnhealthyTableError
 from hudi_table_services.jobs.archival.checks import archival_facts
@@ -72,8 +71,7 @@ def table_health(
     measures = inspection.report.measures
     found = findings(measures, _warning_limits(request, measures), request.failure_limits)
     report = replace(inspection.report, findings=found, status=status_of(found))
-    for line in health_lines(report, inspection.files):
-        _LOG.info("%s", line)
+    _LOG.info("The state of the table is: %s", report.status)
     if report.status == "failing":
         raise _unhealthy(report)
     return replace(

@@ -39,6 +39,9 @@ URL_ENCODE_OPTION = "hoodie.datasource.write.partitionpath.urlencode"
 CONSISTENT_TIMESTAMP_OPTION = CONSISTENT_TIMESTAMPS.key
 NEW_ENCODING_OPTION = NEW_KEY_ENCODING.key
 TABLE_VERSION_OPTION = TABLE_VERSION.key
+_FLAGS = {RECORD_KEY_OPTION: "--record-key", PARTITION_OPTION: "--partition-by"}
+"""Maps options to the flags that set them. In Airflow, messages name the argument instead of the flag."""
+
 _TIME_PREFIXES = ("hoodie.keygen.timebased.", "hoodie.deltastreamer.keygen.timebased.")
 _OFFSET_ZONE = re.compile(r"(?:GMT|UTC|UT)?([+-])(\d{1,2})(?::?(\d{2}))?")
 
@@ -96,9 +99,13 @@ def _is_true(text: str) -> bool:
 
 
 def _conflict(option: str, wanted: str, stored: str) -> InvalidRequestError:
+    name = f"{_FLAGS[option]} ({option})" if option in _FLAGS else f"Option {option}"
+    is_flat = option == PARTITION_OPTION and not stored
+    created = "is not partitioned" if is_flat else f"was created with {stored!r}"
     return InvalidRequestError(
-        f"Option {option} is {wanted!r}, but the table was created with {stored!r}.",
-        hint="Leave the option out: the property of the table applies. To change the property, write a new table.",
+        f"{name} is {wanted!r}, but the table {created}.",
+        hint=f"Leave out {_FLAGS.get(option, 'the option')}: the property of the table applies. To change the "
+        "property, write a new table.",
     )
 
 
