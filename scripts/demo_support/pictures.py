@@ -44,7 +44,7 @@ def clustered_line(done: Clustered) -> str:
         f"{done.files_in} files, {before} KiB → {done.files_out} files, {after} KiB, sorted by {done.order}"
     )
     label = f"clustering after {done.commit_count} commits"
-    return f"    {label:<26}{what:<60}{done.seconds:5.1f} s"
+    return f"    {label:<27}{what:<60}{done.seconds:5.1f} s"
 
 
 def _commit_line(label: str, result: JobResult, seconds: float) -> str:

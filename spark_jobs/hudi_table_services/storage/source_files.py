@@ -81,6 +81,18 @@ def source_files(path: str, storage_options: Mapping[str, str]) -> Iterator[Sour
         yield from _files_of(storage, match)
 
 
+def source_pattern(path: str) -> tuple[str, tuple[re.Pattern[str], ...]]:
+    """Return a folder above a source, and one pattern for the name on each level below it, down to the source.
+
+    Args:
+        path: a file, a folder, or a glob in the syntax of Hadoop. Without a glob, the folder is the source itself.
+    """
+    folder, names = _split(path)
+    if any(_WILDCARDS.search(name) for name in names):
+        return folder, tuple(map(_expression, names))
+    return (join_path(folder.rstrip("/"), "/".join(names)) if names else folder), ()
+
+
 def _split(path: str) -> tuple[str, tuple[str, ...]]:
     """Split a path into its longest folder without wildcards, and the names below this folder."""
     path = _LOCAL.sub("/", path, count=1) if _LOCAL.match(path) else path  # Spark decodes no %XX in a path

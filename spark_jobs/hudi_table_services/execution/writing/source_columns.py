@@ -151,6 +151,11 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile) -> SourceColumns 
     separator, quote = options.get("sep", options.get("delimiter", ",")), options.get("quote", '"')
     if len(separator) != 1 or len(quote) != 1:
         return "its separator or quote is not a single character"
+    if not file.stored.size_bytes:
+        raise InvalidRequestError(
+            f"The source file {file.uri} is empty.",
+            hint="Check the step that wrote the file. If the file may be empty, leave it out of the source.",
+        )
     lines = _first_lines(file)
     if not lines:
         return f"the first line of {file.uri} is empty, too long, compressed by another codec than gzip, or not UTF-8"

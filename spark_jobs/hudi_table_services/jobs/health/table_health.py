@@ -73,7 +73,7 @@ def table_health(
     report = replace(inspection.report, findings=found, status=status_of(found))
     _LOG.info("The state of the table is: %s", report.status)
     if report.status == "failing":
-        raise _unhealthy(report)
+        raise _unhealthy(report, inspection.files)
     return replace(
         JobResult.of(request, Outcome.COMPLETED),
         table_name=table.config.table_name,
@@ -90,14 +90,16 @@ def _warning_limits(request: HealthRequest, measures: Mapping[str, float]) -> di
     return {**relevant_limits(request.warning_limits, measures), **request.own_warning_limits}
 
 
-def _unhealthy(report: HealthReport) -> UnhealthyTableError:
+def _unhealthy(report: HealthReport, files: FileStats) -> UnhealthyTableError:
     failed = [each for each in report.findings if each.level == "fail"]
     causes = "; ".join(each.statement for each in failed)
     message = f"The table is not healthy: {causes}."
     if report.damage:
         message = f"The timeline cannot be trusted: {report.damage}"
     hint = " ".join(dict.fromkeys(each.advice for each in failed))
-    return UnhealthyTableError(message, hint=hint, evidence=report)
+    error = UnhealthyTableError(message, hint=hint, evidence=report)
+    error.files = files
+    return error
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.execution.writing.text_values import count_unread_texts, first_texts
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.model.schema import STRING, StructType
-from hudi_table_services.planning.table.source_casts import sql_name
+from hudi_table_services.planning.table.source_casts import cast_query, sql_name
 from hudi_table_services.planning.table.source_columns import (
     infers_types,
     misread_columns,
@@ -64,10 +64,10 @@ def explain_text_columns(
         return refusal
     if not infers_types(source):
         return with_advice_on_types(refusal)
-    found = count_unread_texts(frame, {name: sql_name(kind) for name, kind in misread.items()})
+    casts = {name: sql_name(kind) for name, kind in misread.items()}
+    found = count_unread_texts(frame, casts)
     sentences = " ".join(each.sentence for each in found)
-    return InvalidRequestError(
-        f"{refusal.message} {sentences}",
-        hint="Set the source option nullValue to read this text as null, or use try_cast in the source query "
-        "(--source-sql).",
-    )
+    query = f"give this source query (--source-sql): {cast_query(frame.columns, casts, function='TRY_CAST')}"
+    if any(each.unread_count for each in found):
+        query = f"set the source option nullValue to read this text as null, or {query}"
+    return InvalidRequestError(f"{refusal.message} {sentences}", hint=f"{query[:1].upper()}{query[1:]}")

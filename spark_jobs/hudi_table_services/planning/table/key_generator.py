@@ -5,7 +5,7 @@ Follows KeyGenUtils.inferKeyGeneratorType and HoodieWriterUtils.validateTableCon
 
 import re
 import zoneinfo
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
 from hudi_table_services.model.key_generator import (
@@ -73,7 +73,8 @@ def key_generator_config(
     partition_fields = _partition_fields(kind, partition_text)
     timestamp = None
     if any(item.type is PartitionFieldType.TIMESTAMP for item in partition_fields):
-        timestamp = _timestamp_options(table, hoodie_options)
+        times = [item.name for item in partition_fields if item.type is PartitionFieldType.TIMESTAMP]
+        timestamp = _timestamp_options(table, hoodie_options, times)
     _check_field_counts(kind, record_key, partition_fields)
     return KeyGeneratorConfig(
         type=kind,
@@ -287,15 +288,18 @@ def partition_columns_of_times(
     return tuple(field.name for field in fields if field.type is PartitionFieldType.TIMESTAMP)
 
 
-def _timestamp_options(table: TableConfig | None, options: Mapping[str, str]) -> TimestampKeyGenOptions:
+def _timestamp_options(
+    table: TableConfig | None, options: Mapping[str, str], columns: Sequence[str]
+) -> TimestampKeyGenOptions:
     type_text = _time_option(table, options, "timestamp.type")
     output_format = _time_option(table, options, "output.dateformat")
     if not type_text:
         raise InvalidRequestError(
-            f"The partition path is a formatted time, but neither the table nor the request has a value for "
-            f"{_TIME_PREFIXES[0]}timestamp.type.",
-            hint="The partition column is a string or a number. Read it as a timestamp: a CSV file with "
-            "inferSchema=true, other files with CAST in the source query. Or set this key to the meaning of the "
+            f"The table is to be partitioned by a unit of time of the column {columns[0]!r}, but this column contains "
+            f"strings or numbers, and {_TIME_PREFIXES[0]}timestamp.type does not give their meaning.",
+            hint=f"If the column contains no times, leave out its unit, such as :day. Otherwise "
+            "read it as a timestamp: a CSV file with inferSchema=true, other files with a source query (--source-sql) "
+            f"that contains CAST({columns[0]} AS TIMESTAMP) AS {columns[0]}. Or set the key to the meaning of the "
             "values: UNIX_TIMESTAMP (seconds), EPOCHMILLISECONDS, EPOCHMICROSECONDS, or DATE_STRING with "
             f"{_TIME_PREFIXES[0]}input.dateformat, such as "
             "yyyy-MM-dd'T'HH:mm:ss.",
