@@ -99,7 +99,7 @@ def test_a_column_is_sorted_in_both_directions(listed: "Page") -> None:
 
 def test_the_totals_count_every_table(listed: "Page") -> None:
     text = listed.locator(".totals").inner_text()
-    assert text.startswith("9 tables · ")
+    assert text.startswith("10 tables · ")
     assert "need attention" in text
 
 
@@ -109,7 +109,7 @@ def test_a_refresh_reads_every_table_again(listed: "Page") -> None:
     listed.get_by_role("button", name="Read again").click()
     listed.locator(".as-of", has_text="reading …").wait_for(state="detached")
     wait_until_read(listed)
-    assert len([url for url in answered if "summary?fresh=true" in url]) == 9
+    assert len([url for url in answered if "summary?fresh=true" in url]) == 10
 
 
 def test_numbers_are_rounded_before_the_unit_is_chosen(listed: "Page") -> None:

@@ -14,7 +14,7 @@ from judges.oracle import V6_OLD, V8, V9, Oracle
 from judges.rows import KEY, PLAIN, Model, Row, assert_rows_equal, merged, some_rows
 from support.depth import cases
 
-ORACLES = cases([V6_OLD, V8, V9], [V6_OLD, V9])
+ORACLES = cases([V6_OLD, V8, V9], [V9])
 SKIPPING = {"hoodie.metadata.enable": "true", "hoodie.enable.data.skipping": "true"}
 WITH_STATISTICS = {"hoodie.metadata.enable": "true", "hoodie.metadata.index.column.stats.enable": "true"}
 HUDI_WITH_STATISTICS = {

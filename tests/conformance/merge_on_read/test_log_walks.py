@@ -18,8 +18,9 @@ WALKS = [(oracle, seed) for oracle in (V6_OLD, V8, V9) for seed in (0, 1)]
 SAMPLED = [(V6_OLD, 0), (V9, 1)]
 
 
-@pytest.mark.parametrize(("oracle", "seed"), cases(WALKS, SAMPLED, lambda case: f"{case[0]}-seed-{case[1]}"))
-def test_all_readers_agree_after_each_turn(hudi, tmp_path: Path, oracle: Oracle, seed: int) -> None:
+@pytest.mark.parametrize("walked", cases(WALKS, SAMPLED, lambda case: f"{case[0]}-seed-{case[1]}"))
+def test_all_readers_agree_after_each_turn(hudi, tmp_path: Path, walked: tuple[Oracle, int]) -> None:
+    oracle, seed = walked
     walk = LogWalk(hudi(oracle.release), tmp_path / "t", oracle, seed=seed)
     try:
         walk.begin()

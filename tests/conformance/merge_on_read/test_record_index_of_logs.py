@@ -22,7 +22,7 @@ from judges.table_files import instant_names
 from support.compaction.jobs_here import execute, schedule
 from support.depth import cases
 
-ORACLES = cases([V6_OLD, V8, V9], [V6_OLD, V9])
+ORACLES = cases([V6_OLD, V8, V9], [V9])
 INDEX = {
     "hoodie.metadata.enable": "true",
     "hoodie.metadata.record.index.enable": "true",
@@ -193,9 +193,14 @@ def test_hudi_and_the_engine_roll_back_each_others_delta_commits(table: IndexedT
     table.check_all(model, "updates of Hudi after the rollback")
 
 
+# If a table has two secondary indexes, updates of Hudi 1.2.0 in log files change only one of the indexes
+# (SecondaryIndexStreamingTracker adds the new log files to the file slice that it compares for the second index).
+@pytest.mark.parametrize("column", cases(["text", "ts"], ["text"]))
 @pytest.mark.parametrize("oracle", cases([V8, V9], [V9]))
-def test_hudi_finds_rows_by_our_entries_of_a_secondary_index(hudi, tmp_path: Path, oracle: Oracle) -> None:
-    columns = ("text", "ts")
+def test_hudi_finds_rows_by_our_entries_of_a_secondary_index(
+    hudi, tmp_path: Path, oracle: Oracle, column: str
+) -> None:
+    columns = (column,)
     table = IndexedTable(tmp_path / "t", oracle, hudi(oracle.release), TYPES, INDEX)
     first = some_rows(range(16), 1, TYPES)
     table.hudi_upserts(first)

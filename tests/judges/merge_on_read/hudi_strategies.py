@@ -39,15 +39,12 @@ def _operation(jvm, config, strategy, each):
     model = jvm.org.apache.hudi.common.model
     file_slice = model.FileSlice(path, "20260101000000000", file_id)
     if base_bytes is not None:
-        base = model.HoodieBaseFile(f"/t/{path}/{file_id}_0-1-0_20260101000000000.parquet")
-        base.setFileLen(base_bytes)
-        file_slice.setBaseFile(base)
+        base_path = f"/t/{path}/{file_id}_0-1-0_20260101000000000.parquet"
+        file_slice.setBaseFile(model.HoodieBaseFile(_listed(jvm, base_path, base_bytes)))
     names = []
     for version, log_bytes in enumerate(logs, start=1):
         names.append(f".{file_id}_20260102000000000.log.{version}_0-1-0")
-        log = model.HoodieLogFile(f"/t/{path}/{names[-1]}")
-        log.setFileLen(log_bytes)
-        file_slice.addLogFile(log)
+        file_slice.addLogFile(model.HoodieLogFile(_listed(jvm, f"/t/{path}/{names[-1]}", log_bytes)))
     builder = jvm.org.apache.hudi.avro.model.HoodieCompactionOperation.newBuilder()
     builder.setFileId(file_id)
     builder.setPartitionPath(path)
@@ -55,6 +52,12 @@ def _operation(jvm, config, strategy, each):
     builder.setDeltaFilePaths(_java_list(jvm, names))
     builder.setMetrics(strategy.captureMetrics(config, file_slice))
     return builder.build()
+
+
+def _listed(jvm, path, size):
+    """A file in a listing of Hudi."""
+    storage = jvm.org.apache.hudi.storage
+    return storage.StoragePathInfo(storage.StoragePath(path), size, False, 1, 0, 0)
 
 
 def _left(result):

@@ -2,6 +2,7 @@
 
 import logging
 from pathlib import Path
+from uuid import UUID
 
 import pyarrow as pa
 import pytest
@@ -21,25 +22,31 @@ from hudi_table_services.jobs.compaction.run import run_compaction
 from hudi_table_services.jobs.compaction.schedule import schedule_compaction
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import InstantState
+from hudi_table_services.model.schema import STRING, Field, StructType
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.compaction.indexed_table import build_metadata_table
 from support.compaction.jobs_here import report_of
-from support.compaction.written_table import Deleted, WrittenTable, a_row
+from support.compaction.written_table import SCHEMA, Deleted, Row, WrittenTable, a_row
 from support.jobs_on_tables import later
 from support.log_golden import ARCHIVES
 from support.metadata_table.built_tables import records_in
 
 VERSIONS = pytest.mark.parametrize("version", list(ARCHIVES), ids=lambda version: f"v{version.value}")
-GROUPS = [FileGroupId("ab"[number % 2], f"g{number}") for number in range(8)]
+GROUPS = [FileGroupId("ab"[number % 2], f"{UUID(int=number + 8 << 124)}-0") for number in range(8)]
+WITH_CITY = StructType((*SCHEMA.fields, Field("city", STRING)))
+
+
+def row_of(group: FileGroupId, number: int, ts: int) -> Row:
+    return a_row(f"{group.file_id}-{number}", ts, city=group.partition_path)
 
 
 def a_table(folder: Path, version: TableVersion = TableVersion.V9) -> WrittenTable:
-    table = WrittenTable(LocalStorage(str(folder / "t")), version, clock=later(0))
-    table.insert({group: [a_row(f"{group.file_id}-{n}", 1) for n in range(5)] for group in GROUPS})
-    table.log({group: [a_row(f"{group.file_id}-0", 2), Deleted(f"{group.file_id}-1")] for group in GROUPS})
-    table.log({group: [a_row(f"{group.file_id}-2", 3)] for group in GROUPS}, as_parquet=True)
+    table = WrittenTable(LocalStorage(str(folder / "t")), version, clock=later(0), schema=WITH_CITY)
+    table.insert({group: [row_of(group, n, 1) for n in range(5)] for group in GROUPS})
+    table.log({group: [row_of(group, 0, 2), Deleted(f"{group.file_id}-1")] for group in GROUPS})
+    table.log({group: [row_of(group, 2, 3)] for group in GROUPS}, as_parquet=True)
     return table
 
 
@@ -108,7 +115,7 @@ def test_one_failed_slice_does_not_lose_the_work_of_other_tasks(
 ) -> None:
     table = a_table(tmp_path, version)
     schedule(table)
-    path = next(f.path for f in table.storage.list_files("a") if ".g4_" in f.path)
+    path = next(f.path for f in table.storage.list_files("a") if f".{GROUPS[4].file_id}_" in f.path)
     content = table.storage.read(path)
     table.storage.write(path, content[:40] + bytes([content[40] ^ 0xFF]) + content[41:])
     with pytest.raises(CorruptTableError, match="1 of 8 file slices"):

@@ -18,7 +18,7 @@ from support.faulty_storage import FaultyStorage
 from support.metadata_table.built_tables import opened, records_in
 from support.metadata_table.maintained_tables import Write, copied, maintained, ticking
 
-EARLY, LATE = (FileGroupId("a", f"{UUID(int=number)}-0") for number in (21, 22))
+EARLY, LATE = (FileGroupId("a", f"{UUID(int=digit << 124)}-0") for digit in (0xA, 0xB))
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V8, TableVersion.V9], ids=lambda v: v.name)
 
 

@@ -43,7 +43,7 @@ def test_a_deleted_key_is_inserted_again_into_the_slice_of_its_base_file(table: 
     # In another file group, Hudi's next update of the key would find the key in two file groups.
     result = table.write([("k0", 1, "a", "again")])
     assert {s.file_group_id for s in table.slices()} == groups
-    assert (result.rows.inserted, result.rows.updated) == (0, 1)
+    assert (result.rows.inserted, result.rows.updated) == (1, 0)
     assert ("k0", 1, "a", "again") in table.rows()
 
 
@@ -123,7 +123,7 @@ def test_a_row_that_moves_back_goes_to_the_slice_whose_base_file_has_its_key(
     result = table.write([("k0", 3, "a", "back"), ("k2", 3, "a", "changed")])
     # In a new file group, Hudi would find the key in two base files of the partition, and update both rows.
     assert {s.file_group_id for s in table.slices()} == groups
-    assert (result.rows.inserted, result.rows.updated, result.rows.deleted) == (0, 2, 1)
+    assert (result.rows.inserted, result.rows.updated, result.rows.deleted) == (1, 1, 1)
     assert table.rows() == sorted([("k0", 3, "a", "back"), ("k2", 3, "a", "changed"), OLD[1], OLD[3]])
     table.write([("k0", 4, "b", "away"), ("k2", 4, "b", "away")])
     assert table.write([("k0", 0, "a", None)], "delete").rows.deleted == 1
