@@ -39,7 +39,9 @@ def clustering_summary(report: ClusteringReport, result: JobResult) -> str:
                 f"Planned, nothing written: {what} would become {counted(_expected(groups), 'file')}{commits}"
             )
         case Outcome.NOTHING_TO_DO:
-            return f"Nothing to do: {result.reason}{commits}"
+            # If there are too few commits, the reason names the clustering since which they are counted.
+            since = report.commits.partition(" ")[2].removeprefix("commits ").removeprefix("commit ")
+            return f"Nothing to do: {result.reason}{'' if since and since in result.reason else commits}"
         case Outcome.FAILED:
             return result.failure
     states = sorted({plan.state for plan in report.plans})
