@@ -36,8 +36,11 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
         *refused("a job cannot load a Java class as its index", "hoodie.index.class"),
         *refused("the base path of the request identifies the table", "hoodie.base.path"),
         *refused(
-            "this is a property of the table, not an option of a write",
+            "this is a property of the table; hoodie.write.table.version sets the version of a new table",
             "hoodie.table.version",
+        ),
+        *refused(
+            "this is a property of the table, not an option of a write",
             "hoodie.table.initial.version",
             "hoodie.table.checksum",
             "hoodie.table.create.schema",
