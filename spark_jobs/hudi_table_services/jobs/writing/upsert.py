@@ -258,7 +258,7 @@ class _UpsertJob:
                 raise
             raise explain_text_columns(refusal, source, given, self._storage) from refusal
         if config is None and source is not None:
-            self._report.warn(*time_warnings(settings), *text_column_warnings(source, given, batch))
+            self._report.warn(*time_warnings(settings), *text_column_warnings(source, self._request, batch))
         return settings
 
     def _stage(

@@ -97,6 +97,11 @@ def _is_true(text: str) -> bool:
 
 
 def _conflict(option: str, wanted: str, stored: str) -> InvalidRequestError:
+    if option == PARTITION_OPTION and not stored:
+        return InvalidRequestError(
+            f"Option {option} is {wanted!r}, but the table was created without partitions.",
+            hint="Leave the option out (in Airflow, partition_by). For a table with partitions, write a new table.",
+        )
     return InvalidRequestError(
         f"Option {option} is {wanted!r}, but the table was created with {stored!r}.",
         hint="Leave the option out: the property of the table applies. To change the property, write a new table.",
