@@ -120,7 +120,7 @@ def timeline_line(check: TimelineCheck, every: int) -> str:
     counts = ", ".join(map(str, check.commits_before)) or "none"
     return (
         f"  {len(check.clusterings)} clusterings on the timeline, after {counts} commits, and {check.commits_since} "
-        f"commits since the last (expected: every {every})"
+        f"commits since the last (expected: at least {every} before each)"
     )
 
 

@@ -33,7 +33,8 @@ _EXECUTE_COMPACTIONS = (
     "Execute the pending compactions with ExecuteCompactionOperator or execute_compaction.py."
 )
 _ADVICE = {
-    "active_commits": "Archive the timeline: readers list and load all of it.",
+    "active_commits": "Archive the timeline: readers list and load all of it. With Hudi's defaults, archival begins "
+    "above 30 commits; to keep fewer, set hoodie.keep.max.commits and hoodie.keep.min.commits.",
     "commits_since_clean": "Clean the table, or find out why its cleans do not run.",
     "commits_since_clustering": "Cluster the table.",
     "commits_to_archive": "Archive the timeline: readers list and load all of it.",
@@ -194,8 +195,9 @@ def _diagnose_write(facts: PendingFacts) -> _Diagnosis:
     if facts.heartbeat == "alive":
         return _Diagnosis(
             "A write that is running, or whose writer was killed in the last two minutes",
-            "Wait until the write ends. If its job has certainly ended, run the same request again: the new attempt "
-            "rolls this attempt back first",
+            "Wait until the write ends. If its job has certainly ended, run the request again with the same request id "
+            "(--request-id): the new attempt rolls this attempt back first. A write with another id rolls it back "
+            "after two minutes, when the heartbeat has expired",
             "running the same request again while its job still runs: the new attempt would roll back the running one",
             blocks=blocks,
         )

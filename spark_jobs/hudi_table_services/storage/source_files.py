@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from urllib.parse import urlsplit
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.storage.stores.factory import open_storage
@@ -58,6 +59,11 @@ def first_source_files(
         InvalidRequestError: the source does not exist or has no files, or its address is not supported.
         StorageError: the storage refused to list or read the source.
     """
+    if (host := urlsplit(path).netloc if path.startswith("file://") else "") not in ("", "localhost"):
+        raise InvalidRequestError(
+            f"The source {path!r} names a host, {host!r}, because two slashes follow file:.",
+            hint="Write file:/// and the absolute path, or give the path without file://.",
+        )
     root, names = _split(path)
     storage = open_storage(root, storage_options)
     matches = islice(_matches(storage, "", names), _MATCHED_PATHS)

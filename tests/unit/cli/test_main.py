@@ -71,7 +71,7 @@ def test_a_bad_flag_gives_one_message_and_exit_code_64(capsys: pytest.CaptureFix
     [
         (None, "There is no request document at"),
         (b"\xff", "is not UTF-8 text"),
-        (b"{}", "contract_version None"),
+        (b"{}", 'Add "contract_version": 2'),
     ],
 )
 def test_a_bad_request_document_gives_a_message_and_exit_code_64(

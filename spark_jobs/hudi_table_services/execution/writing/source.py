@@ -100,7 +100,9 @@ def _load(
     is_parquet = source.format.lower() == "parquet" and bool(source.path)
     if is_parquet and (columns := nanosecond_columns(source, storage_options)):
         # Spark converts the values in later steps, when it reads the rows.
-        _LOG.info("Columns in nanoseconds, which the write stores in microseconds: %s", ", ".join(columns))
+        _LOG.warning(
+            "The write stores these columns in microseconds, and drops smaller digits: %s", ", ".join(columns)
+        )
         _LOG.info(_STEP)
         return read_with_nanoseconds(spark, source, columns)
     _LOG.info(_STEP)

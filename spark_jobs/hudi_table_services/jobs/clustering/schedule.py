@@ -12,7 +12,7 @@ from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.clustering import ScheduleClusteringRequest
 from hudi_table_services.contract.result import JobResult
-from hudi_table_services.contract.text import counted
+from hudi_table_services.contract.text import counted, did_you_mean
 from hudi_table_services.errors import CommitConflictError, InvalidRequestError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
@@ -280,7 +280,7 @@ def _check_sort_columns(snapshot: TableSnapshot, layout: Layout) -> None:
                 f"The table has no column {name!r}, by which the clustering is to sort.",
                 hint=f"The table has {same[0]!r}; only the case differs."
                 if same
-                else f"Its columns are: {', '.join(schema.names)}.",
+                else f"{did_you_mean(name, schema.names)} Its columns are: {', '.join(schema.names)}.".strip(),
             )
         if isinstance(schema.field(name).type, ArrayType | MapType | StructType):
             raise InvalidRequestError(

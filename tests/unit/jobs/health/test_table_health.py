@@ -398,7 +398,8 @@ def test_a_measure_above_its_limit_gives_a_failure_or_a_warning() -> None:
     result = checked.result(warn_above={"small_file_ratio": "1", "active_commits": "0"})
     assert result.warnings == (
         "Commits on the active timeline (active_commits): 1, above 0. Archive the timeline: readers list and load all "
-        "of it.",
+        "of it. With Hudi's defaults, archival begins above 30 commits; to keep fewer, set hoodie.keep.max.commits and "
+        "hoodie.keep.min.commits.",
     )
 
 

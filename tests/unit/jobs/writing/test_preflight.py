@@ -532,3 +532,19 @@ def test_an_empty_csv_file_is_named(tmp_path: Path) -> None:
     source = SourceSpec(path=str(path), format="csv", options={"header": "true"})
     with pytest.raises(InvalidRequestError, match="rows.csv is empty"):
         check_write(request(tmp_path, source))
+
+
+def test_a_delete_without_the_partition_column_is_explained(table: SmallTable, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "keys.parquet")
+    with pytest.raises(
+        InvalidRequestError, match="A delete also needs the partition of each row: add 'city'"
+    ):
+        check_write(request(tmp_path, tmp_path / "keys.parquet", operation="delete"))
+
+
+def test_partitions_of_a_table_without_partitions_are_refused_in_words(tmp_path: Path, rows: Path) -> None:
+    fields = {"hoodie.table.partition.fields": None}
+    properties = {key: value for key, value in table_properties(TableVersion.V9).items() if key not in fields}
+    create_table(LocalStorage(str(tmp_path / "t")), properties, FixedClock())
+    with pytest.raises(InvalidRequestError, match="created without partitions"):
+        check_write(request(tmp_path, rows))

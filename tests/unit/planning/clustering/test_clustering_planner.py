@@ -131,7 +131,7 @@ def test_a_single_small_file_is_not_rewritten(single_group: bool) -> None:
     proposal = plan(a_table_of(10), single_group_enabled=single_group)
     assert proposal.groups == ()
     assert proposal.reason == (
-        "no file of the table can be clustered: a clustering would not reduce the number of files (1 file)"
+        "no file of the table can be clustered (1 file: a clustering would not reduce the number of files)"
     )
 
 
