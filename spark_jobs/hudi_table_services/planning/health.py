@@ -12,6 +12,7 @@ from hudi_table_services.contract.health import (
 from hudi_table_services.contract.text import counted
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.options.keys.archival import MAX_COMMITS, MIN_COMMITS
 from hudi_table_services.options.keys.metadata_table import COMPACT_DELTA_COMMITS
 
 _MAX_WORST_PARTITIONS = 10
@@ -34,7 +35,7 @@ _EXECUTE_COMPACTIONS = (
 )
 _ADVICE = {
     "active_commits": "Archive the timeline: readers list and load all of it. With Hudi's defaults, archival begins "
-    "above 30 commits; to keep fewer, set hoodie.keep.max.commits and hoodie.keep.min.commits.",
+    f"above {MAX_COMMITS.default} commits; to keep fewer, set {MAX_COMMITS} and {MIN_COMMITS}.",
     "commits_since_clean": "Clean the table, or find out why its cleans do not run.",
     "commits_since_clustering": "Cluster the table.",
     "commits_to_archive": "Archive the timeline: readers list and load all of it.",
