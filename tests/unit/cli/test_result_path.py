@@ -31,6 +31,7 @@ FLAGS = {
     "delete_savepoint.py": ONE_INSTANT,
     "rollback.py": ONE_INSTANT,
     "cancel_clustering.py": ONE_INSTANT,
+    "cancel_compaction.py": ONE_INSTANT,
 }
 
 

@@ -275,7 +275,7 @@ def test_the_reason_of_an_empty_plan_names_the_most_common_obstacles() -> None:
     table = a_table(*(a_slice(f"f{i}", 100 + i, p) for p in ("p", "q", "r") for i in range(2)))
     assert plan(table, partition_pattern="[pq]", layout=LINEAR_A).reason == (
         "partitions that match hoodie.clustering.plan.strategy.partition.regex.pattern=[pq]: 2 of 3; no file of these "
-        "partitions can be clustered: at or above the small-file limit of 100 B (4 files)"
+        "partitions can be clustered (4 files: at or above the small-file limit of 100 B)"
     )
 
 
