@@ -76,7 +76,7 @@ def test_the_block_has_no_link_if_the_address_of_airflow_is_not_configured(
     assert "errors.html" not in log
 
 
-def test_the_lines_of_the_block_have_at_most_90_characters(failed_run: Callable[..., Any]) -> None:
+def test_wrapped_lines_of_the_block_have_at_most_90_characters(failed_run: Callable[..., Any]) -> None:
     log, failure = failed_run(base_path="relative/{{ 'path' }}")
     assert len(failure["message"]) > 90
     block = re.findall(r"\[error *\] (  .*?) +\[", log)
