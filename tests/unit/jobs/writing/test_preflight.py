@@ -546,5 +546,5 @@ def test_partitions_of_a_table_without_partitions_are_refused_in_words(tmp_path:
     fields = {"hoodie.table.partition.fields": None}
     properties = {key: value for key, value in table_properties(TableVersion.V9).items() if key not in fields}
     create_table(LocalStorage(str(tmp_path / "t")), properties, FixedClock())
-    with pytest.raises(InvalidRequestError, match="created without partitions"):
+    with pytest.raises(InvalidRequestError, match="the table is not partitioned"):
         check_write(request(tmp_path, rows))
