@@ -57,18 +57,13 @@ def push_table_link(task: Any, context: "Context") -> None:
     """
     if address := table_address(task):
         _push(context, TABLE_LINK, address)
-        if root := address_of_airflow(context):
+        if root := address_of_airflow():
             task.log.info("Page of the table: %s/%s", root, address)  # Airflow shows the address as a link
 
 
-def address_of_airflow(context: "Context") -> str:
-    """Return the address of Airflow's UI, without a slash at its end; empty if the address is not known."""
-    root = conf.get("api", "base_url", fallback="") or ""
-    if not root:
-        # Without the setting, Airflow derives the address of a log from its default host and port.
-        root, found, _ = str(getattr(context.get("ti"), "log_url", "")).partition("/dags/")
-        root = root if found else ""
-    return root.rstrip("/")
+def address_of_airflow() -> str:
+    """Return the address of Airflow's UI, without a slash at its end. Empty without the setting ``[api] base_url``."""
+    return (conf.get("api", "base_url", fallback="") or "").rstrip("/")
 
 
 def push_spark_ui(context: "Context", address: str) -> None:

@@ -55,15 +55,22 @@ def _anchor(heading: str) -> str:
 
 
 def _without_other_pages(children: list[Token]) -> list[Token]:
-    """Keep links within the page. Replace other links by their text, because the server serves no other pages."""
-    kept, is_open = [], []
+    """Keep links within the page. Replace other links by their text and the name of the file.
+
+    The server serves no other pages of docs/.
+    """
+    kept: list[Token] = []
+    targets: list[str] = []
     for child in children:
         if child.type == "link_open":
-            is_open.append(str(child.attrGet("href")).startswith("#"))
-            if not is_open[-1]:
+            targets.append(str(child.attrGet("href")))
+            if not targets[-1].startswith("#"):
                 continue
-        elif child.type == "link_close" and not is_open.pop():
-            continue
+        elif child.type == "link_close":
+            target = targets.pop()
+            if not target.startswith("#"):
+                kept.append(Token("text", "", 0, content=f" (docs/{target.partition('#')[0]})"))
+                continue
         kept.append(child)
     return kept
 

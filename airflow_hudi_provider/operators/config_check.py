@@ -11,7 +11,7 @@ from airflow_hudi_provider.links import TABLE_LINK, push_table_link
 from airflow_hudi_provider.results.config_check import config_answer
 from airflow_hudi_provider.results.log import log_result
 from airflow_hudi_provider.results.task_outcome import task_error
-from airflow_hudi_provider.tasks.arguments import names_of, options_of, text_of
+from airflow_hudi_provider.tasks.arguments import check_base_path, names_of, options_of, text_of
 from airflow_hudi_provider.tasks.lineage import lineage_of
 from airflow_hudi_provider.tasks.metrics import measured
 from airflow_hudi_provider.tasks.templates import names_filled_in_later, refuse_emptied
@@ -184,6 +184,7 @@ class HudiConfigCheckOperator(BaseOperator):
         """Refuse invalid values that rendering cannot correct. Raises ValueError with the task's id."""
         from hudi_table_services.planning.config_check.check import check_rule_names
 
+        check_base_path(self.task_id, self.base_path, self.hudi_conn_id)
         templated = set(self._filled_in_later)
         for name in ("hudi_options", "facts"):
             value = getattr(self, name)

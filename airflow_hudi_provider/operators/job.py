@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
@@ -16,7 +17,7 @@ from airflow_hudi_provider.results.log import log_result, warnings_of_engine
 from airflow_hudi_provider.results.task_outcome import JobEnd, decide_outcome, event_of, xcom_of
 from airflow_hudi_provider.spark.submission import SparkEnd, Submission
 from airflow_hudi_provider.tables.connection import TableLocation
-from airflow_hudi_provider.tasks.arguments import check_choice, check_job_arguments
+from airflow_hudi_provider.tasks.arguments import check_base_path, check_choice, check_job_arguments
 from airflow_hudi_provider.tasks.declared_table import declare_table, fill_events, hide_declared_asset
 from airflow_hudi_provider.tasks.early_start import start_in_worker
 from airflow_hudi_provider.tasks.identity import OnRerun, identity_of, place_of
@@ -359,7 +360,10 @@ class HudiJobOperator(SparkSubmitOperator):
     def table_label(self) -> str:
         """Return the table's name if it is known, else the name of the table's folder."""
         name = self.last_result.table_name if self.last_result is not None else ""
-        path = self._submission.run.location.base_path if self._submission is not None else self.base_path
+        path = self.base_path
+        # Without a location, the error of the task gives the reason. The metrics must not add a second message.
+        with suppress(HudiTaskRefusedError):
+            path = self._submission.run.location.base_path if self._submission is not None else path
         return str(name or getattr(self, "table_name", "") or (path or "").rstrip("/").rpartition("/")[2])
 
     @property
@@ -380,6 +384,7 @@ class HudiJobOperator(SparkSubmitOperator):
             ValueError: the message begins with the task's id.
         """
         declare_table(self)
+        check_base_path(self.task_id, self.base_path, self.hudi_conn_id)
         check_job_arguments(self, is_complete=not self._filled_in_later)
 
     def end_late_run(self, submission: Submission) -> None:

@@ -16,6 +16,7 @@ from hudi_table_services.contract.recovery import (
     RollbackRequest,
 )
 from hudi_table_services.contract.result import JobResult
+from hudi_table_services.errors import InvalidRequestError
 
 
 class SavepointOperator(UpkeepOperator):
@@ -131,6 +132,10 @@ class RollbackOperator(UpkeepOperator):
         self, *, instant: str | Sequence[str] | None = None, all_failed: bool = False, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
+        if instant and all_failed:
+            raise ValueError(
+                f"{self.task_id}: instant and all_failed are both given. Leave out one of the two."
+            )
         self.instant = instant
         self.all_failed = all_failed
         self.check_arguments()
@@ -139,6 +144,10 @@ class RollbackOperator(UpkeepOperator):
         return not self.all_failed  # readers never saw the rows of failed writes
 
     def build_request(self, location: TableLocation, request_id: str, result_uri: str) -> RollbackRequest:
+        if self.instant is not None and self.all_failed:
+            raise InvalidRequestError(
+                "instant and all_failed=True are both given.", hint="Leave out one of the two."
+            )
         return RollbackRequest(
             **self.common_fields(location, request_id, result_uri),
             instants=instants_of(self.instant) if self.instant is not None else (),

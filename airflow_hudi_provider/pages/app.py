@@ -110,7 +110,10 @@ def table(table_id: str, view: str, user: User, wanted: Annotated[Wanted, Depend
     may_see_tasks = _may_see_tasks(user)
     if view in ("overview", "summary"):
         users = users_of_tables().get(table_id, TableUsers()).shown(may_see_tasks)
-        failure = last_failure(users["writers"]) if shown.get("exists") is False else None
+        failure = None
+        if shown.get("exists") is False:
+            # A table service that fails because the table does not exist has the table as an inlet.
+            failure = last_failure(users["writers"]) or last_failure(users["others"])
         is_shown = failure is not None and may_see_runs(user, failure["dag_id"])
         shown |= {**users, "last_failure": failure if is_shown else None}
         if shown.get("last_commit"):
@@ -138,8 +141,10 @@ def run(
     found = run_view(dag_id, run_id, task_id, map_index)
     if found is None:
         raise HTTPException(404, "There is no such run.")
-    visible = {each.table_id for each in registered_tables() if may_see(user, each)}
-    return {**found, "tasks": [{**each, "table_id": _table_id_of(each, visible)} for each in found["tasks"]]}
+    visible = {each.table_id: each.name for each in registered_tables() if may_see(user, each)}
+    ids = [_table_id_of(each, visible) for each in found["tasks"]]
+    pages = [{"table_id": each, "page_name": visible.get(each or "")} for each in ids]
+    return {**found, "tasks": [{**task, **page} for task, page in zip(found["tasks"], pages, strict=True)]}
 
 
 def _table_id_of(task: dict[str, Any], visible: Container[str]) -> str | None:

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ _SHOWN = (
     "reused",
     "reason",
     "instant_time",
+    "instant",
     "instants",
     "files_before",
     "files_after",
@@ -50,7 +52,7 @@ _SHOWN = (
 def run_view(
     dag_id: str, run_id: str, task_id: str = "", map_index: int | None = None
 ) -> dict[str, Any] | None:
-    """List the return values of the run's Hudi tasks by time, then the tasks that have a state but no return value.
+    """List the Hudi tasks of a run in the order in which they started, with the return value if there is one.
 
     The entry of a task without a return value contains only ``task_id``, ``map_index``, ``operator`` and ``state``. If
     the state is ``failed``, ``up_for_retry`` or ``upstream_failed``, the entry also contains ``failure``: the fields of
@@ -86,13 +88,24 @@ def run_view(
         failures = {
             (row.task_id, row.map_index): XComModel.deserialize_value(row) for row in session.scalars(query)
         }
+        names = {each[0] for each in (*returned, *begun)}
+        query = wanted(select(*columns[:2], TaskInstance.start_date), TaskInstance)
+        query = query.where(TaskInstance.task_id.in_(names))
+        started = {(row.task_id, row.map_index): row.start_date for row in session.execute(query)}
         others = [
             {**row._mapping, "failure": failures.get((row.task_id, row.map_index))}
             if row.state in _FAILED
             else dict(row._mapping)
             for row in begun
         ]
-    return {"dag_id": dag_id, "run_id": run_id, "task_id": task_id, "tasks": [*_results(returned), *others]}
+    tasks = [*_results(returned), *others]
+    tasks.sort(key=lambda task: _start(started.get((task["task_id"], task["map_index"]))))
+    return {"dag_id": dag_id, "run_id": run_id, "task_id": task_id, "tasks": tasks}
+
+
+def _start(moment: datetime | None) -> tuple[bool, float]:
+    """Return a key that sorts tasks by their start. Tasks that have not started come last."""
+    return (moment is None, moment.timestamp() if moment is not None else 0.0)
 
 
 def _has_xcom(*keys: str) -> Any:

@@ -2,6 +2,7 @@
 
 import json
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -71,11 +72,13 @@ def history_view(table: RegisteredTable) -> dict[str, Any]:
     instants = store.load().instants
     history = hook.recent_writes(SHOWN_WRITES)
     limits = size_limits((each.instant, each.extra_metadata) for each in history.writes)
-    writes = {each.instant.requested_time: _write(each) for each in history.writes}
+    # A savepoint has the requested time of its commit, so the requested time alone does not identify a write.
+    writes = {each.instant.identity: _write(each) for each in history.writes}
     active = {instant.identity for instant in instants}
     archived = [each.instant for each in history.writes if each.instant.identity not in active]
     every = sorted([*archived, *instants], key=lambda instant: instant.requested_time)
     requests = request_ids_of(store, every[-SHOWN_INSTANTS:])
+    undone = _undone(table, instants)
     services = {instant: {"by": task_of_request(request)} for instant, request in requests.items()}
     return {
         "instant_count": len(every),
@@ -84,7 +87,8 @@ def history_view(table: RegisteredTable) -> dict[str, Any]:
             {
                 **_instant(instant, config),
                 **services.get(instant, {}),
-                **writes.get(instant.requested_time, {}),
+                **({"undone": undone[each]} if (each := instant.requested_time) in undone else {}),
+                **writes.get(instant.identity, {}),
             }
             for instant in every[-SHOWN_INSTANTS:]
         ],
@@ -93,6 +97,22 @@ def history_view(table: RegisteredTable) -> dict[str, Any]:
         "sizes": [_sizes(each, limits, config) for each in history.sizes],
         "end": _END[history.end.value].format(count=len(history.writes)),
     }
+
+
+def _undone(table: RegisteredTable, instants: Iterable["Instant"]) -> dict[str, list[str]]:
+    """Map the latest completed rollbacks and restores to the requested times of the instants that they undid."""
+    from hudi_table_services.model.timeline import Timeline
+    from hudi_table_services.storage.clock import SystemClock
+    from hudi_table_services.tables.table import TableAccess
+    from hudi_table_services.tables.undo_history import undone_by
+
+    hook = hook_of(table)
+    access = TableAccess(storage=hook.storage, clock=SystemClock(), config=hook.table_config())
+    undos = [each for each in instants if each.action.value in ("rollback", "restore") and each.is_completed]
+    found: dict[str, list[str]] = {}
+    for undone, by in sorted(undone_by(access, Timeline.of(undos[-SHOWN_WRITES:])).items()):
+        found.setdefault(by, []).append(undone)
+    return found
 
 
 def plan_view(table: RegisteredTable) -> dict[str, Any]:

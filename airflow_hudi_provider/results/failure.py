@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 FAILURE_KEY = "hudi_failure"
 """Key of the XCom that contains the failure of a task's newest try."""
 
+_LOG_WIDTH = 74
+"""Width of the texts in the block, in characters. Airflow's log shows this block without scrolling sideways."""
+
 _LOG = logging.getLogger(__name__)
 _PAGE = "/hudi/static/errors.html"
 _RULES_AFTER_SUCCESS = ("all_success", "none_failed", "none_failed_min_one_success")
@@ -50,8 +53,8 @@ def failures_shown(task: "HudiJobOperator", context: "Context") -> Iterator[None
 def _shown(task: "HudiJobOperator", error: TaskError, context: "Context") -> TaskError:
     """Log the failure as a block, and push it for the Hudi tab. An error of the push does not replace the failure."""
     task.log.debug("The task failed.", exc_info=True)
-    failure = _failure_of(task, error, context)
-    for line in failure.lines():
+    failure = _failure_of(task, error)
+    for line in failure.lines(width=_LOG_WIDTH):
         task.log.error("%s", line)
     try:
         context["ti"].xcom_push(key=FAILURE_KEY, value=asdict(failure))
@@ -62,7 +65,7 @@ def _shown(task: "HudiJobOperator", error: TaskError, context: "Context") -> Tas
     return error
 
 
-def _failure_of(task: "HudiJobOperator", error: TaskError, context: "Context") -> Failure:
+def _failure_of(task: "HudiJobOperator", error: TaskError) -> Failure:
     is_final = isinstance(error, HudiTaskRefusedError)
     table, table_now = _table_of(task)
     kind = error.kind or type(error).__name__
@@ -79,7 +82,7 @@ def _failure_of(task: "HudiJobOperator", error: TaskError, context: "Context") -
             if is_final
             else "Airflow tries again if the task has retries left."
         ),
-        page=_page_of(kind, context),
+        page=_page_of(kind),
     )
 
 
@@ -106,9 +109,9 @@ def _table_of(task: "HudiJobOperator") -> tuple[str, str]:
         return path, f"The timeline could not be read: {error}"
 
 
-def _page_of(kind: str, context: "Context") -> str:
+def _page_of(kind: str) -> str:
     """Return the address of the section about a kind of error; empty if Airflow's address is not known."""
-    root = address_of_airflow(context)
+    root = address_of_airflow()
     return f"{root}{_PAGE}#{kind.lower()}" if root else ""
 
 

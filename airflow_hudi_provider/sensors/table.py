@@ -17,7 +17,7 @@ from airflow.providers.common.compat.sdk import (
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.links import TABLE_LINK, push_table_link
-from airflow_hudi_provider.tasks.arguments import check_choice
+from airflow_hudi_provider.tasks.arguments import check_base_path, check_choice
 from airflow_hudi_provider.triggers.table import HudiTableTrigger
 from hudi_table_services.errors import (
     CorruptTableError,
@@ -55,6 +55,7 @@ class HudiTableSensor(BaseSensorOperator):
         super().__init__(**kwargs)
         if base_path is None and hudi_conn_id is None:
             raise ValueError(f"{self.task_id}: give base_path or hudi_conn_id.")
+        check_base_path(self.task_id, base_path, hudi_conn_id)
         check_choice(self.task_id, "if_missing", if_missing, ("wait", "fail"))
         self.base_path = base_path
         self.hudi_conn_id = hudi_conn_id

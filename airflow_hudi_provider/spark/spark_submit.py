@@ -26,6 +26,7 @@ from airflow_hudi_provider.spark.environment import (
 from airflow_hudi_provider.spark.processes import end_processes
 from airflow_hudi_provider.spark.signals import container_error, signal_error
 from airflow_hudi_provider.tables.connection import find_connection
+from hudi_table_services.errors import InvalidRequestError
 
 if TYPE_CHECKING:
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -108,6 +109,15 @@ class SparkSubmit:
                 "deploy_mode=cluster needs result_base_path, a folder that both the worker and the cluster can access. "
                 "Pass the argument, or set it in the connection of type hudi."
             )
+        from hudi_table_services.storage.result_documents import check_result_location
+
+        try:
+            check_result_location(f"{folder.rstrip('/')}/result.json", self._run.location.base_path)
+        except InvalidRequestError as error:
+            raise HudiTaskRefusedError(
+                f"result_base_path={folder!r} is the table, is in the table or is in a folder .hoodie. Give a folder "
+                "outside of all tables."
+            ) from error
         return folder
 
     def _switch_durable_off_on_yarn(self, master: str) -> None:

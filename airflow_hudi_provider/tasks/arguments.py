@@ -5,7 +5,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.exceptions import HudiTaskRefusedError
+from airflow_hudi_provider.tables.connection import TableLocation, locate_table
 from airflow_hudi_provider.tasks.templates import is_filled_in_later
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.text import did_you_mean
@@ -86,6 +87,22 @@ def check_choice(
     words = [word for word in known if word]
     listed = f"{', '.join(map(repr, words[:-1]))} or {words[-1]!r}"
     raise ValueError(f"{task_id}: {name}={value!r} must be {listed}. {did_you_mean(text, words)}".strip())
+
+
+def check_base_path(task_id: str, base_path: object, hudi_conn_id: object) -> None:
+    """Check, when Airflow parses the DAG, a base path that contains no template and needs no connection.
+
+    Raises:
+        ValueError: the path is empty or relative. The message begins with the task's id.
+    """
+    if base_path is None or hudi_conn_id is not None or is_filled_in_later(base_path):
+        return
+    if not str(base_path).strip():
+        raise ValueError(f"{task_id}: base_path is empty.")
+    try:
+        locate_table(str(base_path), None, None)
+    except HudiTaskRefusedError as error:
+        raise ValueError(f"{task_id}: {error}") from error
 
 
 def instants_of(given: object) -> tuple[str, ...]:

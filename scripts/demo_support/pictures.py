@@ -44,7 +44,7 @@ def clustered_line(done: Clustered) -> str:
         f"{done.files_in} files, {before} KiB → {done.files_out} files, {after} KiB, sorted by {done.order}"
     )
     label = f"clustering after {done.commit_count} commits"
-    return f"    {label:<26}{what:<60}{done.seconds:5.1f} s"
+    return f"    {label:<27}{what:<60}{done.seconds:5.1f} s"
 
 
 def _commit_line(label: str, result: JobResult, seconds: float) -> str:
@@ -120,7 +120,7 @@ def timeline_line(check: TimelineCheck, every: int) -> str:
     counts = ", ".join(map(str, check.commits_before)) or "none"
     return (
         f"  {len(check.clusterings)} clusterings on the timeline, after {counts} commits, and {check.commits_since} "
-        f"commits since the last (expected: every {every})"
+        f"commits since the last (expected: at least {every} before each)"
     )
 
 

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from hudi_table_services.contract.progress import PROGRESS_FIELD, JobProgress, progress_path
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import SPARK_START, JobResult, Outcome
+from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import (
     ExecutionFailedError,
     HudiTableServiceError,
@@ -36,6 +37,7 @@ from hudi_table_services.execution.sessions.session import (
 from hudi_table_services.services.flags import CommandLine
 from hudi_table_services.services.service import Script
 from hudi_table_services.storage.nearby_tables import with_nearby_tables
+from hudi_table_services.storage.result_documents import check_result_location, check_result_target
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 
@@ -324,10 +326,17 @@ def _request(command: CommandLine, script: Script[JobRequest]) -> JobRequest:
 
 
 def _result_document(request: JobRequest) -> _Document | None:
-    """Return the location of the result document. Delete the document of an earlier run at this location."""
+    """Return the location of the result document. Delete the document of an earlier run at this location.
+
+    Raises:
+        InvalidRequestError: the location is refused; see `storage.result_documents`. Nothing was deleted.
+    """
     if not request.result_path:
         return None
     document = _document(request.result_path, dict(request.storage_options))
+    source = request.source if isinstance(request, UpsertRequest) else None
+    check_result_location(request.result_path, request.base_path, (source.path or "") if source else "")
+    check_result_target(document.storage, document.name, request.result_path)
     document.storage.delete(document.name)
     return document
 

@@ -59,4 +59,4 @@ def test_the_block_creates_a_table_and_shows_it(tmp_path: Path) -> None:
     assert written["rows"]["inserted"] == shown["row_count"] == 2
     assert shown["file_count"] == 1
     assert health["outcome"] == "completed"
-    assert "HEALTHY" in ended.log
+    assert "The state of the table is: healthy" in ended.log

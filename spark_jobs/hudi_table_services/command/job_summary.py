@@ -51,7 +51,7 @@ def job_summary(
         facts=(
             *_common_facts(result),
             *details.facts,
-            ("Time", human_time(elapsed_s) if elapsed_s >= 1 else ""),
+            ("Time", _elapsed(elapsed_s)),
         ),
         grids=details.grids,
         notes=[
@@ -60,6 +60,14 @@ def job_summary(
             if each not in shown_warnings and not any(text in each for text in details.sentences)
         ],
     )
+
+
+def _elapsed(seconds: float) -> str:
+    """Return the duration with seconds below one hour; empty below one second."""
+    if seconds < 1:
+        return ""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if 0 < minutes < 60 else human_time(seconds)
 
 
 def _other_operation(result: JobResult, command: str) -> str:

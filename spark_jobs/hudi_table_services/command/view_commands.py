@@ -47,7 +47,9 @@ def add_view_flags(parser: argparse.ArgumentParser, view: ViewCommand) -> None:
 
 def _limit(text: str) -> int:
     if not text.isdecimal() or text == "0":
-        raise InvalidRequestError(f"--limit is {text!r}, not a whole number above 0.")
+        raise InvalidRequestError(
+            f"--limit is {text!r}, not a whole number above 0.", hint="Give a number such as 20."
+        )
     return int(text)
 
 

@@ -145,6 +145,10 @@ class CommitAttempt:
                 error, CommitStateUnknownError | LockNotAcquiredError
             ):
                 self._roll_back()
+                if isinstance(error, KeyboardInterrupt):
+                    _LOG.warning(
+                        "The job was interrupted. Its unfinished write is rolled back, or the next job does so."
+                    )
         finally:
             self._stop_heartbeat()
 

@@ -22,7 +22,11 @@ from hudi_table_services.planning.recovery.rollback_plan import (
     log_blocks_to_undo,
 )
 from hudi_table_services.storage.file_listing import list_partitions
-from hudi_table_services.storage.locks.heartbeat import heartbeat_age_ms, is_heartbeat_alive
+from hudi_table_services.storage.locks.heartbeat import (
+    HEARTBEAT_EXPIRES_AFTER_MS,
+    heartbeat_age_ms,
+    is_heartbeat_alive,
+)
 from hudi_table_services.storage.pending_plans import planned_file_names, planned_file_paths
 from hudi_table_services.storage.stores.storage import StoredObject
 from hudi_table_services.tables.table import TableAccess
@@ -44,7 +48,11 @@ def why_alive(table: TableAccess, instant: Instant) -> str:
         return ""  # The writer has just ended and removed its heartbeat.
     age_seconds = abs(age_ms) // 1000
     age = f"{age_seconds} s old" if age_ms >= -_CLOCKS_DIFFER_MS else f"{age_seconds} s ahead of the clock"
-    return f"The writer of {instant.action.value} {time} is alive: its heartbeat is {age}."
+    left_s = HEARTBEAT_EXPIRES_AFTER_MS // 1000 - age_ms // 1000
+    return (
+        f"The writer of {instant.action.value} {time} may be alive: its heartbeat is {age}. If the writer has ended, "
+        f"the heartbeat expires in {left_s} s."
+    )
 
 
 def require_dead(table: TableAccess, instants: Iterable[Instant]) -> None:

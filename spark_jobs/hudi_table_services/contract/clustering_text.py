@@ -39,7 +39,9 @@ def clustering_summary(report: ClusteringReport, result: JobResult) -> str:
                 f"Planned, nothing written: {what} would become {counted(_expected(groups), 'file')}{commits}"
             )
         case Outcome.NOTHING_TO_DO:
-            return f"Nothing to do: {result.reason}{commits}"
+            # The reason of a clustering that is too early already names the commits.
+            since = report.commits.partition(" commit")[2].removeprefix("s").strip()
+            return f"Nothing to do: {result.reason}{'' if since and since in result.reason else commits}"
         case Outcome.FAILED:
             return result.failure
     states = sorted({plan.state for plan in report.plans})

@@ -214,7 +214,9 @@ def _similar(name: str) -> str:
 
 def _text(name: str, text: str) -> str:
     if name == "engine" and text not in _ENGINES:
-        raise InvalidRequestError(f"Fact engine={text} is not one of {', '.join(_ENGINES)}.")
+        raise InvalidRequestError(
+            f"Fact engine={text} is not known.", hint=f"Give one of: {', '.join(_ENGINES)}."
+        )
     if name.endswith("_version"):
         try:
             _release(text)

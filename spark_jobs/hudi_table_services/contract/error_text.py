@@ -8,6 +8,7 @@ TEXT_WIDTH = 100
 """Width of the texts in a block, in characters."""
 
 _LABEL_WIDTH = 14
+_COMMANDS = ("airflow ", "export ", "hudi-services ", "pip install ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,7 @@ class Failure:
 
         Args:
             width: width of the texts beside the labels, in characters; words that are longer, such as paths, are not
-                broken.
+                broken, and a line that is a command of a shell is not wrapped.
         """
         heading = f"FAILED: {self.kind}" if self.kind else "FAILED"
         paragraphs = (
@@ -57,8 +58,10 @@ def _paragraph(label: str, text: str, width: int) -> Iterator[str]:
 
 
 def _wrapped(text: str, width: int) -> Sequence[str]:
-    return [
-        line
-        for part in text.strip().splitlines()
-        for line in textwrap.wrap(part, width, break_long_words=False, break_on_hyphens=False)
-    ]
+    return [line for part in text.strip().splitlines() for line in _lines_of(part, width)]
+
+
+def _lines_of(part: str, width: int) -> Sequence[str]:
+    if part.startswith(_COMMANDS):
+        return [part]
+    return textwrap.wrap(part, width, break_long_words=False, break_on_hyphens=False)

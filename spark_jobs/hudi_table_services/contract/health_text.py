@@ -96,6 +96,7 @@ def _measures(report: HealthReport) -> Iterator[str]:
         yield f"Last {label}: {time or 'none on the active timeline'}"
     if report.savepoints:
         yield f"Savepoints: {', '.join(report.savepoints)}"
-    yield "Measures:"
+    yield "Measures above 0:" if any(report.measures.values()) else "Measures: all are 0"
     for name, value in report.measures.items():
-        yield f"  {name} = {value:g}: {MEASURES[name]}"
+        if value:
+            yield f"  {name} = {value:g}: {MEASURES[name]}"

@@ -29,7 +29,11 @@ def parse_document(text: str, what: str) -> tuple[int, Mapping[str, object]]:
     except json.JSONDecodeError as error:
         raise InvalidRequestError(f"The {what} is not JSON: {error}.") from error
     fields = dict(as_object(value, what))
-    version = fields.pop("contract_version", None)
+    if "contract_version" not in fields:
+        raise InvalidRequestError(
+            f"The {what} has no contract_version.", hint=f'Add "contract_version": {CONTRACT_VERSION}.'
+        )
+    version = fields.pop("contract_version")
     # JSON's true and 1.0 are not valid versions, although Python treats them as equal to 1.
     if type(version) is not int or version not in _KNOWN_VERSIONS:
         known = " and ".join(map(str, _KNOWN_VERSIONS))

@@ -193,7 +193,7 @@ class RecoveryReport(Report):
             ("Would be undone" if result.is_preview else "Undone", undone),
             ("Files that would be deleted", [name for each in self.undone for name in each.file_names]),
             ("Pending rollbacks and restores that the job completed first", list(self.finished)),
-            ("Failed writes that were not undone", list(self.left_alone)),
+            ("Writes that may still run", list(self.left_alone)),
         ]
 
 

@@ -62,13 +62,14 @@ def _plan_line(partition: PartitionReport) -> str:
 def _file_lines(result: JobResult) -> list[str]:
     if result.outcome is not Outcome.COMPLETED or result.reused or not result.partitions:
         return []
-    width = max(len(p.partition_path) for p in result.partitions)
+    names = {p.partition_path: p.partition_path or NOT_PARTITIONED for p in result.partitions}
+    width = max(len("partition"), *map(len, names.values()))
     largest = max((p.files_after.size_bytes for p in result.partitions), default=0)
-    lines = [f"{'partition'.ljust(width)}  files        bytes"]
+    lines = [f"{'partition'.ljust(width)}  {'files':^11} {'bytes':^23}".rstrip()]
     for partition in result.partitions[:_SHOWN_PARTITIONS]:
         before, after = partition.files_before, partition.files_after
         lines.append(
-            f"{partition.partition_path.ljust(width)}  {before.file_count:>4} → {after.file_count:<4} "
+            f"{names[partition.partition_path].ljust(width)}  {before.file_count:>4} → {after.file_count:<4} "
             f"{human_bytes(before.size_bytes):>10} → {human_bytes(after.size_bytes):<10} "
             f"{bar(after.size_bytes, largest)}"
         )

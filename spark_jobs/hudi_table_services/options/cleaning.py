@@ -1,6 +1,7 @@
 """Convert hoodie.* keys to the typed options of the clean job."""
 
 from hudi_table_services.contract.cleaning import CleanRequest
+from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.cleaning import CleanOptions, CleanPolicy
 from hudi_table_services.options.cleaning_job_options import CleanJobOptions
 from hudi_table_services.options.keys.cleaning import (
@@ -51,6 +52,7 @@ def resolve_clean_options(request: CleanRequest) -> CleanJobOptions:
     }
     named, warnings = known_options(with_fields(request.options, fields), OptionGroup.CLEANING)
     reader = OptionReader(named)
+    _refuse_two_retentions(request, reader)
     return CleanJobOptions(
         clean=_clean_options(reader),
         failed_writes=failed_writes_policy(reader),
@@ -83,3 +85,14 @@ def _policy(reader: OptionReader) -> CleanPolicy:
     if CLEAN_POLICY not in reader and len(given) == 1:
         return given[0]
     return reader[CLEAN_POLICY]
+
+
+def _refuse_two_retentions(request: CleanRequest, reader: OptionReader) -> None:
+    """Refuse two retention fields without a policy. With keys in the options, Hudi's default policy applies instead."""
+    values = (request.commits_retained, request.hours_retained, request.file_versions_retained)
+    given = [option for option, value in zip(_POLICY_OF_RETENTION, values, strict=True) if value is not None]
+    if len(given) > 1 and CLEAN_POLICY not in reader:
+        raise InvalidRequestError(
+            f"{' and '.join(option.key for option in given)} are both given, and only one of them can take effect.",
+            hint=f"Give only one of them, or also the policy: {', '.join(each.value for each in CleanPolicy)}.",
+        )

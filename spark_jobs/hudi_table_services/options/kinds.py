@@ -121,6 +121,8 @@ class WholeNumber(Kind[int]):
 
     def _advice(self, key: str) -> str:
         bound = "" if self.least is None else f" of at least {self.least}"
+        if key.endswith(("file.size", "file.limit", "block.size", "filegroup.size", ".bytes")):
+            return f"Set {key} to a whole number of bytes{bound}, such as 104857600 for 100 MiB, or leave it out."
         return f"Set {key} to a whole number{bound}, or leave it out."
 
 

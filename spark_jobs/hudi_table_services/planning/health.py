@@ -12,6 +12,7 @@ from hudi_table_services.contract.health import (
 from hudi_table_services.contract.text import counted
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.options.keys.archival import MAX_COMMITS, MIN_COMMITS
 from hudi_table_services.options.keys.metadata_table import COMPACT_DELTA_COMMITS
 
 _MAX_WORST_PARTITIONS = 10
@@ -33,7 +34,8 @@ _EXECUTE_COMPACTIONS = (
     "Execute the pending compactions with ExecuteCompactionOperator or execute_compaction.py."
 )
 _ADVICE = {
-    "active_commits": "Archive the timeline: readers list and load all of it.",
+    "active_commits": "Archive the timeline: readers list and load all of it. With Hudi's defaults, archival begins "
+    f"above {MAX_COMMITS.default} commits; to keep fewer, set {MAX_COMMITS} and {MIN_COMMITS}.",
     "commits_since_clean": "Clean the table, or find out why its cleans do not run.",
     "commits_since_clustering": "Cluster the table.",
     "commits_to_archive": "Archive the timeline: readers list and load all of it.",
@@ -194,8 +196,9 @@ def _diagnose_write(facts: PendingFacts) -> _Diagnosis:
     if facts.heartbeat == "alive":
         return _Diagnosis(
             "A write that is running, or whose writer was killed in the last two minutes",
-            "Wait until the write ends. If its job has certainly ended, run the same request again: the new attempt "
-            "rolls this attempt back first",
+            "Wait until the write ends. If its job has certainly ended, run the request again with the same request id "
+            "(--request-id): the new attempt rolls this attempt back first. A write with another id rolls it back "
+            "after two minutes, when the heartbeat has expired",
             "running the same request again while its job still runs: the new attempt would roll back the running one",
             blocks=blocks,
         )

@@ -92,11 +92,10 @@ class RequestParser(argparse.ArgumentParser):
         if "--option" in flags and (option := option_for(flag)) is not None:
             return _advice_on_option(option, flags)
         containing = [name for name in flags if flag.strip("-") in name]
-        if (
-            len(containing) > 1
-        ):  # the most similar name may be the wrong choice, such as hours instead of commits
+        if len(containing) > 1:
+            # The most similar name may be the wrong choice, such as hours instead of commits.
             return f"Did you mean one of {', '.join(containing)}?"
-        return did_you_mean(flag, containing or flags)
+        return did_you_mean(flag, containing or flags) or _with_same_words(flag, flags)
 
     def _hint_for_further_value(self, words: list[str], unknown: str) -> str:
         """If the word follows the value of a repeatable flag, say that the flag must be repeated."""
@@ -111,6 +110,19 @@ def _advice_on_option(option: AnyOption, flags: Sequence[str]) -> str:
     if option.flag in flags:
         return f"Did you mean {option.flag}?"
     return f"Did you mean --option {option.key}=VALUE?"
+
+
+def _with_same_words(flag: str, flags: Sequence[str]) -> str:
+    """Return advice about the flag with the most words in common; ``--retain-commits`` means ``--commits-retained``.
+
+    Words count as equal if their first four letters are equal. If several flags have the most words in common, there is
+    no advice.
+    """
+    words = {word[:4] for word in flag.strip("-").split("-")}
+    common = {name: len(words & {word[:4] for word in name.strip("-").split("-")}) for name in flags}
+    most = max(common.values(), default=0)
+    meant = [name for name, count in common.items() if count == most]
+    return f"Did you mean {meant[0]}?" if most and len(meant) == 1 else ""
 
 
 def _first(unknown: Sequence[str]) -> str:

@@ -72,6 +72,8 @@ def command_line_of(
             raise naming_flags(error, given, flags.get("options", {})) from error
         return CommandLine(request=request, prints_request=prints_request, flags=given, **session)
     if flags:
+        if any(action.dest == "table" for action in parser._actions):
+            given["base_path"] = "TABLE (--base-path)"
         names = ", ".join(given[name] for name in flags)
         raise InvalidRequestError(
             f"--request and {names} cannot be combined.", hint="Put all values into the document."
@@ -102,7 +104,7 @@ def refuse_missing_flags(
     if any(action.dest == "table" for action in parser._actions):
         spelling["base_path"] += " (or TABLE)"
     missing = [
-        " or ".join(spelling[name] for name in group)
+        _alternatives([spelling[name] for name in group])
         for group in needed
         if not any(name in given for name in group)
     ]
@@ -111,6 +113,11 @@ def refuse_missing_flags(
             f"These flags are missing: {', '.join(missing)}.",
             hint=f"Give all of them; --help describes them. {advice}".strip(),
         )
+
+
+def _alternatives(flags: Sequence[str]) -> str:
+    """Return the first flag, followed by the others in parentheses."""
+    return f"{flags[0]} (or {' or '.join(flags[1:])})" if len(flags) > 1 else flags[0]
 
 
 def _spelling(parser: argparse.ArgumentParser) -> dict[str, str]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from urllib.parse import urlsplit
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.storage.stores.factory import open_storage
@@ -58,6 +59,11 @@ def first_source_files(
         InvalidRequestError: the source does not exist or has no files, or its address is not supported.
         StorageError: the storage refused to list or read the source.
     """
+    if (host := urlsplit(path).netloc if path.startswith("file://") else "") not in ("", "localhost"):
+        raise InvalidRequestError(
+            f"The source {path!r} names a host, {host!r}, because two slashes follow file:.",
+            hint="Write file:/// and the absolute path, or give the path without file://.",
+        )
     root, names = _split(path)
     storage = open_storage(root, storage_options)
     matches = islice(_matches(storage, "", names), _MATCHED_PATHS)
@@ -79,6 +85,18 @@ def source_files(path: str, storage_options: Mapping[str, str]) -> Iterator[Sour
     storage = open_storage(root, storage_options)
     for match in _matches(storage, "", names):
         yield from _files_of(storage, match)
+
+
+def source_pattern(path: str) -> tuple[str, tuple[re.Pattern[str], ...]]:
+    """Return a folder above a source, and one pattern for the name on each level below it, down to the source.
+
+    Args:
+        path: a file, a folder, or a glob in the syntax of Hadoop. Without a glob, the folder is the source itself.
+    """
+    folder, names = _split(path)
+    if any(_WILDCARDS.search(name) for name in names):
+        return folder, tuple(map(_expression, names))
+    return (join_path(folder.rstrip("/"), "/".join(names)) if names else folder), ()
 
 
 def _split(path: str) -> tuple[str, tuple[str, ...]]:

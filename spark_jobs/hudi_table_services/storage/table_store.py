@@ -24,6 +24,7 @@ from hudi_table_services.hudi_format.table_properties import (
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableVersion, TimelineLayout
 from hudi_table_services.storage.clock import Clock
+from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import Storage
 
 _LOG = logging.getLogger(__name__)
@@ -52,10 +53,11 @@ def inspect_base_path(storage: Storage) -> BasePathState:
     """Find out whether a base path contains a table or is empty. Folders of an interrupted creation count as empty.
 
     Raises:
-        InvalidRequestError: the base path contains files, but no Hudi table.
+        InvalidRequestError: the base path is a file or is below a file, or contains files, but no Hudi table.
     """
     if storage.exists(PROPERTIES) or storage.exists(BACKUP):
         return BasePathState.TABLE
+    refuse_file(storage)
     foreign = _file_of_no_table(storage)
     if foreign:
         raise InvalidRequestError(
@@ -64,6 +66,17 @@ def inspect_base_path(storage: Storage) -> BasePathState:
             "restore .hoodie from a copy.",
         )
     return BasePathState.EMPTY
+
+
+def refuse_file(storage: Storage) -> None:
+    """Raise InvalidRequestError if the base path on a local file system is a file, or is below a file."""
+    file = storage.file_in_path() if isinstance(storage, LocalStorage) else ""
+    if file:
+        place = "is a file" if file == storage.base_path else f"is below a file, {file}"
+        raise InvalidRequestError(
+            f"The base path {storage.base_path} {place}; a table is a folder.",
+            hint="Give the folder of the table as the base path.",
+        )
 
 
 def _file_of_no_table(storage: Storage) -> str:
@@ -115,7 +128,12 @@ def require_table(storage: Storage) -> None:
 
 
 def no_table(storage: Storage) -> TableNotFoundError:
-    """Return the error about a base path without a table. The text depends on whether the folder contains files."""
+    """Return the error about a base path without a table. The text depends on whether the folder contains files.
+
+    Raises:
+        InvalidRequestError: the base path is a file, or is below a file.
+    """
+    refuse_file(storage)
     foreign = _file_of_no_table(storage)
     if not foreign:
         return TableNotFoundError(

@@ -103,6 +103,7 @@ def test_a_preview_lists_the_files_and_deletes_none(table: SmallTable, run: Run)
             {"commits_retained": 3, "hudi_options": {"hoodie.cleaner.commits.retained": 4}},
             "says otherwise|contradict",
         ),
+        ({"commits_retained": 3, "hours_retained": 2}, "are both given"),
         ({"run_on": "moon"}, "run_on='moon'"),
         ({"on_nothing": "cry"}, "on_nothing='cry'"),
     ],

@@ -146,6 +146,7 @@ def test_the_check_runs_in_a_dag(run_dag: Callable[..., Any], table: SmallTable)
         ({"accepted_rules": "archival-bound"}, "Did you mean archival-bounds?"),
         ({"hudi_options": "hoodie.x=1"}, "hudi_options must be a dictionary"),
         ({"facts": ["writers"]}, "facts must be a dictionary"),
+        ({"hudi_options": {}, "base_path": "lake/x"}, "check: base_path='lake/x' is relative"),
     ],
 )
 def test_wrong_arguments_fail_when_the_dag_is_parsed(arguments: dict[str, Any], message: str) -> None:

@@ -59,6 +59,17 @@ def test_the_operator_reports_the_health_of_the_table(
     assert {each["measure"] for each in answer["findings"]} == {"dead_instants"}
 
 
+def test_the_log_contains_the_report_once_without_measures_that_are_0(
+    table: SmallTable, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level("INFO")
+    check_health(table)
+    log = caplog.text + "".join(capfd.readouterr())
+    assert log.count("Measures above 0:") == 1
+    assert log.count("  small_files = 2: ") == 1
+    assert " = 0: " not in log
+
+
 def test_a_limit_fails_the_task_after_the_task_pushed_the_report(table: SmallTable) -> None:
     ti = RecordingTaskInstance()
     with pytest.raises(

@@ -208,7 +208,11 @@ def test_a_metadata_table_is_built_and_dropped(table: SmallTable, run: Run) -> N
             "neither instants nor all failed writes.*in Airflow instant or all_failed=True",
         ),
         (RollbackOperator, {"instant": "yesterday"}, "is not an instant time"),
-        (RollbackOperator, {"instant": "20260101000000000", "all_failed": True}, "both given"),
+        (
+            RollbackOperator,
+            {"instant": "20260101000000000", "all_failed": True},
+            "instant and all_failed are",
+        ),
         (RestoreOperator, {"savepoint": "before"}, "is not an instant time"),
         (DeleteSavepointOperator, {"instant": []}, "No savepoint is named"),
         (RepairOperator, {"max_files": 0}, "below 1"),

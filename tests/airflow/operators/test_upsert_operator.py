@@ -75,6 +75,9 @@ def test_arguments_become_the_request(operator: Callable[..., UpsertWithSizingOp
         ({"on_empty": "{{ x }}"}, "on_empty"),
         ({"on_rerun": "write"}, "on_rerun='write' must be 'reuse' or 'write_again'"),
         ({"base_path": None}, "base_path or hudi_conn_id"),
+        ({"base_path": "lake/x"}, "load: base_path='lake/x' is relative"),
+        ({"base_path": "lake/x", "source_path": "{{ ds }}"}, "load: base_path='lake/x' is relative"),
+        ({"base_path": " "}, "load: base_path is empty"),
         ({"application": "mine.py"}, "load: application cannot be set"),
         ({"conn_id": "a", "spark_conn_id": "b"}, "load: conn_id='a' and spark_conn_id='b' differ"),
     ],
@@ -145,7 +148,6 @@ def test_the_request_id_identifies_the_task_in_its_run(
     ("arguments", "message"),
     [
         ({"spark_conn_id": "k8s", "deploy_mode": "cluster"}, "apache-airflow-providers-cncf-kubernetes"),
-        ({"base_path": "relative"}, "is relative"),
         ({"base_path": "hdfs://namenode/lake/t"}, "InvalidRequestError: .*hdfs"),
         ({"spark_conn_id": "standalone", "deploy_mode": "cluster"}, "Spark runs no Python application there"),
         ({"spark_conn_id": "yarn", "deploy_mode": "cluster"}, "needs result_base_path"),

@@ -19,6 +19,9 @@ from airflow_stack.api import AirflowApi  # noqa: E402
 from airflow_stack.stack import AirflowStack  # noqa: E402
 from lively_table import Life, lively_table  # noqa: E402
 
+from hudi_table_services.contract.recovery import CreateSavepointRequest, RollbackRequest  # noqa: E402
+from hudi_table_services.jobs.recovery.rollback import rollback  # noqa: E402
+from hudi_table_services.jobs.recovery.savepoint import create_savepoint  # noqa: E402
 from hudi_table_services.model.file_group import FileGroupId  # noqa: E402
 from hudi_table_services.model.table_version import TableVersion  # noqa: E402
 from hudi_table_services.storage.stores.local import LocalStorage  # noqa: E402
@@ -66,6 +69,7 @@ from datetime import datetime, timezone
 from airflow.sdk import DAG, task
 from airflow_hudi_provider.assets import HudiAsset
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
+from airflow_hudi_provider.operators.recovery import SavepointOperator
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
 from airflow_hudi_provider.sensors.commit_count import HudiCommitCountSensor
 
@@ -75,6 +79,7 @@ def health_dag(dag_id):
             task_id="health", base_path={path!r}, outlets=[HudiAsset({path!r}, name={name!r})]
         )
         HudiTableHealthOperator(task_id="elsewhere", base_path={elsewhere!r}, declare_asset=False)
+        SavepointOperator(task_id="keep", base_path={elsewhere!r}, declare_asset=False)
     return dag
 
 shown, hidden = health_dag("shown"), health_dag("hidden")
@@ -83,6 +88,11 @@ with DAG("broken", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezon
     HudiTableHealthOperator(
         task_id="refused", base_path={path!r}, table_name="another", outlets=[HudiAsset({path!r}, name={name!r})]
     ) >> HudiTableHealthOperator(task_id="after", base_path={path!r})
+    HudiTableHealthOperator(
+        task_id="early", base_path={nowhere!r}, inlets=[HudiAsset({nowhere!r}, name="missing")]
+    ) >> HudiTableHealthOperator(
+        task_id="unconnected", base_path="orders", hudi_conn_id="nope", trigger_rule="all_done"
+    )
 with DAG("reused", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)) as reused:
     @task
     def commit_for_load(run_id=None):
@@ -197,8 +207,10 @@ def register(stack: AirflowStack, assets: Mapping[str, str]) -> None:
 
 def run_dags(stack: AirflowStack, dags_folder: Path, table: Path, elsewhere: Path) -> None:
     """Write DAGs that check the health of both tables, with an asset for ``table``, and run each DAG once."""
-    imports = [str(Path(__file__).parents[2])]
-    text = _DAGS.format(path=str(table), name=table.name, elsewhere=str(elsewhere), imports=imports)
+    imports, nowhere = [str(Path(__file__).parents[2])], str(table.parent / "nowhere")
+    text = _DAGS.format(
+        path=str(table), name=table.name, elsewhere=str(elsewhere), imports=imports, nowhere=nowhere
+    )
     _run_program(stack, dags_folder / "health_dags.py", text)
 
 
@@ -288,7 +300,10 @@ def secret_table(folder: Path) -> None:
 
 
 def stuck_table(folder: Path) -> None:
-    """A table with a dead write that left a data file."""
+    """A table with a dead write that left a data file.
+
+    Outside the pictures, the table also has a write that was rolled back, and a savepoint.
+    """
     if PICTURES:
         table = lively_table(folder, PAYMENTS)
         dead = table.begin()
@@ -297,6 +312,10 @@ def stuck_table(folder: Path) -> None:
         return
     start = datetime.now(timezone.utc) - timedelta(hours=30)
     table = SmallTable(LocalStorage(str(folder)), TableVersion.V6, FixedClock(start, timedelta(minutes=1)))
-    table.commit(FileGroupId("p", "f1"))
+    written = table.commit(FileGroupId("p", "f1"), extra={"airflow.request_id": "load/run 1/write"})
+    undone = RollbackRequest(base_path=str(folder), instants=(table.begin().requested_time,))
+    rollback(undone, storage=table.storage, clock=table.clock)
+    saved = CreateSavepointRequest(base_path=str(folder), instant=written.requested_time, saved_by="vera")
+    create_savepoint(saved, storage=table.storage, clock=table.clock)
     dead = table.begin()
     table.add_file("p", base_file_name("dead", dead.requested_time))

@@ -123,6 +123,8 @@ def test_the_frame_follows_the_theme_of_airflow(page: "Page", server: Server) ->
     for theme in ("dark", "light"):
         page.evaluate(f"document.documentElement.className = '{theme}'")
         frame.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
+        around = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        assert frame.evaluate("getComputedStyle(document.body).backgroundColor") == around
 
 
 def test_stuck_instants_show_the_next_step(page: "Page", server: Server) -> None:
@@ -130,6 +132,19 @@ def test_stuck_instants_show_the_next_step(page: "Page", server: Server) -> None
     pending = page.locator("section", has_text="Pending and stuck")
     assert pending.locator("text=Do:").is_visible()
     keep(page, "hudi-table-stuck")
+
+
+@pytest.mark.skipif(PICTURES, reason="no picture shows this savepoint")
+def test_the_timeline_shows_that_a_savepoint_wrote_no_file(page: "Page", server: Server) -> None:
+    open_table(page, server, STUCK, "timeline")
+    services = page.get_by_role("region", name="Services that ran")
+    saved = services.locator("tr", has=page.get_by_role("cell", name="savepoint"))
+    assert saved.locator("td").all_inner_texts()[1:] == ["savepoint", "", "no file changed", ""]
+    page.locator("summary", has_text="as a table").click()
+    instants = page.get_by_role("region", name="Latest instants")
+    what, undo, saved_too, write = instants.locator("td:nth-child(2)").all_inner_texts()
+    assert (what, saved_too, write) == ("commit", "savepoint", "upsert")
+    assert re.fullmatch(r"rollback\s+of \d{17}", undo)
 
 
 @pytest.mark.skipif(PICTURES, reason="no picture shows this table")
@@ -152,6 +167,9 @@ def test_narrow_screens_do_not_scroll_sideways(page: "Page", server: Server, wid
     page.goto(f"{server.url}/hudi/")
     page.wait_for_selector("text=orders")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    failed = page.get_by_role("link", name="load_refunds / load_day").bounding_box()
+    assert failed is not None
+    assert failed["x"] + failed["width"] <= width
     for tab in TITLES:
         open_table(page, server, "orders" if PICTURES or tab != "schema" else "indexed", tab)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -173,11 +191,35 @@ def test_the_page_reports_an_unknown_table_or_run_in_its_address(
 @pytest.mark.skipif(PICTURES, reason="no picture shows this DAG")
 def test_the_page_of_a_failed_run_links_to_its_task(page: "Page", server: Server) -> None:
     page.goto(f"{server.url}/hudi/?dag_id=broken&run_id={server.run_of('broken')}")
-    page.wait_for_selector("text=has not returned a result")
-    page.wait_for_selector("text=The job wrote nothing.")
-    assert page.locator(".badge.failing").all_inner_texts() == ["upstream failed", "failed"]
+    page.wait_for_selector("text=did not run, because a task before it failed")
+    refused = page.locator("section", has=page.get_by_role("heading", name="refused"))
+    assert refused.locator("text=The job wrote nothing.").is_visible()
+    assert refused.locator("text=failed. Its log shows what the task did").is_visible()
+    assert sorted(page.locator(".badge.failing").all_inner_texts()) == [*["failed"] * 3, "upstream failed"]
+    advice = page.locator("section", has=page.get_by_role("heading", name="unconnected")).locator("dd").nth(1)
+    lines = advice.inner_text().splitlines()  # as the browser shows the lines
+    assert [line.split()[0] for line in lines] == ["Create", "airflow", "export"]
     page.get_by_text("broken / refused").click()
     page.wait_for_url(lambda address: address.endswith("/tasks/refused"))
+
+
+@pytest.mark.skipif(PICTURES, reason="no picture shows this table")
+def test_the_tab_of_files_shows_the_only_partition(page: "Page", server: Server) -> None:
+    page.goto(f"{server.url}/hudi/?table={server.table_id(STUCK)}#files")
+    page.get_by_text("Partition p").wait_for()
+    page.get_by_role("region", name="Files of the partition").locator("tbody tr").first.wait_for()
+
+
+@pytest.mark.skipif(PICTURES, reason="no picture shows this DAG")
+def test_the_page_of_a_run_shows_one_name_of_a_table_and_the_instant_of_a_savepoint(
+    page: "Page", server: Server
+) -> None:
+    page.goto(f"{server.url}/hudi/?dag_id=shown&run_id={server.run_of('shown')}")
+    for task_id in ("elsewhere", "keep"):
+        section = page.locator("section", has=page.get_by_role("heading", name=task_id, exact=True))
+        section.locator("strong", has_text="secret").wait_for()
+    instant = section.locator(".figures > div", has_text="Instant").locator("dd")
+    assert re.fullmatch(r"\d{17}", instant.inner_text())
 
 
 @pytest.mark.skipif(PICTURES, reason="no picture shows this DAG")

@@ -46,8 +46,9 @@ def test_the_worst_table_comes_first(listed: "Page") -> None:
         name for name, state in zip(found, states(listed), strict=True) if state == "needs attention"
     ]
     assert set(attention) >= {"secret", "stuck"}
-    assert found.index(UNBORN) < found.index("missing")  # its last run failed
-    assert found.index("missing") > max(map(found.index, attention))
+    unborn = [found.index(UNBORN), found.index("missing")]  # the last runs of their tasks failed
+    assert max(map(found.index, attention)) < min(unborn)
+    assert max(unborn) < found.index("aged") < found.index(NASTY)
     assert found.index("secret") < found.index("stuck")  # equal states are ordered by name
 
 
@@ -62,6 +63,12 @@ def test_a_missing_table_shows_the_last_failure_of_its_writer(listed: "Page", se
         "load_refunds",
         "load_day",
     )
+
+
+def test_a_missing_table_shows_the_last_failure_of_a_task_that_only_uses_it(listed: "Page") -> None:
+    row = listed.locator("tr", has=listed.get_by_role("link", name="missing", exact=True))
+    assert "The last run failed" in row.inner_text()
+    assert row.get_by_role("link", name="broken / early").is_visible()
 
 
 def test_names_and_paths_can_be_searched(listed: "Page") -> None:
@@ -110,6 +117,20 @@ def test_a_refresh_reads_every_table_again(listed: "Page") -> None:
     listed.locator(".as-of", has_text="reading …").wait_for(state="detached")
     wait_until_read(listed)
     assert len([url for url in answered if "summary?fresh=true" in url]) == 10
+
+
+def test_each_bar_of_a_short_history_has_a_label(listed: "Page") -> None:
+    """Two writes in the same second have equal labels."""
+    script = """async (seconds) => {
+        const { sizesOptions } = await import('/hudi/static/js/charts.js');
+        const of = { counts: [1], files: 1, bytes: 1 };
+        const sizes = seconds.map((each) => ({ ...of, at_ms: 1000 * each, instant: `${each}` }));
+        const { interval } = sizesOptions({ sizes, size_classes: [{ name: 'all' }] }).xAxis.axisLabel;
+        return sizes.map((_, index) => interval(index));
+    }"""
+    assert listed.evaluate(script, [60, 60, 61]) == [True, True, True]
+    day = 86_400
+    assert listed.evaluate(script, [day, day + 60, 5 * day]) == [True, False, True]
 
 
 def test_numbers_are_rounded_before_the_unit_is_chosen(listed: "Page") -> None:

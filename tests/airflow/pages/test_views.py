@@ -45,6 +45,24 @@ def test_the_history_view_lists_instants(server: Server) -> None:
     }
 
 
+def test_the_history_view_shows_a_savepoint_and_its_commit_as_different_instants(server: Server) -> None:
+    _, history, _ = get_view(server, "stuck", "history")
+    written, saved = (
+        each for each in history["instants"] if each["instant"] == history["sizes"][0]["instant"]
+    )
+    assert (written["action"], written["files_written"], written["by"]["task_id"]) == ("commit", 1, "write")
+    assert saved["action"] == "savepoint"
+    assert not saved.keys() & {"operation", "rows", "files_written", "by"}
+
+
+def test_the_history_view_names_the_instants_that_a_rollback_undid(server: Server) -> None:
+    _, history, _ = get_view(server, "stuck", "history")
+    undone = {each["action"]: each.get("undone") for each in history["instants"]}
+    assert [name for name, times in undone.items() if times] == ["rollback"]
+    assert len(undone["rollback"]) == 1
+    assert undone["rollback"][0] not in [each["instant"] for each in history["instants"]]
+
+
 def test_the_history_view_includes_archived_instants(server: Server) -> None:
     _, history, _ = get_view(server, "aged", "history")
     assert history["archived_count"] == 10
@@ -110,7 +128,7 @@ def test_a_missing_table_is_reported(server: Server) -> None:
 
 def test_a_table_that_does_not_exist_yet_is_no_error(server: Server) -> None:
     for view in ("overview", "summary"):
-        status, body, _ = get_view(server, "missing", view)
+        status, body, _ = get_view(server, NASTY, view)
         assert (status, body["exists"], body["last_failure"], body["writers"]) == (200, False, None, [])
 
 
@@ -198,7 +216,9 @@ def test_an_unknown_run_is_reported(server: Server) -> None:
 
 def test_a_task_that_failed_without_a_result_is_listed(server: Server) -> None:
     run = server.request(f"/hudi/api/dags/broken/runs/{server.run_of('broken')}", "vera")[1]
-    after, refused = run["tasks"]  # the sensor is not listed, because it returned a value
+    tasks = {task["task_id"]: task for task in run["tasks"]}
+    assert tasks.keys() == {"early", "unconnected", "refused", "after"}  # the sensor returned a value
+    after, refused = tasks["after"], tasks["refused"]
     assert (after["task_id"], after["state"]) == ("after", "upstream_failed")
     assert refused == {
         "task_id": "refused",
@@ -207,10 +227,18 @@ def test_a_task_that_failed_without_a_result_is_listed(server: Server) -> None:
         "state": "failed",
         "failure": refused["failure"],
         "table_id": server.table_id("orders"),
+        "page_name": "orders",
     }
     failure = refused["failure"]
     assert failure["kind"] == "InvalidRequestError"
     assert failure["table_now"] == "The job wrote nothing."
+
+
+def test_tasks_are_listed_in_the_order_of_their_start(server: Server) -> None:
+    run = server.request(f"/hudi/api/dags/broken/runs/{server.run_of('broken')}", "vera")[1]
+    order = [task["task_id"] for task in run["tasks"]]
+    assert order.index("refused") < order.index("after")
+    assert order.index("early") < order.index("unconnected")
 
 
 def test_an_unknown_view_is_reported(server: Server) -> None:

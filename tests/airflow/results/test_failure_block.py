@@ -1,5 +1,6 @@
 """The log of a failed task ends with a block that contains message, advice and state of the table, but no traceback."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,10 @@ def failed_run(
     operator: Operator,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., tuple[str, dict[str, str]]]:
     """Run a load that fails, and return the log and the failure that was pushed for the Hudi tab."""
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://airflow.example")
 
     def run(body: str = "raise SystemExit('submitted')", **arguments: Any) -> tuple[str, dict[str, str]]:
         with DAG("fails", schedule=None) as dag:
@@ -61,6 +64,31 @@ def test_an_error_of_the_job_names_the_pending_write(failed_run: Callable[..., A
     assert "What to do    Fix it." in log
     assert "was pending: readers see the table as it was before" in failure["table_now"]
     assert "Traceback" not in log
+
+
+def test_the_block_has_no_link_if_the_address_of_airflow_is_not_configured(
+    failed_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AIRFLOW__API__BASE_URL")
+    log, failure = failed_run(hudi_conn_id="no_such_connection")
+    assert "FAILED: HudiTaskRefusedError" in log
+    assert failure["page"] == ""
+    assert "errors.html" not in log
+
+
+def test_wrapped_lines_of_the_block_have_at_most_90_characters(failed_run: Callable[..., Any]) -> None:
+    log, failure = failed_run(base_path="relative/{{ 'path' }}")
+    assert len(failure["message"]) > 90
+    block = re.findall(r"\[error *\] (  .*?) +\[", log)
+    assert "What happened base_path='relative/path' is relative." in block[0]
+    assert len(block) > 4
+    assert max(map(len, block)) <= 90
+
+
+def test_a_wrong_base_path_causes_no_second_message_about_metrics(failed_run: Callable[..., Any]) -> None:
+    log, _ = failed_run(base_path="relative/{{ run_id }}")
+    assert "is relative" in log
+    assert "Metrics were not emitted" not in log
 
 
 def test_errors_before_the_table_is_known_have_a_block(failed_run: Callable[..., Any]) -> None:

@@ -46,6 +46,13 @@ def poke(table: SmallTable, seen: Any = None, **arguments: Any) -> Any:
     return sensor(table, **arguments).poke({"ti": TaskInstanceWithXCom(seen)})  # type: ignore[typeddict-item]
 
 
+def test_a_relative_base_path_is_refused_when_the_dag_is_parsed() -> None:
+    with pytest.raises(ValueError, match="wait: base_path='lake/x' is relative"):
+        HudiInstantSensor(task_id="wait", base_path="lake/x", after="2020-01-01T00:00:00Z")
+    HudiInstantSensor(task_id="wait", base_path="{{ x }}", after="2020-01-01T00:00:00Z")
+    HudiInstantSensor(task_id="wait", base_path="x", hudi_conn_id="lake", after="2020-01-01T00:00:00Z")
+
+
 def visible(instant: Instant) -> str:
     return instant.visible_from
 

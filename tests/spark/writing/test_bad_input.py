@@ -174,7 +174,7 @@ def test_a_table_with_a_truncated_completed_instant_is_refused(table: TableUnder
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder without files", "not parquet", "bad query"])
-def test_the_error_about_an_unreadable_source_names_the_source(
+def test_the_error_about_an_unreadable_source_names_the_source_or_its_query(
     table: TableUnderTest, spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     source = tmp_path / "landing"
@@ -194,6 +194,6 @@ def test_the_error_about_an_unreadable_source_names_the_source(
         record_key=("k",),
         partition_by=("p",),
     )
-    with pytest.raises(InvalidRequestError, match="landing"):
+    with pytest.raises(InvalidRequestError, match="source query" if kind == "bad query" else "landing"):
         upsert(spark, request)
     assert contents(table) == before

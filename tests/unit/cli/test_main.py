@@ -71,7 +71,7 @@ def test_a_bad_flag_gives_one_message_and_exit_code_64(capsys: pytest.CaptureFix
     [
         (None, "There is no request document at"),
         (b"\xff", "is not UTF-8 text"),
-        (b"{}", "contract_version None"),
+        (b"{}", 'Add "contract_version": 2'),
     ],
 )
 def test_a_bad_request_document_gives_a_message_and_exit_code_64(
@@ -114,8 +114,9 @@ def test_a_result_path_that_is_a_folder_is_refused(capsys: pytest.CaptureFixture
 
 def test_the_result_of_an_earlier_run_is_deleted_at_the_start(tmp_path: Path) -> None:
     result_path = tmp_path / "r.json"
-    result_path.write_text("old", encoding="utf-8")
-    cli._result_document(UpsertRequest(base_path="/t", result_path=str(result_path)))
+    request = UpsertRequest(base_path="/t", result_path=str(result_path))
+    result_path.write_text(JobResult.of(request, Outcome.FAILED).to_json(), encoding="utf-8")
+    cli._result_document(request)
     assert not result_path.exists()
 
 

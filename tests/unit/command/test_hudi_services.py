@@ -180,7 +180,7 @@ def test_print_request_contains_the_table(capsys: pytest.CaptureFixture[str]) ->
             "`hudi-services show files` has the flag --partition: only the files of this partition path",
         ),
         (["show", "files", "/t", "--limit=3"], 64, "`hudi-services show timeline` has the flag --limit"),
-        (["clean", "/t", "--request=r.json"], 64, "--request and --base-path cannot be combined"),
+        (["clean", "/t", "--request=r.json"], 64, "--request and TABLE (--base-path) cannot be combined"),
         (["clean", "{none}"], 66, "There is no Hudi table"),
         (["show", "table", "{none}"], 66, "There is no Hudi table"),
         (["show", "table"], 64, "The base path is empty."),

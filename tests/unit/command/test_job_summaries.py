@@ -209,7 +209,7 @@ OTHERS: list[tuple[Report, Outcome, list[str]]] = [
             pending=(PendingInstant(instant_time="2026", action="commit", state="inflight", is_dead=True),),
         ),
         Outcome.COMPLETED,
-        ["! x of flights: warning", "none on the active timeline; 3 commits since then", "Dead instants"],
+        ["! x of flights: warning", "none on the active timeline; 3 commits without one", "Dead instants"],
     ),
 ]
 

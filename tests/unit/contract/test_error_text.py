@@ -41,3 +41,9 @@ def test_empty_texts_have_no_line() -> None:
 def test_paths_are_not_broken() -> None:
     path = "s3://lake/" + "-".join(["folder"] * 40)
     assert any(path in line for line in replace(FAILURE, message=f"There is no file {path}.").lines())
+
+
+def test_commands_stay_on_one_line() -> None:
+    command = "airflow connections add " + " ".join(['--conn-extra \'{"key": "value"}\''] * 5)
+    lines = replace(FAILURE, hint=f"Create the connection with this line:\n{command}").lines(width=40)
+    assert any(line.strip() == command for line in lines)

@@ -79,7 +79,7 @@ def test_secrets_are_not_in_the_repr() -> None:
     [
         ("{", "The request is not JSON"),
         ("[]", "The request must be a JSON object"),
-        ("{}", "contract_version None; this release reads 1 and 2"),
+        ("{}", 'Add "contract_version": 2'),
         ('{"contract_version": 3}', "contract_version 3; this release reads 1 and 2"),
         ('{"contract_version": "1"}', "contract_version '1'; this release reads 1 and 2"),
         ('{"contract_version": true}', "contract_version True"),

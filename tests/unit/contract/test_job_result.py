@@ -165,3 +165,15 @@ def test_the_start_of_spark_and_the_wait_for_the_lock_are_no_work(
 ) -> None:
     result = JobResult(request_id="r", outcome=Outcome.COMPLETED, timings_s=timings)
     assert result.durations() == text
+
+
+def test_the_files_of_a_table_without_partitions_have_a_name() -> None:
+    after = FileStats.of([1])
+    partition = PartitionReport(partition_path="", files_after=after)
+    result = JobResult(request_id="r", outcome=Outcome.COMPLETED, partitions=(partition,), files_after=after)
+    (_, lines) = dict(result.sections()).items()
+    header, line, *_ = lines[1]
+    assert line.startswith("(not partitioned) ")
+    assert header.index("files") < line.index("→") < header.index("files") + len("files")
+    second = line.index("→", line.index("→") + 1)
+    assert header.index("bytes") < second < header.index("bytes") + len("bytes")

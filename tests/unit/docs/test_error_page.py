@@ -16,6 +16,12 @@ def test_the_page_is_current() -> None:
     assert subprocess.run(command, check=False, capture_output=True, text=True).stderr == ""
 
 
+def test_a_reference_to_another_page_names_its_file() -> None:
+    html = PAGE.read_text()
+    assert "See options (docs/options.md)." in html
+    assert "rebuild_metadata_table.py" not in html
+
+
 def test_every_error_has_a_section_and_links_stay_on_the_page() -> None:
     html = PAGE.read_text()
     anchors = set(re.findall(r'<h\d id="([^"]+)"', html))

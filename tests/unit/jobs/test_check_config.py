@@ -215,7 +215,7 @@ def test_fail_on_is_the_lowest_severity_that_fails_the_job(
         ({"facts": {"commits_per_day": "-1"}}, "number of 0 or more"),
         ({"facts": {"commits_per_day": "nan"}}, "number of 0 or more"),
         ({"facts": {"hudi_version": "newest"}}, "not a release"),
-        ({"facts": {"engine": "flink"}}, "not one of native, hudi, both"),
+        ({"facts": {"engine": "flink"}}, "Give one of: native, hudi, both"),
         ({"facts": {"writers": 2}}, "write its value as a string"),
         ({"accepted_rules": ("archival-bound",)}, "Did you mean archival-bounds?"),
     ],

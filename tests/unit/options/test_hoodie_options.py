@@ -262,11 +262,14 @@ def test_an_error_about_a_key_says_if_only_the_case_differs(key: str) -> None:
     assert refusal({key: "BLOOM"}) == f"Unknown option {key}. {advice}"
 
 
+BYTES = "to a whole number of bytes of at least 1, such as 104857600 for 100 MiB, or leave it out."
+
+
 @pytest.mark.parametrize(
     ("key", "value", "advice"),
     [
-        ("hoodie.parquet.max.file.size", "many", "to a whole number of at least 1, or leave it out."),
-        ("hoodie.parquet.max.file.size", "0", "to a whole number of at least 1, or leave it out."),
+        ("hoodie.parquet.max.file.size", "many", BYTES),
+        ("hoodie.parquet.max.file.size", "0", BYTES),
         ("hoodie.index.bloom.fpp", "many", "to a number above 0 and below 1, or leave it out."),
         ("hoodie.index.bloom.fpp", "2", "to a number above 0 and below 1, or leave it out."),
         ("hoodie.combine.before.insert", "1", "to true or false."),

@@ -56,9 +56,7 @@ def test_a_column_of_dates_counts_days() -> None:
 @pytest.mark.parametrize("column_type", [LONG, STRING])
 def test_columns_of_numbers_or_text_need_the_option_timestamp_type(column_type: PrimitiveType) -> None:
     options = with_timestamp_type(options_of("at:day"), None, batch(column_type))
-    with pytest.raises(
-        InvalidRequestError, match="neither the table nor the request has a value for .*timestamp.type"
-    ):
+    with pytest.raises(InvalidRequestError, match="of the column 'at', but .*timestamp.type"):
         key_generator_config(None, options)
     given = options_of("at:day", **{f"{PREFIX}timestamp.type": "EPOCHMILLISECONDS"})
     assert with_timestamp_type(given, None, batch(column_type)) == given

@@ -99,7 +99,7 @@ def test_a_request_document_needs_no_other_flags() -> None:
             ["--request=r.json", "--dry-run", "--option=a=b"],
             "--request and --dry-run, --option cannot be combined",
         ),
-        ([], "These flags are missing: --base-path, --source-path or --source-option. Give all of them;"),
+        ([], "These flags are missing: --base-path, --source-path (or --source-option). Give all of them;"),
         ([], "A write that creates the table also needs --table-name and --record-key."),
         (["--operation=delete_partition"], "no base path"),
         (["--source-path=/s"], "no base path"),

@@ -4,6 +4,7 @@ import pytest
 
 from hudi_table_services import cli
 from hudi_table_services.errors import InvalidRequestError, StorageError
+from hudi_table_services.services.archival import ARCHIVE
 from hudi_table_services.services.cleaning import CLEAN
 from hudi_table_services.services.clustering import CANCEL_CLUSTERING
 from hudi_table_services.services.flag_names import naming_flags
@@ -63,8 +64,8 @@ def test_a_script_names_its_flags(flags: list[str], message: str, capsys: pytest
     [
         (RESTORE, "--savepoint"),
         (DELETE_SAVEPOINT, "--instant"),
-        (ROLLBACK, "--instant or --all-failed"),
-        (CANCEL_CLUSTERING, "--instant or --older-than-minutes"),
+        (ROLLBACK, "--instant (or --all-failed)"),
+        (CANCEL_CLUSTERING, "--instant (or --older-than-minutes)"),
     ],
     ids=lambda each: getattr(each, "file_name", ""),
 )
@@ -74,4 +75,16 @@ def test_one_error_names_all_missing_flags(script: object, missing: str) -> None
     assert refused.value.message == f"These flags are missing: --base-path, {missing}."
     with pytest.raises(InvalidRequestError) as refused:
         script.parse(["--base-path=/t"])  # type: ignore[attr-defined]
-    assert missing.split(" or ")[0] in str(refused.value)
+    assert missing.split(" (or ")[0] in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("script", "flag", "meant"),
+    [
+        (CLEAN, "--retain-commits", "--commits-retained"),
+        (ARCHIVE, "--keep-min", "--min-commits"),
+    ],
+)
+def test_a_flag_with_the_words_of_another_flag_is_recognized(script: object, flag: str, meant: str) -> None:
+    with pytest.raises(InvalidRequestError, match=f"Did you mean {meant}"):
+        script.parse(["--base-path=/t", flag, "1"])  # type: ignore[attr-defined]

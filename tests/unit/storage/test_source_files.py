@@ -107,3 +107,8 @@ def test_sources_without_files_are_refused(tmp_path: Path, path: str, expected: 
     (tmp_path / "empty").mkdir()
     with pytest.raises(InvalidRequestError, match=expected):
         found(f"{tmp_path}/{path}")
+
+
+def test_a_host_after_two_slashes_is_refused() -> None:
+    with pytest.raises(InvalidRequestError, match="Write file:///"):
+        first_source_files("file://in/orders.parquet", {})

@@ -145,8 +145,8 @@ export function sizesOptions({ sizes: points, size_classes: classes }) {
       nameGap: 28,
       nameTextStyle: { color: colour("muted") },
       data: points.map((point) => point.instant),
-      // Leave out a label that equals the previous label.
-      axisLabel: { color: colour("muted"), hideOverlap: true, interval: (index) => index === 0 || label(points[index].at_ms) !== label(points[index - 1].at_ms), formatter: (_, index) => label(points[index].at_ms) },
+      // Leave out a label that equals the previous label, except in a short history: its bars all need labels.
+      axisLabel: { color: colour("muted"), hideOverlap: true, interval: (index) => isShort || index === 0 || label(points[index].at_ms) !== label(points[index - 1].at_ms), formatter: (_, index) => label(points[index].at_ms) },
     }),
     yAxis: axis({ type: "value", name: "files", nameTextStyle: { color: colour("muted") }, minInterval: 1 }),
     tooltip: tooltip(({ dataIndex, seriesName, value }) => {

@@ -12,10 +12,22 @@ const HEAD = [
 ];
 
 export function FilesTab({ path, table, partition, version }) {
+  if (partition === null && table.partition_fields.length > 0 && table.partition_count === 1) {
+    return html`<${OnlyPartition} path=${path} version=${version} />`;
+  }
   if (partition === null && table.partition_fields.length > 0) {
     return html`<p>Choose a partition in the tab <a href="#partitions">Partitions</a>.</p>`;
   }
   return html`<${Files} key=${partition} path=${path} partition=${partition || ""} version=${version} />`;
+}
+
+function OnlyPartition({ path, version }) {
+  const found = useRead(`${path}/partitions`, {}, version);
+  return html`
+    <${Read} state=${found} what="partitions">
+      ${(value) => value.rows.map((each) => html`<${Files} key=${each.path} path=${path} partition=${each.path} version=${version} />`)}
+    <//>
+  `;
 }
 
 function Files({ path, partition, version }) {

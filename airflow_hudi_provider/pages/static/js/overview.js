@@ -148,7 +148,7 @@ function Lock({ lock }) {
 function Plan({ plan }) {
   return html`
     <p>
-      ${plan.groups.length === 0 ? `Nothing to cluster: ${plan.reason}.` : benefit(plan)}
+      ${plan.groups.length === 0 ? `Nothing to cluster. ${plan.reason.charAt(0).toUpperCase()}${plan.reason.slice(1)}.` : benefit(plan)}
       ${plan.commits && html` <span class="muted">${plan.commits}.</span>`}
     </p>
     ${plan.groups.length > 0 &&

@@ -157,5 +157,8 @@ export const AssetLink = ({ id, name }) => html`
 // A link to the page of a table, in Airflow's own page if this page is in a frame.
 export const TableLink = ({ id, name }) => html`<a href="?table=${encodeURIComponent(id)}">${name}</a>`;
 
+// A path that breaks between its folders if the line is too short.
+export const Path = ({ path }) => path.split("/").map((part, index) => html`${index > 0 && html`/<wbr />`}${part}`);
+
 // Elements of a list, separated by commas.
 export const Listed = ({ items }) => items.map((item, index) => html`${index > 0 ? ", " : ""}${item}`);

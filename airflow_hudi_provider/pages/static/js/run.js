@@ -30,17 +30,19 @@ function Unfinished({ task, run }) {
   return html`
     <${Section} title=${titleOf(task)}>
       <p>
-        <span class="badge ${isFailed ? "failing" : ""}">${task.state.replaceAll("_", " ")}</span> ${task.operator} ${why(task.state)}: <${TaskLink} by=${by} />
+        <span class="badge ${isFailed ? "failing" : ""}">${task.state.replaceAll("_", " ")}</span> ${task.operator} ${why(task)}: <${TaskLink} by=${by} />
       </p>
       ${task.failure && html`<${FailureBlock} failure=${task.failure} tableId=${task.table_id} />`}
     <//>
   `;
 }
 
-const why = (state) =>
-  state === "skipped"
-    ? "had nothing to do, or a task before it was skipped. Its log names the reason"
-    : "has not returned a result. Its log shows the progress, or the reason why there is no result";
+function why({ state, failure }) {
+  if (failure) return "failed. Its log shows what the task did";
+  if (state === "skipped") return "had nothing to do, or a task before it was skipped. Its log names the reason";
+  if (state === "upstream_failed") return "did not run, because a task before it failed. Page of the task";
+  return "has not returned a result. Its log shows the progress, or the reason why there is no result";
+}
 
 // Shows the same block as the end of the task's log.
 function FailureBlock({ failure, tableId }) {
@@ -57,13 +59,17 @@ function FailureBlock({ failure, tableId }) {
     <div class="notice failing">
       <strong>${kind || "Failed"}</strong>
       <dl class="facts">
-        ${facts.filter(([, text]) => text).map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}
+        ${facts.filter(([, text]) => text).map(([name, text]) => html`<dt>${name}</dt><dd class="lines">${text}</dd>`)}
       </dl>
     </div>
   `;
 }
 
 const titleOf = (task) => (task.map_index >= 0 ? `${task.task_id} [${task.map_index}]` : task.task_id);
+
+// The name of the table's page, so that all tasks of a run show the same name. The result of a request that does not name
+// the table does not always contain a name.
+const tableOf = ({ page_name: page, table_name: name, base_path: path }) => page || name || path.replace(/\/+$/, "").split("/").pop();
 
 function Task({ task }) {
   // The other phases already contain the time that the job waited for the lock.
@@ -74,7 +80,7 @@ function Task({ task }) {
     <${Section} title=${titleOf(task)}>
       <p>
         <span class="badge">${task.outcome.replaceAll("_", " ")}</span> ${task.operation} on ${" "}
-        <strong>${task.table_id ? html`<${TableLink} id=${task.table_id} name=${task.table_name || task.base_path} />` : task.table_name || task.base_path}</strong>${seconds > 0 ? ` in ${duration(seconds)}` : ""}${start ? `, after Spark's start of ${duration(start)}` : ""}.
+        <strong title=${task.base_path}>${task.table_id ? html`<${TableLink} id=${task.table_id} name=${tableOf(task)} />` : tableOf(task)}</strong>${seconds > 0 ? ` in ${duration(seconds)}` : ""}${start ? `, after Spark's start of ${duration(start)}` : ""}.
         ${task.reused && !task.reason && " An earlier attempt completed the request; this attempt wrote nothing."}
       </p>
       ${task.reason && html`<p>${task.reason}</p>`}
@@ -98,7 +104,7 @@ const unbroken = (instant, index) => html`${index > 0 && ", "}<span style=${{ wh
 
 function figures(task) {
   const found = [];
-  const instants = task.instants || (task.instant_time ? [task.instant_time] : []);
+  const instants = task.instants || [task.instant_time || task.instant].filter(Boolean);
   if (instants.length > 0) found.push([instants.length === 1 ? "Instant" : "Instants", instants.map(unbroken)]);
   for (const [name, count] of Object.entries(task.rows || {})) {
     if (count > 0) found.push([`Rows ${name.replaceAll("_", " ")}`, number(count)]);

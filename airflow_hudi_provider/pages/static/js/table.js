@@ -3,7 +3,7 @@ import { html, useEffect, useState } from "../vendor/htm-preact.module.js";
 import { FilesTab } from "./files.js";
 import { OverviewTab } from "./overview.js";
 import { PartitionsTab } from "./partitions.js";
-import { AsOf, DagLink, Failure, Listed, Read, Section, Status, Table, useRead } from "./parts.js";
+import { AsOf, DagLink, Failure, Listed, Path, Read, Section, Status, Table, useRead } from "./parts.js";
 import { SchemaTab } from "./schema.js";
 import { LastFailure } from "./tables.js";
 import { TimelineTab } from "./timeline.js";
@@ -54,7 +54,7 @@ export function TablePage({ id }) {
 const Title = ({ table, status, ms, isReading, refresh }) => html`
   <header>
     <h1>${table.name} ${status && html`<${Status} value=${status} />`}</h1>
-    <p class="muted path"><code>${table.base_path}</code></p>
+    <p class="muted path"><code><${Path} path=${table.base_path} /></code></p>
     <${AsOf} ms=${ms} isReading=${isReading} refresh=${refresh} />
   </header>
 `;

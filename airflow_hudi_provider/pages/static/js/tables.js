@@ -3,7 +3,7 @@
 import { html, useEffect, useState } from "../vendor/htm-preact.module.js";
 import { read } from "./api.js";
 import { ago, bytes, counted, countedRows, inSentence, moment, number, rows, rowsHint } from "./format.js";
-import { AsOf, DagLink, Listed, Read, Search, Status, Table, TableLink, TaskLink, useOrder, useRead } from "./parts.js";
+import { AsOf, DagLink, Listed, Path, Read, Search, Status, Table, TableLink, TaskLink, useOrder, useRead } from "./parts.js";
 
 const AT_ONCE = 4;
 const SEVERITY = ["failing", "unreadable", "warning", "healthy", "absent", "reading"];
@@ -164,7 +164,7 @@ function Row({ table, state }) {
   const name = html`
     <td>
       <${TableLink} id=${table.id} name=${table.name} />
-      <div class="muted path">${table.base_path}</div>
+      <div class="muted path"><${Path} path=${table.base_path} /></div>
     </td>
   `;
   const { value, error } = state;
@@ -173,8 +173,8 @@ function Row({ table, state }) {
     return html`
       <tr>
         ${name}
-        <td><span class="badge failing">unreadable</span></td>
-        <td colspan="4">${error.message}</td>
+        <td><span class="badge failing">unreadable</span><div class="reason">${error.message}</div></td>
+        <td colspan="4"></td>
         ${owner}
       </tr>
     `;
@@ -192,8 +192,8 @@ function Row({ table, state }) {
     return html`
       <tr>
         ${name}
-        <td><${Status} value="absent" /></td>
-        <td colspan="4" class="muted"><${LastFailure} failure=${value.last_failure} writers=${value.writers} /></td>
+        <td><${Status} value="absent" /><div class="muted reason"><${LastFailure} failure=${value.last_failure} writers=${value.writers} /></div></td>
+        <td colspan="4"></td>
         ${owner}
       </tr>
     `;

@@ -1,6 +1,8 @@
 // Selects the light or dark theme that Airflow uses, which may differ from the system's theme; an iframe does not
-// inherit Airflow's theme. This script runs before the first paint.
+// inherit Airflow's theme. In a frame, the page has the background of Airflow's page, so that the edge of the frame is
+// not visible. This script runs before the first paint.
 (() => {
+  const CLEAR = "rgba(0, 0, 0, 0)";
   const outer = () => {
     try {
       return window.parent === window ? null : window.parent.document.documentElement;
@@ -17,6 +19,9 @@
   };
   const apply = () => {
     const theme = isDark() ? "dark" : "light";
+    const host = outer();
+    const ground = host ? getComputedStyle(host).backgroundColor : "";
+    if (ground && ground !== CLEAR) document.documentElement.style.setProperty("--ground", ground);
     if (document.documentElement.dataset.theme === theme) return;
     document.documentElement.dataset.theme = theme;
     window.dispatchEvent(new Event("themechange"));

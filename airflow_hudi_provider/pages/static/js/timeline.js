@@ -6,6 +6,7 @@ import { Read, Section, Table, TaskLink, useRead } from "./parts.js";
 
 const SHOWN_SERVICES = 20;
 const SHOWN_INSTANTS = 50;
+const SHOWN_UNDONE = 3;
 const SERVICES = ["clustering", "compaction", "clean", "rollback", "restore", "savepoint"];
 
 export function TimelineTab({ path, health, version }) {
@@ -53,7 +54,7 @@ function InstantRow({ each }) {
   return html`
     <tr>
       <td class="time"><code>${each.instant}</code><div class="muted small">${moment(each.requested_ms)}</div></td>
-      <td>${(each.operation || each.action).replaceAll("_", " ")}</td>
+      <td>${(each.operation || each.action).replaceAll("_", " ")}<${Undone} times=${each.undone} /></td>
       <td>${each.state}</td>
       <td class="number">${rows === undefined ? "" : number(rows)}</td>
       <td class="number">${each.files_written === undefined ? "" : `${counted(each.files_written, "file")}, ${bytes(each.bytes_written)}`}</td>
@@ -61,6 +62,10 @@ function InstantRow({ each }) {
     </tr>
   `;
 }
+
+// The instants that a rollback or a restore undid.
+const Undone = ({ times }) =>
+  times && html`<div class="muted small">of ${times.slice(0, SHOWN_UNDONE).join(", ")}${times.length > SHOWN_UNDONE ? ` and ${number(times.length - SHOWN_UNDONE)} more` : ""}</div>`;
 
 function Sizes({ history }) {
   const { sizes: points, end } = history;
@@ -78,6 +83,8 @@ function Services({ history }) {
   if (ran.length === 0) return html`<p class="muted">No table service has completed in the period of this history.</p>`;
   const before = new Map(history.sizes.map((point, index) => [point.instant, history.sizes[index - 1]]));
   const after = new Map(history.sizes.map((point) => [point.instant, point]));
+  // A savepoint has the requested time of its commit, and changes no file.
+  const sizes = (found, each, saved) => (laneOf(each) === "savepoint" ? saved : files(found.get(each.instant)));
   return html`
     <${Table} caption="Services that ran" head=${["Instant", "Service", { text: "Files before", number: true }, { text: "Files after", number: true }, "By"]}>
       ${ran
@@ -87,9 +94,9 @@ function Services({ history }) {
           (each) => html`
             <tr>
               <td class="time"><code>${each.instant}</code><div class="muted small">${moment(each.requested_ms)}</div></td>
-              <td>${laneOf(each)}</td>
-              <td class="number">${files(before.get(each.instant))}</td>
-              <td class="number">${files(after.get(each.instant))}</td>
+              <td>${laneOf(each)}<${Undone} times=${each.undone} /></td>
+              <td class="number">${sizes(before, each, "")}</td>
+              <td class="number">${sizes(after, each, "no file changed")}</td>
               <td>${each.by ? html`<${TaskLink} by=${each.by} />` : ""}</td>
             </tr>
           `,

@@ -9,6 +9,12 @@ from hudi_table_services.contract.text import counted
 _TONES = {"clean": Tone.GOOD, Severity.ERROR.value: Tone.BAD}
 
 
+def _verdict(report: ConfigReport) -> str:
+    if report.findings:
+        return counted(len(report.findings), "finding")
+    return "no findings" if report.options_checked else "no findings, but no options were given"
+
+
 def details(report: ConfigReport, result: JobResult) -> Details:
     """Return the details of a check."""
     checked = f"{counted(report.options_checked, 'option', ',')} against {counted(report.rules_checked, 'rule', ',')}"
@@ -23,7 +29,7 @@ def details(report: ConfigReport, result: JobResult) -> Details:
         for each in report.findings
     ]
     return Details(
-        verdict="no findings" if report.status == "clean" else counted(len(rows), "finding"),
+        verdict=_verdict(report),
         tone=_TONES.get(report.status, Tone.WARNING),
         sentences=[each.reason for each in report.findings],
         facts=(("Checked", checked), ("Table", report.table)),

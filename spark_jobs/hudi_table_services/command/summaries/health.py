@@ -58,8 +58,10 @@ def _outdated(measures: Mapping[str, float]) -> str:
 
 
 def _since(last: str, commits: float | None) -> str:
-    when = last or "none on the active timeline"
-    return when if commits is None else f"{when}; {counted(commits, 'commit', 'g')} since then"
+    if not last:
+        without = "" if commits is None else f"; {counted(commits, 'commit', 'g')} without one"
+        return f"none on the active timeline{without}"
+    return last if commits is None else f"{last}; {counted(commits, 'commit', 'g')} since then"
 
 
 def pending_grid(pending: Sequence[PendingInstant]) -> Grid:

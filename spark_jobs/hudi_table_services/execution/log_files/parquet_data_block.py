@@ -30,8 +30,14 @@ class ParquetDataBlock:
         try:
             self._file = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
             self._names = column_names(self._file)
+            metadata = self._file.metadata
+            grouped = sum(metadata.row_group(number).num_rows for number in range(metadata.num_row_groups))
         except _FAILURES as error:
             raise self._malformed(error) from error
+        if self.row_count != grouped:
+            raise MalformedMetadataError(
+                f"{what}: the Parquet footer counts {self.row_count} rows, and its row groups {grouped}."
+            )
         if self.row_count > len(content) * _MOST_ROWS_PER_BYTE:
             raise MalformedMetadataError(
                 f"{what}: {len(content)} bytes cannot contain {self.row_count} rows."

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -51,6 +52,8 @@ def start_session(settings: SessionSettings) -> "SparkSession":
         if isinstance(error, ModuleNotFoundError):
             raise
         raise _not_started(error) from error
+    if not settings.is_submitted:
+        _require_java()
     builder = SparkSession.builder.appName(settings.application_name)
     if not settings.is_submitted:
         _set_worker_python()
@@ -118,6 +121,18 @@ def _not_started(error: Exception) -> ExecutionFailedError:
         f"Spark did not start: {reason}",
         hint="See the log above. Spark needs Java 17: set JAVA_HOME, or put java on the PATH.",
     )
+
+
+def _require_java() -> None:
+    """Refuse to start Spark without Java, because Spark's script then prints errors of the shell."""
+    if os.environ.get("SPARK_REMOTE") or os.environ.get("JAVA_HOME") or shutil.which("java"):
+        return
+    error = ExecutionFailedError(
+        "Spark needs Java, but the variable JAVA_HOME is not set, and there is no java on the PATH.",
+        hint="Install Java 17, and set JAVA_HOME to its folder.",
+    )
+    error.retryable = False
+    raise error
 
 
 def _set_worker_python() -> None:

@@ -1,6 +1,7 @@
 """Read the source of a request as a Spark frame."""
 
 import logging
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ _LOG = logging.getLogger(__name__)
 SOURCE_VIEW = "source"
 _STEP = "Reading the columns of the source"
 """A terminal shows this line next to the progress bar until the next step begins."""
+_MISSING_FILE_SYSTEM = re.compile(r"No FileSystem for scheme|Class org\.apache\.hadoop\.fs\.\S+ not found")
+_LINE_NUMBER = re.compile(r"\bline (\d+)")
 
 
 def read_source(spark: "SparkSession", source: SourceSpec, storage_options: Mapping[str, str]) -> "DataFrame":
@@ -35,8 +38,10 @@ def read_source(spark: "SparkSession", source: SourceSpec, storage_options: Mapp
         ExecutionFailedError: storage or Spark failed.
     """
     where = source.path or source.format
+    is_loaded = False
     try:
         spark, frame = _load(spark, source, storage_options)
+        is_loaded = True
         if source.sql is None:
             return frame
         frame.createOrReplaceTempView(SOURCE_VIEW)
@@ -51,6 +56,13 @@ def read_source(spark: "SparkSession", source: SourceSpec, storage_options: Mapp
             ) from error
         if isinstance(error, HudiTableServiceError):
             raise
+        if _MISSING_FILE_SYSTEM.search(_first_line(error)):
+            raise _missing_file_system(where, error) from error
+        if is_loaded and _is_user_error(error):
+            raise InvalidRequestError(
+                f"The source query (--source-sql) cannot be run: {_in_users_lines(_first_line(error)).rstrip('.')}.",
+                hint="The SQL must be a single query on the view `source`.",
+            ) from error
         if not _is_user_error(error):
             raise ExecutionFailedError(
                 f"Reading the source {where!r} (format {source.format}) failed: {_first_line(error).rstrip('.')}.",
@@ -58,8 +70,27 @@ def read_source(spark: "SparkSession", source: SourceSpec, storage_options: Mapp
             ) from error
         raise InvalidRequestError(
             f"The source {where!r} (format {source.format}) cannot be read: {_first_line(error).rstrip('.')}.",
-            hint="Check path, format, reader options and SQL. The SQL must be a single query on the view `source`.",
+            hint="Check path, format and reader options.",
         ) from error
+
+
+def _missing_file_system(where: str, error: Exception) -> InvalidRequestError:
+    """Return the error about a source whose file system Spark has not, such as S3 without the package hadoop-aws."""
+    hint = "Add the package of the file system to Spark, with --conf spark.jars.packages=…"
+    if where.startswith(("s3://", "s3a://", "s3n://")):
+        path = f"s3a://{where.partition('://')[2]}"
+        hint = (
+            f"Give the source as {path}, and the package hadoop-aws of Spark's Hadoop release: "
+            "--conf spark.jars.packages=org.apache.hadoop:hadoop-aws:VERSION"
+        )
+    return InvalidRequestError(
+        f"Spark has no file system for the source {where!r}: {_first_line(error).rstrip('.')}.", hint=hint
+    )
+
+
+def _in_users_lines(message: str) -> str:
+    """Return a message of Spark's parser whose line number counts from the first line of the user's query."""
+    return _LINE_NUMBER.sub(lambda found: f"line {max(1, int(found[1]) - 1)}", message)
 
 
 def _load(
@@ -69,7 +100,9 @@ def _load(
     is_parquet = source.format.lower() == "parquet" and bool(source.path)
     if is_parquet and (columns := nanosecond_columns(source, storage_options)):
         # Spark converts the values in later steps, when it reads the rows.
-        _LOG.info("Columns in nanoseconds, which the write stores in microseconds: %s", ", ".join(columns))
+        _LOG.warning(
+            "The write stores these columns in microseconds, and drops smaller digits: %s", ", ".join(columns)
+        )
         _LOG.info(_STEP)
         return read_with_nanoseconds(spark, source, columns)
     _LOG.info(_STEP)

@@ -109,7 +109,7 @@ def columns_or_reason(
         case "csv" if unknown := sorted(options.keys() - _CSV_OPTIONS):
             found = f"the effect of the options {', '.join(unknown)} is not known without Spark"
         case "csv":
-            found = _csv_columns(options, file)
+            found = _csv_columns(options, file, is_only_file=is_only_file)
         case "json":
             _check_json(options, file)
             found = _json_columns(file) if is_only_file and not options else _UNREAD_JSON
@@ -147,10 +147,17 @@ def _with_partition_columns(found: SourceColumns, added: Sequence[str]) -> Sourc
     )
 
 
-def _csv_columns(options: Mapping[str, str], file: SourceFile) -> SourceColumns | str:
+def _csv_columns(options: Mapping[str, str], file: SourceFile, *, is_only_file: bool) -> SourceColumns | str:
     separator, quote = options.get("sep", options.get("delimiter", ",")), options.get("quote", '"')
     if len(separator) != 1 or len(quote) != 1:
         return "its separator or quote is not a single character"
+    if not file.stored.size_bytes:
+        if not is_only_file:
+            return f"{file.uri} is empty"
+        raise InvalidRequestError(
+            f"The source file {file.uri} is empty.",
+            hint="Check the step that wrote the file. If the file may be empty, leave it out of the source.",
+        )
     lines = _first_lines(file)
     if not lines:
         return f"the first line of {file.uri} is empty, too long, compressed by another codec than gzip, or not UTF-8"

@@ -39,6 +39,8 @@ class UnreadTexts:
     @property
     def sentence(self) -> str:
         """Return a sentence such as "price was read as text: 1 of 4 values cannot be read as double: 'n/a'."."""
+        if not self.value_count:
+            return f"{self.column} was read as text, because it has no value."
         if not self.unread_count:
             return f"{self.column} was read as text, although all {self.value_count} values are {self.type_name}."
         return (

@@ -120,7 +120,7 @@ class ClusteringReporter:
     def scheduled_before(self, clusterings: Sequence[Clustering]) -> JobResult:
         """Result of a request whose earlier attempt scheduled these plans."""
         times = ", ".join(each.instant.requested_time for each in clusterings)
-        _LOG.info("An earlier attempt of this request scheduled %s.", times)
+        _LOG.info("The timeline already contains the plan of this request: %s.", times)
         plans = tuple(
             stored_plan_report(each, "completed" if each.instant.is_completed else "requested")
             for each in clusterings

@@ -12,7 +12,7 @@ from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.clustering import ScheduleClusteringRequest
 from hudi_table_services.contract.result import JobResult
-from hudi_table_services.contract.text import counted
+from hudi_table_services.contract.text import counted, did_you_mean
 from hudi_table_services.errors import CommitConflictError, InvalidRequestError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
@@ -35,7 +35,7 @@ from hudi_table_services.model.table_version import TableType, TableVersion
 from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
-from hudi_table_services.options.keys.clustering import MAX_PENDING_PLANS
+from hudi_table_services.options.keys.clustering import ASYNC_MAX_COMMITS, MAX_PENDING_PLANS
 from hudi_table_services.planning.clustering.option_checks import check_clustering_options
 from hudi_table_services.planning.clustering.plan import plan_clustering
 from hudi_table_services.planning.clustering.stored_plan import stored_plan
@@ -147,6 +147,9 @@ class _ScheduleJob:
 
     def _too_early(self, history: ClusteringHistory, commits: CommitCount) -> str | None:
         for gate in self._options.gates:
+            # A request with `every_n_commits` does not contain the key, so the reason must not name the key.
+            if self._request.every_n_commits and gate.key == ASYNC_MAX_COMMITS.key:
+                gate = replace(gate, key="")
             if (reason := gate_reason(commits, gate)) is not None:
                 return reason
         cap, waiting = self._options.plan.max_pending_plans, {each.schedule for each in history.pending}
@@ -277,7 +280,7 @@ def _check_sort_columns(snapshot: TableSnapshot, layout: Layout) -> None:
                 f"The table has no column {name!r}, by which the clustering is to sort.",
                 hint=f"The table has {same[0]!r}; only the case differs."
                 if same
-                else f"Its columns are: {', '.join(schema.names)}.",
+                else f"{did_you_mean(name, schema.names)} Its columns are: {', '.join(schema.names)}.".strip(),
             )
         if isinstance(schema.field(name).type, ArrayType | MapType | StructType):
             raise InvalidRequestError(

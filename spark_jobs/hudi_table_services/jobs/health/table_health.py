@@ -8,7 +8,6 @@ from datetime import timedelta
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.health import HealthReport, HealthRequest, PendingInstant
-from hudi_table_services.contract.health_text import health_lines
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome
 from hudi_table_services.errors import CorruptTableError, UnhealthyTableError
 from hudi_table_services.jobs.archival.checks import archival_facts
@@ -72,10 +71,9 @@ def table_health(
     measures = inspection.report.measures
     found = findings(measures, _warning_limits(request, measures), request.failure_limits)
     report = replace(inspection.report, findings=found, status=status_of(found))
-    for line in health_lines(report, inspection.files):
-        _LOG.info("%s", line)
+    _LOG.info("The state of the table is: %s", report.status)
     if report.status == "failing":
-        raise _unhealthy(report)
+        raise _unhealthy(report, inspection.files)
     return replace(
         JobResult.of(request, Outcome.COMPLETED),
         table_name=table.config.table_name,
@@ -92,14 +90,16 @@ def _warning_limits(request: HealthRequest, measures: Mapping[str, float]) -> di
     return {**relevant_limits(request.warning_limits, measures), **request.own_warning_limits}
 
 
-def _unhealthy(report: HealthReport) -> UnhealthyTableError:
+def _unhealthy(report: HealthReport, files: FileStats) -> UnhealthyTableError:
     failed = [each for each in report.findings if each.level == "fail"]
     causes = "; ".join(each.statement for each in failed)
     message = f"The table is not healthy: {causes}."
     if report.damage:
         message = f"The timeline cannot be trusted: {report.damage}"
     hint = " ".join(dict.fromkeys(each.advice for each in failed))
-    return UnhealthyTableError(message, hint=hint, evidence=report)
+    error = UnhealthyTableError(message, hint=hint, evidence=report)
+    error.files = files
+    return error
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,20 @@ from hudi_table_services.contract.metadata_table import (
     RebuildMetadataTableRequest,
 )
 from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.text import did_you_mean
+from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.execution.metadata_table.data_file_facts import DataFileReader
-from hudi_table_services.hudi_format.metadata_table.file_groups import FILES
+from hudi_table_services.hudi_format.metadata_table.file_groups import (
+    BLOOM_FILTERS,
+    COLUMN_STATS,
+    EXPRESSION_INDEX_PREFIX,
+    FILES,
+    PARTITION_STATS,
+    RECORD_INDEX,
+    SECONDARY_INDEX_PREFIX,
+)
 from hudi_table_services.jobs.metadata_table.preview import preview_report
+from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.options.metadata_table import MetadataTableOptions, resolve_metadata_table_options
 from hudi_table_services.storage.clock import Clock, SystemClock
 from hudi_table_services.storage.locks.lock import TableLock
@@ -32,6 +43,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LOG = logging.getLogger(__name__)
+_PARTITION_NAMES = (FILES, COLUMN_STATS, BLOOM_FILTERS, RECORD_INDEX, PARTITION_STATS)
 
 
 def rebuild_metadata_table(
@@ -57,10 +69,23 @@ def rebuild_metadata_table(
     config = read_table_config(storage)
     # The job may replace a metadata table that other jobs cannot update, so this check ignores the metadata table.
     check_writable(config, request.table_name, updates_metadata=False, merge_on_read=True, merges_logs=True)
+    _refuse_unknown_names(request, config)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
     for warning in options.warnings:
         _LOG.warning("%s", warning)
     return _RebuildJob(request, options, table, DataFileReader(storage, spark)).run()
+
+
+def _refuse_unknown_names(request: RebuildMetadataTableRequest, config: TableConfig) -> None:
+    """Refuse to drop a name that neither Hudi nor the table has. A known partition may be dropped already."""
+    names = {*_PARTITION_NAMES, *config.metadata_partitions, *config.inflight_metadata_partitions, ALL}
+    for name in request.drop:
+        if name not in names and not name.startswith((SECONDARY_INDEX_PREFIX, EXPRESSION_INDEX_PREFIX)):
+            there = ", ".join(config.metadata_partitions) or "none"
+            raise InvalidRequestError(
+                f"The metadata table has no partition {name!r}.",
+                hint=f"{did_you_mean(name, sorted(names))} Partitions of this table: {there}.".strip(),
+            )
 
 
 class _RebuildJob:

@@ -329,7 +329,7 @@ class _RestoreJob:
             raise InvalidRequestError(
                 f"Savepoint {later[-1]} protects a commit that would be undone.",
                 hint="Restore to that savepoint, or delete it first: "
-                f"delete_savepoint.py --base-path TABLE --instant {later[-1]}.",
+                f"delete_savepoint.py --base-path {self._table.storage.base_path} --instant {later[-1]}.",
             )
         require_whole(self._table, timeline, savepoint, kept)
         require_inputs(self._table, timeline, savepoint, chosen)

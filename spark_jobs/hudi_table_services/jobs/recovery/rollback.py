@@ -190,7 +190,7 @@ class _RollbackJob:
         require_undoable_logs(self._table, chosen)
         if not completed:
             return
-        require_unsaved(timeline, completed)
+        require_unsaved(timeline, completed, self._table.storage.base_path)
         require_newest(timeline, chosen)
         # A running writer may have read files of the commit, and Hudi's writers do not detect that a commit was undone.
         require_dead(self._table, (i for i in timeline.pending if i.action.writes_data))

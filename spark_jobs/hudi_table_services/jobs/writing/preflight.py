@@ -25,7 +25,9 @@ from hudi_table_services.model.schema import STRING, Field, StructType
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.options.writing_values import WriteOptions
+from hudi_table_services.planning.table.key_generator import partition_columns_of_times
 from hudi_table_services.planning.table.null_keys import refuse_null_keys
+from hudi_table_services.planning.table.source_casts import cast_query
 from hudi_table_services.planning.table.source_columns import (
     misread_columns,
     refuse_invalid_flags,
@@ -34,6 +36,7 @@ from hudi_table_services.planning.table.source_columns import (
 )
 from hudi_table_services.planning.table.source_formats import other_format
 from hudi_table_services.planning.table.time_partition_advice import warn_of_times
+from hudi_table_services.planning.table.time_partition_type import gives_timestamp_type
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.source_files import SourceFile, first_source_files
 from hudi_table_services.storage.stores.factory import open_storage
@@ -102,6 +105,8 @@ def _check(
     columns, notes = _source_columns(request, request.source, source_is_local)
     if columns is None:
         return CheckedWrite(notes)
+    if config is None:
+        _refuse_time_texts(options, columns, request.source)
     try:
         found = _settings(storage, options, config, columns, request.source)
     except (
@@ -122,6 +127,21 @@ def _check(
 
 def _refuse_null_keys(footer: ParquetFooter, key_fields: tuple[str, ...]) -> None:
     refuse_null_keys(key_fields, footer.null_counts(key_fields), footer.row_count, footer.uri)
+
+
+def _refuse_time_texts(options: WriteOptions, columns: SourceColumns, source: SourceSpec) -> None:
+    """Refuse a partition by a unit of time if the times of the column are strings, as always in JSON files."""
+    if source.format.lower() != "json" or gives_timestamp_type(options.hoodie_options):
+        return
+    for name in partition_columns_of_times(None, options.hoodie_options):
+        if name in columns.names:
+            query = cast_query(columns.names, {name: "TIMESTAMP"})
+            raise InvalidRequestError(
+                f"The table is to be partitioned by a unit of time of the column {name!r}, which JSON files contain as "
+                "strings or numbers.",
+                hint=f"If the column contains no times, leave out the unit, such as :day, after {name!r}. If it does, "
+                f"give this source query (--source-sql): {query}",
+            )
 
 
 def _is_completed(storage: Storage, config: TableConfig, request: UpsertRequest) -> bool:

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from hudi_table_services.contract.writing import SourceSpec
+from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.execution.writing.text_values import count_unread_texts, first_texts
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.model.schema import STRING, StructType
-from hudi_table_services.planning.table.source_casts import sql_name
+from hudi_table_services.planning.table.source_casts import cast_query, sql_name
 from hudi_table_services.planning.table.source_columns import (
     infers_types,
     misread_columns,
@@ -21,23 +21,25 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def text_column_warnings(frame: "DataFrame", source: SourceSpec | None, batch: StructType) -> tuple[str, ...]:
+def text_column_warnings(frame: "DataFrame", request: UpsertRequest, batch: StructType) -> tuple[str, ...]:
     """Return warnings about columns that become strings in a new table although their values have another type.
 
     In CSV files with inferred types, a few values that are no numbers make a column a string. In JSON files, dates and
     times are strings. The function examines only the first rows.
     """
+    source = request.source
     if source is None or source.sql is not None:
         return ()
+    cure = "load the rows" if request.dry_run else "delete the table and load again"
     if source.format.lower() == "json":
         names = [field.name for field in batch.fields if field.type == STRING]
-        return warn_of_time_texts(types_of_times(names, first_texts(frame, names)), batch.names)
+        return warn_of_time_texts(types_of_times(names, first_texts(frame, names)), batch.names, cure=cure)
     if source.format.lower() != "csv" or not infers_types(source):
         return ()
     texts = {field.name: "double" for field in batch.fields if field.type == STRING}
     return tuple(
-        f"{each.sentence} The column of the new table is a string. To get a column of numbers, delete the table and "
-        "load again with the source option nullValue, or with try_cast in the source query."
+        f"{each.sentence} The column of the new table is a string. To get a column of numbers, {cure} with the source "
+        "option nullValue, or with try_cast in the source query."
         for each in count_unread_texts(frame, texts)
         if 0 < each.unread_count < each.value_count / 2
     )
@@ -64,10 +66,10 @@ def explain_text_columns(
         return refusal
     if not infers_types(source):
         return with_advice_on_types(refusal)
-    found = count_unread_texts(frame, {name: sql_name(kind) for name, kind in misread.items()})
+    casts = {name: sql_name(kind) for name, kind in misread.items()}
+    found = count_unread_texts(frame, casts)
     sentences = " ".join(each.sentence for each in found)
-    return InvalidRequestError(
-        f"{refusal.message} {sentences}",
-        hint="Set the source option nullValue to read this text as null, or use try_cast in the source query "
-        "(--source-sql).",
-    )
+    query = f"give this source query (--source-sql): {cast_query(frame.columns, casts, function='TRY_CAST')}"
+    if any(each.unread_count for each in found):
+        query = f"set the source option nullValue to read this text as null, or {query}"
+    return InvalidRequestError(f"{refusal.message} {sentences}", hint=f"{query[:1].upper()}{query[1:]}")

@@ -258,7 +258,7 @@ class _UpsertJob:
         if config is not None:
             check_ordering_columns(config, self._schema_json, settings)
         elif source is not None:
-            self._report.warn(*time_warnings(settings), *text_column_warnings(source, given, batch))
+            self._report.warn(*time_warnings(settings), *text_column_warnings(source, self._request, batch))
         return settings
 
     def _stage(

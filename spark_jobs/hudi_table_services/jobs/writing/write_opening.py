@@ -73,7 +73,7 @@ def check_column_names(
     deletes = options.operation is WriteOperation.DELETE
     ordering_fields, _ = merge_settings(options, config)
     key_generator = _key_generator(storage, options, config, None)
-    require_columns(names, key_generator, () if deletes else ordering_fields, source)
+    require_columns(names, key_generator, () if deletes else ordering_fields, source, deletes=deletes)
     return key_generator
 
 

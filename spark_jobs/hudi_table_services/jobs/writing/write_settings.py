@@ -127,7 +127,9 @@ def derive_settings(
     deletes = options.operation is WriteOperation.DELETE
     _refuse_nested_ordering(ordering_fields)
     if options.operation is not WriteOperation.DELETE_PARTITION:
-        require_columns(batch.names, key_generator, () if deletes else ordering_fields, source)
+        require_columns(
+            batch.names, key_generator, () if deletes else ordering_fields, source, deletes=deletes
+        )
     if deletes and table is not None:
         _refuse_keys_without_zone(batch, table, key_generator)
     writer_schema = _writer_schema(options, config, table, batch)

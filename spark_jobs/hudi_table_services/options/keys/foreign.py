@@ -40,8 +40,11 @@ FOREIGN_OPTIONS: dict[str, tuple[Option[str], ...]] = {
         ),
         *refused("the base path of the request identifies the table", "hoodie.base.path"),
         *refused(
-            "this is a property of the table, not an option of a write",
+            "this is a property of the table; hoodie.write.table.version sets the version of a new table",
             "hoodie.table.version",
+        ),
+        *refused(
+            "this is a property of the table, not an option of a write",
             "hoodie.table.initial.version",
             "hoodie.table.checksum",
             "hoodie.table.create.schema",

@@ -57,6 +57,12 @@ def _rule(options: CleanOptions, retention: Retention, commits: int) -> str:
     """Return the rule of the policy that keeps outdated files."""
     if options.policy is CleanPolicy.KEEP_LATEST_FILE_VERSIONS:
         return f"cleaning keeps {_last(options.file_versions_retained, 'version')} of each file group"
+    floor = f"file versions that have been outdated for less than {options.floor_hours:g} h are kept"
+    if retention.earliest is not None and floor in retention.reason:
+        return (
+            f"{floor}, that is, of each file group the versions since commit {retention.earliest.requested_time} and "
+            f"the newest version before that commit ({retention.reason.replace(f'; {floor}', '')})"
+        )
     if retention.earliest is not None:
         return (
             f"of each file group, cleaning keeps the versions since commit {retention.earliest.requested_time} and "

@@ -130,5 +130,5 @@ def _no_groups(
     for line in skipped:
         reasons[line.reason] += line.slices
     common = sorted(reasons.items(), key=lambda r: (-r[1], r[0]))[:_NAMED_REASONS]
-    named = ", ".join(f"{reason} ({counted(count, 'file')})" for reason, count in common)
-    return f"{where} can be clustered: {named}"
+    named = "; ".join(f"{counted(count, 'file')}: {reason}" for reason, count in common)
+    return f"{where} can be clustered ({named})"

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hudi_table_services.contract.text import human_bytes
 from hudi_table_services.model.clustering import (
     ClusteringInput,
     ClusteringOptions,
@@ -127,7 +128,7 @@ def obstacle(
 
 def above_limit(options: ClusteringOptions) -> str:
     """Return the reason for a slice that is not small."""
-    return f"at or above the small-file limit of {options.small_file_limit_bytes} bytes"
+    return f"at or above the small-file limit of {human_bytes(options.small_file_limit_bytes)}"
 
 
 def no_room(options: ClusteringOptions) -> str:

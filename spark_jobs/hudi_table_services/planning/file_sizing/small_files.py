@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from hudi_table_services.contract.text import human_bytes
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.file_sizing import FileSizingOptions, SkippedFileGroup
 from hudi_table_services.model.table_snapshot import TableSnapshot
@@ -61,5 +62,5 @@ def _obstacle(
     if file_slice.base_file.size_bytes < 0:
         return "size of its base file is unknown"
     if file_slice.base_file.size_bytes >= options.small_file_limit_bytes:
-        return f"at or above the small-file limit of {options.small_file_limit_bytes} bytes"
+        return f"at or above the small-file limit of {human_bytes(options.small_file_limit_bytes)}"
     return None

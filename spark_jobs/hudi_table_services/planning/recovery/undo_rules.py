@@ -47,15 +47,20 @@ def _is_later(other: Instant, instant: Instant) -> bool:
     )
 
 
-def require_unsaved(timeline: Timeline, chosen: Iterable[Instant]) -> None:
-    """Raise InvalidRequestError if a chosen completed write or a later write has a savepoint."""
+def require_unsaved(timeline: Timeline, chosen: Iterable[Instant], base_path: str = "TABLE") -> None:
+    """Raise InvalidRequestError if a chosen completed write or a later write has a savepoint.
+
+    Args:
+        base_path: base path of the table, for the command in the hint.
+    """
     savepoints = [i.requested_time for i in timeline if i.action is Action.SAVEPOINT]
     for instant in chosen:
         protecting = [time for time in savepoints if time >= instant.requested_time]
         if instant.is_completed and protecting:
             raise InvalidRequestError(
                 f"Savepoint {protecting[0]} protects {instant.action.value} {instant.requested_time}.",
-                hint=f"Delete the savepoint first: delete_savepoint.py --base-path TABLE --instant {protecting[0]}.",
+                hint=f"Delete the savepoint first: delete_savepoint.py --base-path {base_path} --instant "
+                f"{protecting[0]}.",
             )
 
 

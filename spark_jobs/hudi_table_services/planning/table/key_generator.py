@@ -5,7 +5,7 @@ Follows KeyGenUtils.inferKeyGeneratorType and HoodieWriterUtils.validateTableCon
 
 import re
 import zoneinfo
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
 from hudi_table_services.model.key_generator import (
@@ -39,6 +39,9 @@ URL_ENCODE_OPTION = "hoodie.datasource.write.partitionpath.urlencode"
 CONSISTENT_TIMESTAMP_OPTION = CONSISTENT_TIMESTAMPS.key
 NEW_ENCODING_OPTION = NEW_KEY_ENCODING.key
 TABLE_VERSION_OPTION = TABLE_VERSION.key
+_FLAGS = {RECORD_KEY_OPTION: "--record-key", PARTITION_OPTION: "--partition-by"}
+"""Maps options to the flags that set them. In Airflow, messages name the argument instead of the flag."""
+
 _TIME_PREFIXES = ("hoodie.keygen.timebased.", "hoodie.deltastreamer.keygen.timebased.")
 _OFFSET_ZONE = re.compile(r"(?:GMT|UTC|UT)?([+-])(\d{1,2})(?::?(\d{2}))?")
 
@@ -70,7 +73,8 @@ def key_generator_config(
     partition_fields = _partition_fields(kind, partition_text)
     timestamp = None
     if any(item.type is PartitionFieldType.TIMESTAMP for item in partition_fields):
-        timestamp = _timestamp_options(table, hoodie_options)
+        times = [item.name for item in partition_fields if item.type is PartitionFieldType.TIMESTAMP]
+        timestamp = _timestamp_options(table, hoodie_options, times)
     _check_field_counts(kind, record_key, partition_fields)
     return KeyGeneratorConfig(
         type=kind,
@@ -96,9 +100,13 @@ def _is_true(text: str) -> bool:
 
 
 def _conflict(option: str, wanted: str, stored: str) -> InvalidRequestError:
+    name = f"{_FLAGS[option]} ({option})" if option in _FLAGS else f"Option {option}"
+    is_flat = option == PARTITION_OPTION and not stored
+    created = "is not partitioned" if is_flat else f"was created with {stored!r}"
     return InvalidRequestError(
-        f"Option {option} is {wanted!r}, but the table was created with {stored!r}.",
-        hint="Leave the option out: the property of the table applies. To change the property, write a new table.",
+        f"{name} is {wanted!r}, but the table {created}.",
+        hint=f"Leave out {_FLAGS.get(option, 'the option')}: the property of the table applies. To change the "
+        "property, write a new table.",
     )
 
 
@@ -280,15 +288,18 @@ def partition_columns_of_times(
     return tuple(field.name for field in fields if field.type is PartitionFieldType.TIMESTAMP)
 
 
-def _timestamp_options(table: TableConfig | None, options: Mapping[str, str]) -> TimestampKeyGenOptions:
+def _timestamp_options(
+    table: TableConfig | None, options: Mapping[str, str], columns: Sequence[str]
+) -> TimestampKeyGenOptions:
     type_text = _time_option(table, options, "timestamp.type")
     output_format = _time_option(table, options, "output.dateformat")
     if not type_text:
         raise InvalidRequestError(
-            f"The partition path is a formatted time, but neither the table nor the request has a value for "
-            f"{_TIME_PREFIXES[0]}timestamp.type.",
-            hint="The partition column is a string or a number. Read it as a timestamp: a CSV file with "
-            "inferSchema=true, other files with CAST in the source query. Or set this key to the meaning of the "
+            f"The table is to be partitioned by a unit of time of the column {columns[0]!r}, but this column contains "
+            f"strings or numbers, and {_TIME_PREFIXES[0]}timestamp.type does not give their meaning.",
+            hint=f"If the column contains no times, leave out its unit, such as :day. Otherwise "
+            "read it as a timestamp: a CSV file with inferSchema=true, other files with a source query (--source-sql) "
+            f"that contains CAST({columns[0]} AS TIMESTAMP) AS {columns[0]}. Or set the key to the meaning of the "
             "values: UNIX_TIMESTAMP (seconds), EPOCHMILLISECONDS, EPOCHMICROSECONDS, or DATE_STRING with "
             f"{_TIME_PREFIXES[0]}input.dateformat, such as "
             "yyyy-MM-dd'T'HH:mm:ss.",

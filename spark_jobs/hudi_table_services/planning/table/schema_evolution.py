@@ -182,8 +182,14 @@ class _Merger:
             return f"Set {ZONE_OPTION}=utc or {ZONE_OPTION}=session."
         if nested or not can_be_cast(incoming, table):
             return f"Cast the column to {table} in the source query."
-        query = cast_query(self.source_names, {path: sql_name(table).upper()})
-        return f"Cast the column in the source query, source_sql (--source-sql), as in: {query}"
+        function, note = "CAST", ""
+        if incoming == STRING:
+            function, note = (
+                "TRY_CAST",
+                f" TRY_CAST reads a string that is not a {table} as null, and CAST fails on it.",
+            )
+        query = cast_query(self.source_names, {path: sql_name(table).upper()}, function=function)
+        return f"Cast the column in the source query, source_sql (--source-sql), as in: {query}.{note}"
 
 
 def _wider_primitive(table: DataType, incoming: DataType) -> DataType | None:

@@ -8,15 +8,16 @@ _SQL_NAMES = {"long": "bigint", "bytes": "binary"}
 _NUMBERS = frozenset({"int", "long", "float", "double"})
 
 
-def cast_query(names: Sequence[str], casts: Mapping[str, str]) -> str:
+def cast_query(names: Sequence[str], casts: Mapping[str, str], *, function: str = "CAST") -> str:
     """Return a query on the view `source` that casts some columns and keeps the other columns.
 
     Args:
         names: names of all columns of the source. Each is a name that Avro allows, so it needs no quotes.
         casts: maps the name of each column to cast to the name of a type in Spark SQL.
+        function: ``CAST``, or ``TRY_CAST``, which returns null for a value that cannot be cast.
     """
     columns = ", ".join(
-        f"CAST({name} AS {casts[name]}) AS {name}" if name in casts else name for name in names
+        f"{function}({name} AS {casts[name]}) AS {name}" if name in casts else name for name in names
     )
     return f"SELECT {columns} FROM source"  # noqa: S608 - advice, not a query of this program
 

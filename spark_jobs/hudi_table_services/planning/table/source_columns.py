@@ -123,12 +123,15 @@ def require_columns(
     key_generator: KeyGeneratorConfig,
     ordering_fields: Sequence[str],
     source: SourceSpec | None,
+    *,
+    deletes: bool = False,
 ) -> None:
     """Refuse a source that lacks a record key, partition or ordering field.
 
     Args:
         names: names of the source's columns. The comparison is case-sensitive.
         source: the source, for the advice; None if the caller passed a DataFrame.
+        deletes: whether the rows are keys to delete.
 
     Raises:
         InvalidRequestError: a column is missing; the message names the source, the column and its role.
@@ -141,9 +144,13 @@ def require_columns(
     for role, fields in wanted.items():
         for name in fields:
             if name.split(".")[0] not in names:
+                advice = _advice(name.split(".")[0], names, source)
+                if deletes and role == "partition":
+                    advice = (
+                        f"A delete also needs the partition of each row: add {name!r} to the source. {advice}"
+                    )
                 raise InvalidRequestError(
-                    f"{_described(source)} has no column {name!r}, which is the {role} field.",
-                    hint=_advice(name.split(".")[0], names, source),
+                    f"{_described(source)} has no column {name!r}, which is the {role} field.", hint=advice
                 )
 
 

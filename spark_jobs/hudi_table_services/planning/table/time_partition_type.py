@@ -30,7 +30,7 @@ def with_timestamp_type(
             so that the options are complete.
     """
     options = dict(hoodie_options)
-    if stores_timestamp_type(table) or any(options.get(key) for key in _TYPE_KEYS):
+    if stores_timestamp_type(table) or gives_timestamp_type(options):
         return options
     found: set[DataType | None] = set()
     for name in partition_columns_of_times(table, options):
@@ -117,6 +117,11 @@ def _type_at(schema: StructType | None, path: str) -> DataType | None:
 
 def _kind(key_generator: KeyGeneratorConfig) -> str:
     return key_generator.timestamp.timestamp_type.value if key_generator.timestamp is not None else "a time"
+
+
+def gives_timestamp_type(options: Mapping[str, str]) -> bool:
+    """Whether options determine ``hoodie.keygen.timebased.timestamp.type``."""
+    return any(options.get(key) for key in _TYPE_KEYS)
 
 
 def stores_timestamp_type(table: TableConfig | None) -> bool:

@@ -32,17 +32,20 @@ def _type_of(values: Sequence[str]) -> str:
     return "TIMESTAMP" if are_times else ""
 
 
-def warn_of_time_texts(times: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
+def warn_of_time_texts(
+    times: Mapping[str, str], names: Sequence[str], *, cure: str = "delete the table and load again"
+) -> tuple[str, ...]:
     """Return a sentence about strings that are dates or times, with a query that converts them; empty if none are.
 
     Args:
         times: the result of `types_of_times`.
         names: names of all columns of the source.
+        cure: how to load the rows with the query, as the predicate of a sentence.
     """
     if not times:
         return ()
     return (
         f"These columns contain dates or times, but Spark reads them from JSON as strings: {', '.join(times)}. The "
-        "columns of the new table are strings. To get dates and times, delete the table and load again with this "
+        f"columns of the new table are strings. To get dates and times, {cure} with this "
         f"source query (--source-sql): {cast_query(names, times)}",
     )

@@ -22,6 +22,9 @@ DEFAULT_INTERVAL_MS = 60_000
 DEFAULT_TOLERABLE_MISSES = 2
 """``hoodie.client.heartbeat.tolerable.misses``"""
 
+HEARTBEAT_EXPIRES_AFTER_MS = DEFAULT_INTERVAL_MS * DEFAULT_TOLERABLE_MISSES
+"""Age in milliseconds above which a heartbeat is not fresh, with Hudi's defaults."""
+
 
 def heartbeat_path(instant_time: str) -> str:
     """Path of the heartbeat of a write, relative to the base path."""
@@ -118,7 +121,7 @@ def is_heartbeat_alive(
     instant_time: str,
     clock: Clock,
     *,
-    expires_after_ms: int = DEFAULT_INTERVAL_MS * DEFAULT_TOLERABLE_MISSES,
+    expires_after_ms: int = HEARTBEAT_EXPIRES_AFTER_MS,
 ) -> bool:
     """Whether the heartbeat was refreshed recently. If there is no file, the writer counts as dead, as in Hudi.
 

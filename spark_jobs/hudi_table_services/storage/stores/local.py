@@ -22,8 +22,10 @@ from hudi_table_services.storage.stores.paths import TEMPORARY_PREFIX, checked_p
 from hudi_table_services.storage.stores.storage import BY_PATH, FolderListing, StoredObject, delete_one_by_one
 
 _WRITE_BUFFER_BYTES = 1024 * 1024
+_FOLDER_ATTEMPTS = 5
 _FILE_MODE, _FOLDER_MODE, _SECRET_MODE = 0o664, 0o775, 0o600
 """Modes before the umask is applied. Even without a umask only owner and group can change a table."""
+_WRITES = ("create", "write", "make folder")
 _LINKS_REFUSED = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
 
 
@@ -48,6 +50,13 @@ class LocalStorage:
     @property
     def base_path(self) -> str:
         return self.root
+
+    def file_in_path(self) -> str:
+        """Return the base path or the folder above it that is a file; empty if there is no such file."""
+        path = self.root
+        while not os.path.lexists(path) and os.path.dirname(path) != path:
+            path = os.path.dirname(path)
+        return path if os.path.isfile(path) else ""
 
     def read(self, path: str) -> bytes:
         with translate_errors("read", path), open(self._full(path), "rb") as file:
@@ -204,18 +213,24 @@ def _opener(mode: int) -> Callable[[str, int], int]:
 
 
 def _make_folders(full: str) -> None:
-    """Create a folder and its parents, all with the same mode. `os.makedirs` applies a mode only to the last folder."""
-    try:
-        os.mkdir(full, _FOLDER_MODE)
-    except FileExistsError:
-        if not os.path.isdir(full):
-            raise
-    except FileNotFoundError:
-        parent = os.path.dirname(full)
-        if parent in ("", full):
-            raise
-        _make_folders(parent)
-        _make_folders(full)
+    """Create a folder and its parents, all with the same mode. `os.makedirs` applies a mode only to the last folder.
+
+    Another job may delete an empty parent between two steps, so the function tries several times. In some folders, such
+    as `/proc`, no attempt can succeed.
+    """
+    for attempt in range(_FOLDER_ATTEMPTS):
+        try:
+            os.mkdir(full, _FOLDER_MODE)
+            return
+        except FileExistsError:
+            if os.path.isdir(full):
+                return
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), full) from None
+        except FileNotFoundError:
+            parent = os.path.dirname(full)
+            if parent in ("", full) or attempt == _FOLDER_ATTEMPTS - 1:
+                raise
+            _make_folders(parent)
 
 
 def _write_temporary(full: str, data: bytes, mode: int = _FILE_MODE) -> str:
@@ -282,6 +297,10 @@ def translate_errors(operation: str, path: str) -> Iterator[None]:
 def _translation(error: OSError, operation: str, path: str) -> StorageError:
     what = f"Cannot {operation} {path or 'the base path'!r}"
     match error.errno:
+        case errno.ENOTDIR if operation in _WRITES:
+            return StorageError(f"{what}: {error.filename!r} is not a folder.", path=path)
+        case errno.ENOENT if operation in _WRITES:
+            return ObjectNotFoundError(f"{what}: {error.filename!r} cannot be made.", path=path)
         case errno.ENOENT | errno.ENOTDIR:
             return ObjectNotFoundError(f"{what}: it does not exist.", path=path)
         case errno.EEXIST:

@@ -251,6 +251,16 @@ def _check_endpoint(name: str, url: str) -> None:
         )
 
 
+def _access_hint(operation: str) -> str:
+    """Return advice about missing access. A request without credentials is refused in the same way."""
+    reads = operation.startswith(("read", "list", "open"))
+    access = "read access to the base path" if reads else "read, write and delete access below the base path"
+    return (
+        f"Give the job's identity {access}. If the job has no credentials, set them in the environment or with storage "
+        "options."
+    )
+
+
 @contextmanager
 def translate_errors(operation: str, path: str) -> Iterator[None]:
     """Translate obstore's errors into errors that name the operation and the path."""
@@ -268,7 +278,7 @@ def translate_errors(operation: str, path: str) -> Iterator[None]:
             raise StoragePermissionError(
                 f"{what}: permission denied.",
                 path=path,
-                hint="Give the job's identity read, write and delete access below the base path.",
+                hint=_access_hint(operation),
             ) from error
         if _EXPIRED_CODE in reason:
             raise StorageError(

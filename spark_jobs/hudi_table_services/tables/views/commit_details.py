@@ -10,6 +10,7 @@ from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.pending_instants import load_pending
 from hudi_table_services.tables.table import TableAccess
+from hudi_table_services.tables.undo_history import undone_by
 from hudi_table_services.tables.views.documents import CommitPartition, CommitView
 from hudi_table_services.tables.views.instant_details import describe_instant
 
@@ -19,7 +20,7 @@ def read_commit(storage: Storage, instant_time: str) -> CommitView:
 
     Raises:
         TableNotFoundError: there is no table.
-        InvalidRequestError: neither the active timeline nor the archive contains the instant.
+        InvalidRequestError: neither the active timeline nor the archive contains the instant, or it was undone.
         CorruptTableError: the timeline, the metadata of the commit or the archive cannot be read.
         UnsupportedTableError: the archive is Parquet, and pyarrow is not installed.
     """
@@ -32,6 +33,12 @@ def read_commit(storage: Storage, instant_time: str) -> CommitView:
     for write in ArchivedTimeline(storage, table.config).writes():
         if write.instant.requested_time == instant_time:
             return _written(table, write.instant, write.metadata, is_archived=True)
+    undone = undone_by(table, timeline)
+    if instant_time in undone:
+        raise InvalidRequestError(
+            f"Instant {instant_time} was undone by {undone[instant_time]}.",
+            hint=f"The newest writes are {timeline.newest_writes()}.",
+        )
     raise InvalidRequestError(
         f"The table {table.config.table_name!r} has no instant {instant_time}.",
         hint=f"The newest writes are {timeline.newest_writes()}.",

@@ -115,6 +115,17 @@ def test_without_a_shared_folder_nothing_is_submitted(
         run(operator, NOT_TO_BE_RUN, **arguments, **on_cluster)
 
 
+def test_a_shared_folder_in_the_table_is_refused(
+    table: SmallTable, run: Run, on_cluster: dict[str, Any]
+) -> None:
+    schedule(table)
+    before = [each.path for each in table.storage.list_files()]
+    on_cluster["result_base_path"] = f"{table.storage.base_path}/results"
+    with pytest.raises(HudiTaskRefusedError, match="outside of all tables"):
+        run(ExecuteClusteringOperator, NOT_TO_BE_RUN, **on_cluster)
+    assert [each.path for each in table.storage.list_files()] == before
+
+
 def test_jobs_in_the_worker_need_no_shared_folder(
     table: SmallTable, run: Run, on_cluster: dict[str, Any]
 ) -> None:

@@ -48,6 +48,22 @@ def test_chosen_rows_and_columns_are_read() -> None:
     ]
 
 
+def test_a_changed_byte_of_the_footer_loses_no_row() -> None:
+    """Without a check, a footer that counts no rows gives an empty table."""
+    (footer_bytes,) = struct.unpack("<I", CONTENT[-8:-4])
+    refused = 0
+    for place in range(len(CONTENT) - 8 - footer_bytes, len(CONTENT) - 8):
+        changed = bytearray(CONTENT)
+        changed[place] ^= 10  # the footer encodes the number of rows, 5, as 10
+        try:
+            rows = ParquetDataBlock(bytes(changed), "block").read(TARGET)
+        except (CorruptTableError, InvalidDataError):
+            refused += 1
+        else:
+            assert rows.num_rows == 5, place
+    assert refused > 100
+
+
 @pytest.mark.parametrize("name", META_COLUMNS)
 def test_rows_without_a_meta_column_are_not_written(name: str) -> None:
     nulls = ROWS.set_column(ROWS.column_names.index(name), name, pa.nulls(5, pa.string()))

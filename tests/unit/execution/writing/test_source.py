@@ -44,7 +44,9 @@ def test_the_last_line_of_the_log_names_the_running_step_and_not_a_conversion_th
     *earlier, last = [record.message for record in caplog.records]
     assert last == "Reading the columns of the source"
     assert earlier == (
-        ["Columns in nanoseconds, which the write stores in microseconds: at"] if unit == "ns" else []
+        ["The write stores these columns in microseconds, and drops smaller digits: at"]
+        if unit == "ns"
+        else []
     )
 
 

@@ -110,7 +110,6 @@ def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
         ("id,name\n", {"header": "true", "nullvalue": "name"}, ("id", "_c1")),
         ("id,name\n", {"header": "true", "comment": "#"}, None),
         ('"a""b",c\n', {"header": "true"}, None),
-        ("", {"header": "true"}, None),
     ],
 )
 def test_the_first_line_of_a_csv_file_gives_the_names(

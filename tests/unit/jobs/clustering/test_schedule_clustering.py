@@ -124,7 +124,7 @@ def test_the_error_names_the_fault_of_an_impossible_request_and_nothing_is_writt
         ({}, {"partitions": ("c",)}, "c"),
         ({}, {"every_n_commits": 4}, "3 of 4 commits on the timeline"),
         ({"hoodie.clustering.inline": "true"}, {}, "3 of 4 commits"),
-        ({f"{STRATEGY}small.file.limit": "4"}, {}, "at or above the small-file limit of 4 bytes"),
+        ({f"{STRATEGY}small.file.limit": "4"}, {}, "at or above the small-file limit of 4 B"),
     ],
 )
 def test_the_result_explains_why_there_is_nothing_to_do(
@@ -136,6 +136,13 @@ def test_the_result_explains_why_there_is_nothing_to_do(
     assert result.outcome is Outcome.NOTHING_TO_DO
     assert reason in result.reason
     assert content(table) == before
+
+
+def test_the_summary_names_the_commits_once_and_no_key_that_the_request_does_not_contain() -> None:
+    result = schedule(a_table(), every_n_commits=4)
+    assert result.summary() == "Nothing to do: 3 of 4 commits on the timeline, which has no clustering"
+    by_key = schedule(a_table(), {"hoodie.clustering.inline": "true"})
+    assert by_key.summary().endswith("no clustering; hoodie.clustering.inline.max.commits=4")
 
 
 def test_an_option_of_writes_gives_a_warning() -> None:

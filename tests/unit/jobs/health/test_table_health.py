@@ -33,6 +33,7 @@ from hudi_table_services.model.table_service_plans import (
 )
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import FILE_SIZES_KEY
+from hudi_table_services.services.flag_names import naming_flags
 from hudi_table_services.services.health import TABLE_HEALTH
 from hudi_table_services.services.registry import read_result
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
@@ -139,6 +140,18 @@ def test_small_files_that_clustering_would_merge_are_counted(version: TableVersi
     assert (report.small_file_limit_bytes, report.small_file_limit_source) == (100 << 20, "default")
     asked = checked.report(small_file_limit_bytes=4)
     assert (asked.measures["small_files"], asked.small_file_limit_source) == (0, "request")
+
+
+def test_the_result_of_a_failed_check_contains_the_live_files() -> None:
+    checked = CheckedTable(TableVersion.V9)
+    checked.table.commit(A, B)
+    request = HealthRequest(base_path=checked.storage.uri, fail_above={"active_commits": 0})
+    with pytest.raises(UnhealthyTableError) as failed:
+        table_health(request, storage=checked.storage)
+    named = naming_flags(failed.value, {"fail_above": "--fail-above"}, ())
+    result = read_result(JobResult.failed(request, named).to_json())
+    assert (result.outcome, result.files_after.file_count) == (Outcome.FAILED, 2)
+    assert result.files_before == result.files_after
 
 
 def test_few_small_files_cause_no_warning_by_default() -> None:
@@ -385,7 +398,8 @@ def test_a_measure_above_its_limit_gives_a_failure_or_a_warning() -> None:
     result = checked.result(warn_above={"small_file_ratio": "1", "active_commits": "0"})
     assert result.warnings == (
         "Commits on the active timeline (active_commits): 1, above 0. Archive the timeline: readers list and load all "
-        "of it.",
+        "of it. With Hudi's defaults, archival begins above 30 commits; to keep fewer, set hoodie.keep.max.commits and "
+        "hoodie.keep.min.commits.",
     )
 
 

@@ -55,6 +55,17 @@ def content(storage: Storage) -> dict[str, bytes]:
     return {stored.path: storage.read(stored.path) for stored in storage.list_files()}
 
 
+def test_an_unknown_partition_cannot_be_dropped() -> None:
+    storage = table_with_statistics(TableVersion.V9)
+    run(storage)
+    before = content(storage)
+    with pytest.raises(
+        InvalidRequestError, match="has no partition 'colum_stats'. Did you mean column_stats?"
+    ):
+        run(storage, drop=("colum_stats",))
+    assert content(storage) == before
+
+
 @EACH
 def test_the_job_builds_the_default_partitions_and_reports_them(version: TableVersion) -> None:
     storage = table_with_statistics(version)

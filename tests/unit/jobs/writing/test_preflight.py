@@ -496,3 +496,55 @@ def test_a_table_that_exists_gets_no_warning(table: SmallTable, tmp_path: Path) 
     source = csv(tmp_path / "a.csv", "id,city,price\n1,2026-01-02 03:04:05,\n", header="true")
     source = replace(source, options={**source.options, "inferSchema": "true"})
     assert check_write(request(tmp_path, source)).warnings == ()
+
+
+@pytest.mark.parametrize("column", ["at", "country"])
+def test_a_partition_by_a_unit_of_time_of_json_needs_a_query(column: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text('{"id": 1, "at": "2026-11-26T10:00:00", "country": "x"}', encoding="utf-8")
+    source = SourceSpec(path=str(path), format="json")
+    with pytest.raises(InvalidRequestError) as refused:
+        check_write(request(tmp_path, source, partition_by=(f"{column}:day",)))
+    assert f"column {column!r}" in refused.value.message
+    assert "leave out the unit, such as :day" in refused.value.hint
+    others = {
+        "at": "id, CAST(at AS TIMESTAMP) AS at, country",
+        "country": "id, at, CAST(country AS TIMESTAMP) AS country",
+    }
+    assert refused.value.hint.endswith(f"SELECT {others[column]} FROM source")
+
+
+def test_the_time_type_in_the_request_makes_json_strings_usable_as_times(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text('{"id": 1, "at": "2026-11-26"}', encoding="utf-8")
+    prefix = "hoodie.keygen.timebased."
+    options = {f"{prefix}timestamp.type": "DATE_STRING", f"{prefix}input.dateformat": "yyyy-MM-dd"}
+    check_write(
+        request(
+            tmp_path, SourceSpec(path=str(path), format="json"), partition_by=("at:day",), options=options
+        )
+    )
+
+
+def test_an_empty_csv_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"")
+    source = SourceSpec(path=str(path), format="csv", options={"header": "true"})
+    with pytest.raises(InvalidRequestError, match="rows.csv is empty"):
+        check_write(request(tmp_path, source))
+
+
+def test_a_delete_without_the_partition_column_is_explained(table: SmallTable, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "keys.parquet")
+    with pytest.raises(
+        InvalidRequestError, match="A delete also needs the partition of each row: add 'city'"
+    ):
+        check_write(request(tmp_path, tmp_path / "keys.parquet", operation="delete"))
+
+
+def test_partitions_of_a_table_without_partitions_are_refused_in_words(tmp_path: Path, rows: Path) -> None:
+    fields = {"hoodie.table.partition.fields": None}
+    properties = {key: value for key, value in table_properties(TableVersion.V9).items() if key not in fields}
+    create_table(LocalStorage(str(tmp_path / "t")), properties, FixedClock())
+    with pytest.raises(InvalidRequestError, match="the table is not partitioned"):
+        check_write(request(tmp_path, rows))

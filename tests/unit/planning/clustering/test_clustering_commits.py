@@ -128,7 +128,7 @@ def test_a_file_group_written_twice_is_planned_once(parity: bool) -> None:
 def test_without_later_commits_the_checkpoint_stays(parity: bool) -> None:
     proposal = plan(a_table({"p/a": 10}), a_commit(1, "p/a"), parity=parity)
     assert (proposal.groups, proposal.checkpoint) == ((), at(1))
-    assert f"not written after {at(1)} (1 file)" in proposal.reason
+    assert f"(1 file: not written after {at(1)})" in proposal.reason
 
 
 def test_the_checkpoint_stops_before_files_without_room_in_the_plan() -> None:

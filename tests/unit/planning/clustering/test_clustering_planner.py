@@ -131,7 +131,7 @@ def test_a_single_small_file_is_not_rewritten(single_group: bool) -> None:
     proposal = plan(a_table_of(10), single_group_enabled=single_group)
     assert proposal.groups == ()
     assert proposal.reason == (
-        "no file of the table can be clustered: a clustering would not reduce the number of files (1 file)"
+        "no file of the table can be clustered (1 file: a clustering would not reduce the number of files)"
     )
 
 
@@ -204,7 +204,7 @@ def test_every_file_left_out_has_a_reason() -> None:
         SkippedPartition(partition_path="p", reason=reason, slices=1)
         for reason in (
             "a clustering would not reduce the number of files",
-            "at or above the small-file limit of 100 bytes",
+            "at or above the small-file limit of 100 B",
             f"in the pending plan {PLAN_INSTANT}",
             "size of a file is unknown",
         )
@@ -218,7 +218,7 @@ def test_log_files_count_with_their_weight() -> None:
     proposal = plan(table)
     assert groups(proposal) == [(["f0", "f2"], 1)]
     assert proposal.groups[0].input_bytes == 80 + 7
-    assert reasons(proposal) == {"at or above the small-file limit of 100 bytes": 1}
+    assert reasons(proposal) == {"at or above the small-file limit of 100 B": 1}
     assert reasons(plan(a_table(a_slice("f0", 10, logs=(-1,))))) == {"size of a file is unknown": 1}
 
 
@@ -255,7 +255,7 @@ def test_single_file_sort_plans_each_file_that_is_not_in_order() -> None:
     assert groups(proposal) == [(["f2"], 1), (["f0"], 1)]
     assert reasons(proposal) == {
         "already in the requested order": 1,
-        "at or above the small-file limit of 100 bytes": 1,
+        "at or above the small-file limit of 100 B": 1,
     }
 
 
@@ -275,7 +275,7 @@ def test_the_reason_of_an_empty_plan_names_the_most_common_obstacles() -> None:
     table = a_table(*(a_slice(f"f{i}", 100 + i, p) for p in ("p", "q", "r") for i in range(2)))
     assert plan(table, partition_pattern="[pq]", layout=LINEAR_A).reason == (
         "partitions that match hoodie.clustering.plan.strategy.partition.regex.pattern=[pq]: 2 of 3; no file of these "
-        "partitions can be clustered: at or above the small-file limit of 100 bytes (4 files)"
+        "partitions can be clustered (4 files: at or above the small-file limit of 100 B)"
     )
 
 

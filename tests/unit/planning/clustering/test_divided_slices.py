@@ -54,7 +54,7 @@ def test_a_large_slice_is_divided_and_other_slices_stay() -> None:
     assert groups(proposal) == [(["one", "two"], 1), (["large"], 5)]
     assert proposal.groups[1].reason == "1 file of at least 300 bytes into 5"
     assert [(s.slices, s.reason) for s in proposal.skipped] == [
-        (1, "at or above the small-file limit of 100 bytes")
+        (1, "at or above the small-file limit of 100 B")
     ]
 
 

@@ -45,7 +45,7 @@ METADATA_CASES: Cases = {
             ),
             found(
                 "error",
-                "has a value for hoodie.keygen.timebased.timestamp.type",
+                "hoodie.keygen.timebased.timestamp.type does not give their meaning",
                 "hoodie.keygen.timebased.timestamp.type",
                 table=table(TIMES),
             ),

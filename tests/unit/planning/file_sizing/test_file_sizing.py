@@ -93,8 +93,8 @@ def test_the_founding_example_gets_exactly_the_expected_row_counts(parity: bool,
     assert new_files(plan) == [120_000, 120_000, 60_000]
     assert [b.expected_size_bytes for b in plan.buckets] == [120 * MB] * 5 + [60 * MB]
     assert reasons(plan) == {
-        "File_4": "at or above the small-file limit of 100000000 bytes",
-        "File_5": "at or above the small-file limit of 100000000 bytes",
+        "File_4": "at or above the small-file limit of 95.4 MiB",
+        "File_5": "at or above the small-file limit of 95.4 MiB",
     }
 
 
@@ -133,7 +133,7 @@ def test_a_file_exactly_at_the_limit_is_not_small() -> None:
     table = a_table_of({"at": 100 * MB, "below": 100 * MB - 1})
     plan = plan_file_sizing(table, a_batch(10), [], sizing())
     assert padding(plan) == {"below": 10}
-    assert reasons(plan) == {"at": "at or above the small-file limit of 100000000 bytes"}
+    assert reasons(plan) == {"at": "at or above the small-file limit of 95.4 MiB"}
 
 
 def test_a_file_without_room_for_one_record_gets_no_inserts() -> None:

@@ -74,8 +74,18 @@ def test_without_options_the_properties_of_the_table_apply() -> None:
 )
 def test_an_option_that_contradicts_the_table_is_refused(option: dict[str, str]) -> None:
     table = a_table(partition__fields="p", keygenerator__type="SIMPLE")
-    with pytest.raises(InvalidRequestError, match="the table was created with"):
+    with pytest.raises(InvalidRequestError, match="but the table was created with"):
         key_generator_config(table, option)
+
+
+def test_the_refusal_of_a_partition_field_says_that_the_table_is_not_partitioned() -> None:
+    with pytest.raises(InvalidRequestError) as refused:
+        key_generator_config(a_table(), {PARTITION: "country"})
+    assert (
+        refused.value.message
+        == f"--partition-by ({PARTITION}) is 'country', but the table is not partitioned."
+    )
+    assert refused.value.hint.startswith("Leave out --partition-by: the property of the table applies.")
 
 
 def test_an_option_that_agrees_with_the_table_is_accepted() -> None:
