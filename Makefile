@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help install check format lock docs demo demo-spark airflow soak bench bench-metadata-table bench-spark-connect archive clean
-.PHONY: compose-up compose-down test-compose test-s3 test test-all test-times test-docs test-unit test-spark test-spark35 test-connect35 test-airflow test-airflow31 test-airflow-stack test-conformance test-conformance42 test-e2e test-readers test-platforms
+.PHONY: compose-up compose-down test-compose test-s3 test test-all test-times test-docs test-unit test-spark test-spark35 test-connect35 test-airflow test-airflow31 test-airflow-stack test-conformance test-conformance-metadata test-conformance-logs test-conformance-tables test-conformance42 test-e2e test-readers test-platforms
 
 PYTEST_ARGS ?=
 PYTEST       = -m pytest $(PYTEST_ARGS)
@@ -112,6 +112,19 @@ test-e2e: .venv/.ready ## Run the tests of whole jobs as users run them: spark-s
 
 test-conformance: .venv-judges/.ready ## Let real Hudi 1.2.0 and 0.15.0 and hudi-rs check the tables of the engine, which runs on Spark 3.5
 	$(WITH_JAVA) .venv-judges/bin/python $(PYTEST) tests/conformance
+
+# `make test-all` runs test-conformance as three groups, so that a run with RESUME=1 need not repeat all of it.
+METADATA = tests/conformance/metadata_table
+LOGS     = $(addprefix tests/conformance/,compaction merge_on_read merge_on_read_services)
+
+test-conformance-metadata: .venv-judges/.ready ## The part of test-conformance about metadata tables
+	$(WITH_JAVA) .venv-judges/bin/python $(PYTEST) $(METADATA)
+
+test-conformance-logs: .venv-judges/.ready ## The part of test-conformance about log files and their compaction
+	$(WITH_JAVA) .venv-judges/bin/python $(PYTEST) $(LOGS)
+
+test-conformance-tables: .venv-judges/.ready ## All other tests of test-conformance
+	$(WITH_JAVA) .venv-judges/bin/python $(PYTEST) tests/conformance $(addprefix --ignore ,$(METADATA) $(LOGS))
 
 # The releases of Spark and of Hudi are independent, so the sample of Hudi's releases and table versions is enough.
 test-conformance42: .venv/.ready .venv-judges/.ready ## Run the sample of test-conformance with the engine on Spark 4.2; only test-all includes this target

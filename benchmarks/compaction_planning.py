@@ -31,7 +31,7 @@ from hudi_table_services.jobs.compaction.schedule import schedule_compaction  # 
 from hudi_table_services.model.data_file import BaseFile, LogFile  # noqa: E402
 from hudi_table_services.model.table_version import TableVersion  # noqa: E402
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat  # noqa: E402
-from hudi_table_services.options.keys.compaction import MIN_LOG_RATIO, RANK_BY_BENEFIT  # noqa: E402
+from hudi_table_services.options.keys.compaction import MIN_LOG_RATIO, RANK_BY_BENEFIT, TARGET_IO  # noqa: E402
 from hudi_table_services.storage.clock import SystemClock  # noqa: E402
 from hudi_table_services.storage.stores.local import LocalStorage  # noqa: E402
 from hudi_table_services.storage.table_store import create_table  # noqa: E402
@@ -43,11 +43,13 @@ BASE_BYTES = 100 * MIB
 HEAVY_SHARE = 10
 """One of this many slices has nine tenths of the log bytes."""
 HEAVY_LOG_BYTES, LIGHT_LOG_BYTES = 81 * MIB, MIB
-RANKED = {RANK_BY_BENEFIT.key: "true", MIN_LOG_RATIO.key: "0.1"}
+WHOLE = {TARGET_IO.key: str(1 << 40)}
+"""Plan of all slices: by default, a plan ends at 500 GB."""
+RANKED = {**WHOLE, RANK_BY_BENEFIT.key: "true", MIN_LOG_RATIO.key: "0.1"}
 MAX_SECONDS, MAX_PEAK_MIB = 2.0, 500.0
 MIN_SAVED, MIN_REMOVED = 0.6, 0.9
 _SCHEMA = '{"type":"record","name":"r","fields":[{"name":"id","type":"string"}]}'
-_BEGIN = datetime.now(timezone.utc) - timedelta(days=1)
+_BEGIN = datetime.now(timezone.utc) - timedelta(hours=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def _time_of_a_schedule(table: Path) -> dict[str, float]:
 
 def _benefit_of_a_ranked_plan(table: Path) -> dict[str, float]:
     """Compare the plan that takes only slices with many log bytes with the plan of all slices, which is Hudi's."""
-    whole, ranked = (_planned_bytes(_schedule(table, options, preview=True)) for options in ({}, RANKED))
+    whole, ranked = (_planned_bytes(_schedule(table, options, preview=True)) for options in (WHOLE, RANKED))
     return {"rewrite saved": 1 - ranked[0] / whole[0], "log bytes removed": ranked[1] / whole[1]}
 
 

@@ -47,14 +47,16 @@ GROUPS = (
 """Groups of ``make test``, roughly from the longest to the shortest."""
 
 GROUPS_OF_ALL = (
-    "test-conformance",
+    "test-conformance-metadata",
     "test-platforms",
+    "test-conformance-logs",
     "test-s3",
     "test-unit",
     "test-spark",
     "test-spark35",
     "test-airflow",
     "test-airflow-stack",
+    "test-conformance-tables",
     "test-conformance42",
     "test-e2e",
     "test-compose",
@@ -214,12 +216,12 @@ def _print_summary(groups: tuple[str, ...], passed: Mapping[str, float], lanes: 
     for group in groups:
         lane = next((each for each in lanes if group in each.seconds), None)
         if group in passed:
-            print(f"{group:<20} passed {passed[group]:>6.0f} s{_tests_of(group)}, in an earlier run")
+            print(f"{group:<26} passed {passed[group]:>6.0f} s{_tests_of(group)}, in an earlier run")
         elif lane is None:
-            print(f"{group:<20} not run")
+            print(f"{group:<26} not run")
         else:
             state = "FAILED" if group in lane.failed else "ended" if lane.is_ended else "passed"
-            print(f"{group:<20} {state:<7} {lane.seconds[group]:>6.0f} s{_tests_of(group)}")
+            print(f"{group:<26} {state:<7} {lane.seconds[group]:>6.0f} s{_tests_of(group)}")
     ended = {*passed, *(group for lane in lanes for group in lane.seconds)}
     return ended.issuperset(groups) and not any(lane.failed for lane in lanes)
 

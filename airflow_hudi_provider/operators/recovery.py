@@ -132,10 +132,6 @@ class RollbackOperator(UpkeepOperator):
         self, *, instant: str | Sequence[str] | None = None, all_failed: bool = False, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        if instant and all_failed:
-            raise ValueError(
-                f"{self.task_id}: instant and all_failed are both given. Leave out one of the two."
-            )
         self.instant = instant
         self.all_failed = all_failed
         self.check_arguments()

@@ -9,6 +9,7 @@ from demo_support.clusterings import Layout, TimelineCheck
 from demo_support.loading import Load, Sizes
 from demo_support.reading import DataFile, DayCheck
 from hudi_table_services.contract.result import JobResult
+from hudi_table_services.contract.text import counted
 
 WIDTH = 100
 _BAR_WIDTH = 56
@@ -119,8 +120,8 @@ def timeline_line(check: TimelineCheck, every: int) -> str:
     """Format the number of commits before each clustering."""
     counts = ", ".join(map(str, check.commits_before)) or "none"
     return (
-        f"  {len(check.clusterings)} clusterings on the timeline, after {counts} commits, and {check.commits_since} "
-        f"commits since the last (expected: at least {every} before each)"
+        f"  {counted(len(check.clusterings), 'clustering')} on the timeline, after {counts} commits, and "
+        f"{counted(check.commits_since, 'commit')} since the last (expected: at least {every} before each)"
     )
 
 

@@ -144,11 +144,9 @@ class CommitAttempt:
             if not self._is_completed and not isinstance(
                 error, CommitStateUnknownError | LockNotAcquiredError
             ):
-                self._roll_back()
-                if isinstance(error, KeyboardInterrupt):
-                    _LOG.warning(
-                        "The job was interrupted. Its unfinished write is rolled back, or the next job does so."
-                    )
+                is_rolled_back = self._roll_back()
+                if is_rolled_back and isinstance(error, KeyboardInterrupt):
+                    _LOG.warning("The job was interrupted. Its write is rolled back: readers see no change.")
         finally:
             self._stop_heartbeat()
 
@@ -275,23 +273,27 @@ class CommitAttempt:
         if self._traces is not None:
             self._traces.stop_heartbeat()
 
-    def _roll_back(self) -> None:
+    def _roll_back(self) -> bool:
+        """Undo the write of this attempt, if there is one. Return whether nothing of the write remains."""
         if self._requested is None or self._traces is None:
-            return
+            return True
         try:
             # Use the lock, because another attempt of the same request may be rolling this attempt back.
             with self._lock:
                 rollback_instant(self._table, self._requested)
-            if not any(i.is_completed for i in self._store.load().find(self.instant_time)):
-                # Another writer may have rolled this attempt back while tasks of this attempt were writing files.
-                self._traces.stop_heartbeat()
-                self._traces.remove()
+            if any(i.is_completed for i in self._store.load().find(self.instant_time)):
+                return False
+            # Another writer may have rolled this attempt back while tasks of this attempt were writing files.
+            self._traces.stop_heartbeat()
+            self._traces.remove()
         except HudiTableServiceError as failure:
             _LOG.warning(
                 "Could not roll back %s (%s); the next job on this table rolls the write back.",
                 self.instant_time,
                 failure,
             )
+            return False
+        return True
 
 
 def changed_file_groups(metadata: CommitMetadata) -> frozenset[FileGroupId]:

@@ -102,9 +102,11 @@ class WholeNumber(Kind[int]):
 
     Attributes:
         least: the smallest allowed number; None means no lower bound.
+        is_size: whether the number is a size in bytes.
     """
 
     least: int | None = None
+    is_size: bool = False
 
     def parse(self, key: str, text: str) -> int:
         try:
@@ -121,7 +123,7 @@ class WholeNumber(Kind[int]):
 
     def _advice(self, key: str) -> str:
         bound = "" if self.least is None else f" of at least {self.least}"
-        if key.endswith(("file.size", "file.limit", "block.size", "filegroup.size", ".bytes")):
+        if self.is_size:
             return f"Set {key} to a whole number of bytes{bound}, such as 104857600 for 100 MiB, or leave it out."
         return f"Set {key} to a whole number{bound}, or leave it out."
 

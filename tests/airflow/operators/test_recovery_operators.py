@@ -211,7 +211,7 @@ def test_a_metadata_table_is_built_and_dropped(table: SmallTable, run: Run) -> N
         (
             RollbackOperator,
             {"instant": "20260101000000000", "all_failed": True},
-            "instant and all_failed are",
+            "instant and all_failed=True are",
         ),
         (RestoreOperator, {"savepoint": "before"}, "is not an instant time"),
         (DeleteSavepointOperator, {"instant": []}, "No savepoint is named"),

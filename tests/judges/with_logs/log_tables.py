@@ -103,15 +103,11 @@ class LogTable:
         request = RollbackRequest(base_path=str(self.base_path), instants=instants, all_failed=not instants)
         return rollback(request)
 
-    def clean(self, retained: int = 1, **fields: object) -> JobResult:
+    def clean(self, **retention: int) -> JobResult:
+        """Clean with one retention field of the request, by default ``commits_retained=1``."""
         options = {"hoodie.airflow.clean.floor.hours": "0"}
-        request = CleanRequest(
-            base_path=str(self.base_path),
-            commits_retained=retained,
-            options=options,
-            **fields,  # type: ignore[arg-type]
-        )
-        return clean(request)
+        retention = retention or {"commits_retained": 1}
+        return clean(CleanRequest(base_path=str(self.base_path), options=options, **retention))
 
     def archive(self, low: int = 2, high: int = 3) -> JobResult:
         request = ArchiveRequest(

@@ -1,6 +1,7 @@
 """Outcomes of compaction plans, and their reports for the result document."""
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -72,33 +73,45 @@ def expected_logs(before: ReadAmplification, proposal: CompactionProposal) -> Un
 
 def proposed_plan_report(instant_time: str, state: str, proposal: CompactionProposal) -> CompactionPlanReport:
     """Report on a plan that this job made."""
-    partitions: dict[str, CompactedPartition] = {}
+    slices = defaultdict(list)
     for operation in proposal.operations:
-        path = operation.file_slice.file_group_id.partition_path
-        partitions[path] = _with_slice(
-            partitions.get(path), path, operation.log_files, operation.log_bytes, operation.base_bytes
-        )
+        slices[operation.file_slice.file_group_id.partition_path].append(operation)
     return CompactionPlanReport(
         instant_time=instant_time,
         state=state,
-        partitions=_in_order(partitions.values()),
+        partitions=_in_order(
+            CompactedPartition(
+                partition_path=path,
+                slices=len(operations),
+                log_files=sum(each.log_files for each in operations),
+                log_bytes=sum(each.log_bytes for each in operations),
+                base_bytes=sum(each.base_bytes for each in operations),
+            )
+            for path, operations in slices.items()
+        ),
         expected_task_seconds=round(proposal.expected_task_seconds, 1),
     )
 
 
 def stored_plan_report(compaction: Compaction, state: str) -> CompactionPlanReport:
     """Report on a plan that this job did not make or execute. Plans do not contain the sizes of base files."""
-    partitions: dict[str, CompactedPartition] = {}
+    slices = defaultdict(list)
     for operation in compaction.plan.operations:
-        path = operation.partition_path
-        files = len(operation.delta_file_paths)
-        log_bytes = _finite_bytes(operation.metrics.get(_LOG_BYTES, 0))
-        partitions[path] = _with_slice(partitions.get(path), path, files, log_bytes, None)
+        slices[operation.partition_path].append(operation)
     return CompactionPlanReport(
         instant_time=compaction.instant.requested_time,
         state=state,
         completion_time=compaction.instant.completion_time,
-        partitions=_in_order(partitions.values()),
+        partitions=_in_order(
+            CompactedPartition(
+                partition_path=path,
+                slices=len(operations),
+                log_files=sum(len(each.delta_file_paths) for each in operations),
+                log_bytes=sum(_finite_bytes(each.metrics.get(_LOG_BYTES, 0)) for each in operations),
+                base_bytes=None,
+            )
+            for path, operations in slices.items()
+        ),
     )
 
 
@@ -150,25 +163,6 @@ def _measured(
 def _extra(stat: WriteStat, name: str) -> int:
     value = stat.extra.get(name, 0)
     return value if isinstance(value, int) else 0
-
-
-def _with_slice(
-    known: CompactedPartition | None, path: str, log_files: int, log_bytes: int, base_bytes: int | None
-) -> CompactedPartition:
-    before = known or CompactedPartition(
-        partition_path=path,
-        slices=0,
-        log_files=0,
-        log_bytes=0,
-        base_bytes=None if base_bytes is None else 0,
-    )
-    return replace(
-        before,
-        slices=before.slices + 1,
-        log_files=before.log_files + log_files,
-        log_bytes=before.log_bytes + log_bytes,
-        base_bytes=None if base_bytes is None else (before.base_bytes or 0) + base_bytes,
-    )
 
 
 def _in_order(partitions: Iterable[CompactedPartition]) -> tuple[CompactedPartition, ...]:

@@ -35,6 +35,7 @@ from hudi_table_services.planning.compaction.trigger import compaction_due
 from hudi_table_services.planning.recovery.undo_rules import refuse_unfinished_restore
 from hudi_table_services.storage.clock import Clock, SystemClock, instant_text, zone_at
 from hudi_table_services.storage.concurrent_changes import load_commit_changes
+from hudi_table_services.storage.cycle_collection import paused_cycle_collection
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import running_writes, workload_profiles
 from hudi_table_services.storage.stores.factory import open_storage
@@ -112,6 +113,7 @@ class _ScheduleJob:
             with self._watch.phase("request"):
                 return self._request_if_unchanged(*planned, lock)
 
+    @paused_cycle_collection()
     def _plan(self) -> JobResult | tuple[TableSnapshot, CompactionProposal]:
         """Plan a compaction. The result of the job is returned instead if there is nothing to request."""
         with self._watch.phase("load table"):

@@ -18,7 +18,7 @@ BLOCK_SIZE = option(
     "hoodie.parquet.block.size",
     120 << 20,
     "maximum size of a row group, in bytes",
-    WholeNumber(least=1024),
+    WholeNumber(least=1024, is_size=True),
     services=FILE_SERVICES,
 )
 CODEC = option(

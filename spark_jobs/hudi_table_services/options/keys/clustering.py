@@ -22,7 +22,7 @@ CLUSTERING_SMALL_FILE_LIMIT = option(
     300 << 20,
     "size in bytes below which a file slice is clustered [the size includes log files, multiplied by "
     "`hoodie.logfile.to.parquet.compression.ratio`]",
-    WholeNumber(least=1),
+    WholeNumber(least=1, is_size=True),
     services=(OptionGroup.CLUSTERING,),
 )
 MAX_BYTES_PER_GROUP = option(
@@ -124,7 +124,7 @@ SPLIT_ABOVE = option(
     "ours: minimum size of a file slice that becomes a group of its own and is divided into files of the target size, "
     "for example after a compaction, which cannot divide files; 0 = large files are not rewritten; without effect with "
     "parity",
-    WholeNumber(least=0),
+    WholeNumber(least=0, is_size=True),
     services=(OptionGroup.CLUSTERING,),
 )
 CLUSTERING_PARITY = option(
@@ -138,7 +138,7 @@ TARGET_FILE_MAX_BYTES = option(
     "hoodie.clustering.plan.strategy.target.file.max.bytes",
     1024 << 20,
     "target size of the files that a clustering writes, in bytes",
-    WholeNumber(least=1),
+    WholeNumber(least=1, is_size=True),
     services=(OptionGroup.CLUSTERING,),
 )
 SIZE_TOLERANCE = option(
@@ -168,7 +168,7 @@ TASK_MEMORY_BYTES = option(
     512 << 20,
     "ours: maximum size of Arrow data that a Spark task sorts in memory, in bytes; larger groups are sorted with "
     "the help of temporary files",
-    WholeNumber(least=1 << 20),
+    WholeNumber(least=1 << 20, is_size=True),
     services=(OptionGroup.CLUSTERING,),
 )
 INLINE = option(

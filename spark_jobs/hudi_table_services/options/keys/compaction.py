@@ -127,7 +127,7 @@ TASK_MEMORY_BYTES = option(
     512 << 20,
     "ours: maximum size of log records that a Spark task keeps in memory, in bytes of Arrow data; larger file slices "
     "are merged with the help of temporary files",
-    WholeNumber(least=1 << 20),
+    WholeNumber(least=1 << 20, is_size=True),
     services=_COMPACTION,
 )
 EXPIRATION_MINUTES = option(

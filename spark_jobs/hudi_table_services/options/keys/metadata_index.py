@@ -49,7 +49,7 @@ RECORD_INDEX_MAX_GROUP_BYTES = option(
     1 << 30,
     "greatest size of a file group of a record index in bytes; together with the number of keys, it determines the "
     "number of file groups",
-    WholeNumber(least=1),
+    WholeNumber(least=1, is_size=True),
     services=ALL_SERVICES,
 )
 RECORD_INDEX_GROWTH = option(

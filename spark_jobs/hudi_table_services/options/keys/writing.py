@@ -144,14 +144,17 @@ METADATA_KEY_PREFIX = option(
     Text(),
 )
 MAX_FILE_SIZE = option(
-    "hoodie.parquet.max.file.size", 120 << 20, "target size of a base file, in bytes", WholeNumber(least=1)
+    "hoodie.parquet.max.file.size",
+    120 << 20,
+    "target size of a base file, in bytes",
+    WholeNumber(least=1, is_size=True),
 )
 SMALL_FILE_LIMIT = option(
     "hoodie.parquet.small.file.limit",
     100 << 20,
     "size in bytes below which an existing file receives inserts; 0 = inserts go to new files only; absent: the "
     "default, but at most five sixths of `hoodie.parquet.max.file.size`",
-    WholeNumber(),
+    WholeNumber(is_size=True),
 )
 INSERT_AUTO_SPLIT = option(
     "hoodie.copyonwrite.insert.auto.split",

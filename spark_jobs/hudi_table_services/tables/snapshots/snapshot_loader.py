@@ -16,6 +16,7 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.cycle_collection import paused_cycle_collection
 from hudi_table_services.storage.file_slices import Visibility, latest_slices
 from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.pending_plans import planned_file_groups
@@ -30,6 +31,7 @@ _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 3
 
 
+@paused_cycle_collection()
 def load_snapshot(
     storage: Storage,
     partitions: Collection[str] | None = None,
