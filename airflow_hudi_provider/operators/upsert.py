@@ -12,13 +12,20 @@ from airflow_hudi_provider.tasks.arguments import check_choice, names_of, option
 from airflow_hudi_provider.tasks.plan_policy import STRATEGY_KEY, FilesAtStake, strategy_of
 from airflow_hudi_provider.tasks.run import TaskRun
 from airflow_hudi_provider.tasks.templates import names_filled_in_later
-from hudi_table_services.contract.writing import OPERATIONS, SourceSpec, TimestampsWithoutZone, UpsertRequest
+from hudi_table_services.contract.writing import (
+    OPERATIONS,
+    SourceMode,
+    SourceSpec,
+    TimestampsWithoutZone,
+    UpsertRequest,
+)
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.keys.writing import MAX_FILE_SIZE, SMALL_FILE_LIMIT
 from hudi_table_services.options.writing import resolve_options
 
 _ZONES = ("", *(each.value for each in TimestampsWithoutZone))
+_MODES = ("", *(each.value for each in SourceMode))
 _ADDS_FILES = (WriteOperation.INSERT, WriteOperation.BULK_INSERT)
 _REPLACES_FILES = (
     WriteOperation.INSERT_OVERWRITE,
@@ -47,6 +54,18 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param source_format: name of Spark's data source, such as ``parquet``. (templated)
     :param source_options: options for Spark's reader. (templated)
     :param source_sql: a single SQL query on the view ``source``, which contains the source rows. (templated)
+    :param source_table: Hudi table whose changes since the last load of this target are the source, instead of files: a
+        URI or path, or a path relative to the base path of the connection. The commit stores how far the table was
+        read. See docs/incremental-chains.md. (templated)
+    :param source_mode: with ``source_table``: ``incremental`` (default) loads the changed and deleted rows, and
+        ``source_sql`` converts each row on its own. ``changed_groups`` gives ``source_sql`` all rows of the groups in
+        which a row changed, for aggregates; the record key of the target identifies a group. (templated)
+    :param source_chain: name under which the target stores its position in ``source_table``. By default, the location
+        of the table. (templated)
+    :param source_begin: read ``source_table`` again from this point in time, exclusive, or from ``earliest``. By
+        default, a load continues from the position. (templated)
+    :param source_first_begin: point in time, exclusive, from which the first load reads ``source_table``. By default,
+        the first load reads the whole table. (templated)
     :param record_key: columns that identify a record. (templated)
     :param partition_by: partition columns. If empty, the table is not partitioned. (templated)
     :param partitions: partition paths of the rows, if known in advance; ``on_pending_plan`` checks these partitions
@@ -66,7 +85,9 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         new files only. Sets ``hoodie.parquet.small.file.limit``. (templated)
     :param hudi_options: any other ``hoodie.*`` keys, with Hudi's meaning; an unknown key fails when Airflow parses the
         DAG. (templated)
-    :param on_empty: what the task does if the source has no rows to write: ``succeed``, ``skip`` or ``fail``.
+    :param on_empty: what the task does if the source has no rows to write: ``succeed``, ``skip`` or ``fail``. With
+        ``source_table``, the default is ``skip``: a task is skipped if the table has no new commit. Otherwise, the
+        default is ``succeed``.
     :param on_pending_plan: what the task does if a clustering is pending on file groups that this write changes:
         ``refuse`` fails the task, ``wait`` defers the task until the plan is no longer pending, and ``give_way``
         releases these file groups from the plan. By default, the key ``hoodie.clustering.updates.strategy`` decides.
@@ -92,6 +113,11 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         "source_format",
         "source_options",
         "source_sql",
+        "source_table",
+        "source_mode",
+        "source_chain",
+        "source_begin",
+        "source_first_begin",
         "record_key",
         "partition_by",
         "partitions",
@@ -116,6 +142,11 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         source_format: str = "parquet",
         source_options: Mapping[str, Any] | None = None,
         source_sql: str | None = None,
+        source_table: str | None = None,
+        source_mode: str = "",
+        source_chain: str = "",
+        source_begin: str = "",
+        source_first_begin: str = "",
         record_key: str | Sequence[str] = (),
         partition_by: str | Sequence[str] = (),
         partitions: str | Sequence[str] = (),
@@ -125,11 +156,13 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         check_source: bool = True,
         max_file_size: int | str | None = None,
         small_file_limit: int | str | None = None,
-        on_empty: OnEmpty = "succeed",
+        on_empty: OnEmpty | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        check_choice(self.task_id, "on_empty", on_empty, ("succeed", "skip", "fail"))
+        if on_empty is not None:
+            check_choice(self.task_id, "on_empty", on_empty, ("succeed", "skip", "fail"))
+        check_choice(self.task_id, "source_mode", source_mode, _MODES, is_templated=True)
         check_choice(self.task_id, "operation", operation, OPERATIONS, is_templated=True)
         check_choice(
             self.task_id, "timestamps_without_zone", timestamps_without_zone, _ZONES, is_templated=True
@@ -140,6 +173,11 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         self.source_format = source_format
         self.source_options = source_options
         self.source_sql = source_sql
+        self.source_table = source_table
+        self.source_mode = source_mode
+        self.source_chain = source_chain
+        self.source_begin = source_begin
+        self.source_first_begin = source_first_begin
         self.record_key = record_key
         self.partition_by = partition_by
         self.partitions = partitions
@@ -149,7 +187,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         self.check_source = check_source
         self.max_file_size = max_file_size
         self.small_file_limit = small_file_limit
-        self.on_empty = on_empty
+        self.on_empty: OnEmpty = on_empty or ("skip" if source_table else "succeed")
         self._has_interval_template = any(
             _INTERVAL_TEMPLATE.search(str(getattr(self, name, ""))) for name in self.template_fields
         )
@@ -161,6 +199,8 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         return self._has_interval_template
 
     def lineage_inputs(self) -> list[str]:
+        if self.source_table:
+            return [self._table_path(self.find_table().location)]
         return [self.source_path] if self.source_path else []
 
     def files_at_stake(self, run: TaskRun) -> FilesAtStake | None:
@@ -193,7 +233,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
             request_id=request_id,
             table_name=self.table_name,
             operation=self.operation,
-            source=self._source(),
+            source=self._source(location),
             record_key=names_of(self.record_key),
             partition_by=names_of(self.partition_by),
             ordering_field=self.ordering_field,
@@ -208,17 +248,39 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         resolve_options(request)
         return request
 
-    def _source(self) -> SourceSpec | None:
+    def _source(self, location: TableLocation) -> SourceSpec | None:
         if self.operation == "delete_partition":
             return None
-        if not self.source_path and not self.source_options:
+        if not self.source_path and not self.source_options and not self.source_table:
             raise InvalidRequestError(
-                f"Operation {self.operation} needs a source.", hint="Give source_path, or source_options."
+                f"Operation {self.operation} needs a source.",
+                hint="Give source_path, source_options or source_table.",
             )
         options = {key: text_of(value) for key, value in (self.source_options or {}).items()}
         return SourceSpec(
-            path=self.source_path or "", format=self.source_format, options=options, sql=self.source_sql
+            path=self.source_path or "",
+            format=self.source_format,
+            options=options,
+            sql=self.source_sql,
+            table=self._table_path(location),
+            mode=self.source_mode,
+            chain=self.source_chain,
+            begin=self.source_begin,
+            first_begin=self.source_first_begin,
         )
+
+    def _table_path(self, location: TableLocation) -> str:
+        """Return the location of the source table; empty if the source is not a table."""
+        path = (self.source_table or "").strip()
+        if not path or path.startswith("/") or ":/" in path:
+            return path
+        if self.hudi_conn_id is None:
+            raise InvalidRequestError(
+                f"source_table={path!r} is relative.",
+                hint="Give a URI or an absolute path, or hudi_conn_id with a base path.",
+            )
+        # When Airflow parses the DAG, the connection is not read, and the path stays relative.
+        return f"{location.root}/{path}" if location.root else path
 
     def _options(self) -> dict[str, str]:
         sizes = {

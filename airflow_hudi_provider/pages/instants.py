@@ -18,9 +18,9 @@ def moment_ms(text: str, config: "TableConfig") -> int | None:
 
 def task_of(extra_metadata: Mapping[str, str]) -> dict[str, str] | None:
     """Return the task that requested a write. Return None for a write that no task requested."""
-    from hudi_table_services.model.write_stat import REQUEST_ID_KEY
+    from hudi_table_services.model.write_stat import request_ids_in
 
-    return task_of_request(extra_metadata.get(REQUEST_ID_KEY, ""))
+    return task_of_request(next(iter(request_ids_in(extra_metadata)), ""))
 
 
 def task_of_request(request_id: str) -> dict[str, str] | None:

@@ -28,12 +28,14 @@ class TableLocation:
         base_path: URI or absolute path of the table.
         storage_options: credentials and endpoint of the table's object store. They are never logged.
         spark_conn_id, result_base_path: values from the hudi connection. Empty if the connection does not set them.
+        root: base path of the hudi connection, without a slash at the end; empty if there is no connection.
     """
 
     base_path: str
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
     spark_conn_id: str = ""
     result_base_path: str = ""
+    root: str = ""
 
 
 def locate_table(
@@ -54,6 +56,7 @@ def locate_table(
         storage_options=storage_options(find_connection(storage_id, "storage_conn_id")) if storage_id else {},
         spark_conn_id=extra.get("spark_conn_id") or "",
         result_base_path=extra.get("result_base_path") or "",
+        root=_root(hudi),
     )
 
 
@@ -94,12 +97,16 @@ def _no_connection(conn_id: str, argument: str) -> HudiTaskRefusedError:
     return error
 
 
+def _root(hudi: Connection | None) -> str:
+    return (hudi.host or "").rstrip("/") if hudi is not None else ""
+
+
 def _base_path(argument: str | None, hudi: Connection | None) -> str:
     if argument is not None and not argument.strip():
         raise HudiTaskRefusedError(
             "The argument 'base_path' is empty after Airflow rendered its template: check the template."
         )
-    root = (hudi.host or "").rstrip("/") if hudi is not None else ""
+    root = _root(hudi)
     path = (argument or "").strip()
     if path.startswith("/") or ":/" in path:
         return path

@@ -8,6 +8,7 @@ from typing import ClassVar
 from hudi_table_services.contract.request import JobRequest, refuse_text_for_columns
 from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.reading.query import EARLIEST
 
 WRITING = "writing"
 """Name of the service. It has no report, because rows and partitions are fields of every result."""
@@ -36,32 +37,88 @@ class TimestampsWithoutZone(str, Enum):
     REFUSE = "refuse"
 
 
+class SourceMode(str, Enum):
+    """What a write takes from a Hudi table.
+
+    INCREMENTAL takes the changed and the deleted rows since the last load. CHANGED_GROUPS takes all rows of the groups
+    in which a row has changed; the record key of the target identifies a group.
+    """
+
+    INCREMENTAL = "incremental"
+    CHANGED_GROUPS = "changed_groups"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSpec:
-    """Source of the rows of a write.
+    """Source of the rows of a write: files that Spark reads, or the changes of a Hudi table.
 
     Attributes:
         path: file, folder or glob for Spark's reader. Empty for formats that need only options.
         format: Spark data source, e.g. ``parquet``, ``csv``, ``json``.
-        options: options of the reader. They are never shown, because they may contain credentials.
+        options: options of the reader, or Hudi's read options of `table`. They are never shown, because they may
+            contain credentials.
         sql: a single query over the view ``source``. None means all rows of the source, unchanged.
+        table: base path of the Hudi table whose changes the write loads.
+        mode: value of `SourceMode`; with a table, the default is ``incremental``.
+        chain: name under which the target stores its position in the table; by default, the location of the table.
+        begin: read the table again from this point in time, exclusive, or from ``earliest``. Empty to continue from
+            the position of the target.
+        first_begin: point in time, exclusive, from which the first load reads. Empty to begin with the whole table.
 
     Raises:
-        InvalidRequestError: both path and options are empty.
+        InvalidRequestError: the source has neither path, options nor table; a field belongs to another kind of source;
+            or a value is invalid.
     """
 
     path: str = ""
     format: str = "parquet"
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     sql: str | None = None
+    table: str = ""
+    mode: str = ""
+    chain: str = ""
+    begin: str = ""
+    first_begin: str = ""
 
     def __post_init__(self) -> None:
+        if self.table:
+            self._complete_table_source()
+            return
+        if given := [name for name in _OF_TABLES if getattr(self, name)]:
+            raise InvalidRequestError(
+                f"The field {given[0]!r} of the source belongs to a Hudi table, but the source names no table.",
+                hint="Give the base path of the table with --source-table.",
+            )
         if not self.path and not self.options:
             raise InvalidRequestError(
                 "The source has neither a path nor options.", hint="Give the input with --source-path."
             )
         if not self.format:
             raise InvalidRequestError("The format of the source is empty.")
+
+    def _complete_table_source(self) -> None:
+        if self.path or self.format != "parquet":
+            raise InvalidRequestError(
+                f"The source is the Hudi table {self.table}, and also has a path or a format of files.",
+                hint="Give --source-table, or --source-path and --source-format, but not both.",
+            )
+        modes = tuple(each.value for each in SourceMode)
+        if self.mode not in ("", *modes):
+            raise InvalidRequestError(
+                f"Unknown value {self.mode!r} of the mode of the source.",
+                hint=f"{did_you_mean(self.mode, modes)} Valid values: {', '.join(modes)}.".strip(),
+            )
+        object.__setattr__(self, "mode", self.mode or SourceMode.INCREMENTAL.value)
+        object.__setattr__(self, "chain", self.chain.strip() or _location(self.table))
+
+
+_OF_TABLES = ("mode", "chain", "begin", "first_begin")
+"""Fields of `SourceSpec` that have a meaning only for a Hudi table."""
+
+
+def _location(base_path: str) -> str:
+    """Return a base path without its scheme, so that ``s3`` and ``s3a`` mean the same chain."""
+    return base_path.partition("://")[2].strip("/") if "://" in base_path else base_path.strip("/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +175,34 @@ class UpsertRequest(JobRequest):
                 hint=f"{did_you_mean(self.timestamps_without_zone, zones)} Valid values: {', '.join(zones)}.".strip(),
             )
         refuse_text_for_columns(record_key=self.record_key, partition_by=self.partition_by)
+        if self.source is not None and self.source.table:
+            refuse_as_load(self, self.source.begin)
 
     @property
     def work(self) -> str:
         return self.operation
+
+
+def refuse_as_load(request: UpsertRequest, begin: str, operation: str = "") -> None:
+    """Refuse a request that does not fit a load of the changes of a table.
+
+    Args:
+        begin: see `SourceSpec.begin`.
+        operation: the operation that the options name, in small letters; empty for the operation of the request.
+
+    Raises:
+        InvalidRequestError: the message names the field.
+    """
+    operation = operation or request.operation
+    replaces = operation == "insert_overwrite_table" and begin.strip().lower() == EARLIEST
+    if operation != "upsert" and not replaces:
+        raise InvalidRequestError(
+            f"The request of the load has the operation {operation}, but loads only upsert and delete rows.",
+            hint="Leave the operation out. To replace the target by the whole source, give the operation "
+            f"insert_overwrite_table with the begin {EARLIEST} (--source-begin {EARLIEST}).",
+        )
+    if request.dry_run:
+        raise InvalidRequestError(
+            "The request of the load is a dry run, which loads of changes do not support.",
+            hint="Leave the field out.",
+        )

@@ -1,52 +1,58 @@
 """Load the changes of a table into another table, each change exactly once (docs/incremental-chains.md)."""
 
-import hashlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hudi_table_services.contract.result import JobResult, Outcome
-from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.contract.result import JobResult
+from hudi_table_services.contract.writing import SourceMode, SourceSpec, UpsertRequest, refuse_as_load
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.execution.writing.source import query_rows
+from hudi_table_services.jobs.load_start import (
+    ChangeSource,
+    LoadStart,
+    completed_load,
+    explained,
+    group_columns,
+    nothing_new,
+    start_of,
+    too_many_parallel_loads,
+)
 from hudi_table_services.jobs.writing.upsert import upsert
-from hudi_table_services.model.reading.query import EARLIEST
 from hudi_table_services.model.schema import DELETED_FLAG, META_COLUMNS
+from hudi_table_services.model.write_stat import LOAD_REQUEST_KEY
 from hudi_table_services.options.keys.empty_commits import ALLOW_EMPTY_COMMIT
 from hudi_table_services.options.keys.writing import METADATA_KEY_PREFIX
-from hudi_table_services.reading.read_changes import TableChanges, read_changes
-from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.options.writing import resolve_options
+from hudi_table_services.reading.changed_groups import read_changed_groups
+from hudi_table_services.reading.read_changes import quoted, read_changes
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.table_store import find_table_config
-from hudi_table_services.tables.reading.change_positions import POSITION_KEY, change_position
-from hudi_table_services.tables.table import TableAccess
+from hudi_table_services.tables.reading.change_positions import POSITION_KEY, SOURCE_KEY
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+__all__ = ["ChangeSource", "load_changed_groups", "load_changes", "load_source"]
+
 _LOG = logging.getLogger(__name__)
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeSource:
-    """The table whose changes a load reads.
+class _Changes:
+    """What a load writes.
 
     Attributes:
-        base_path: path or URI of the table.
-        chain: name of the chain, under which the target stores its position. Each source of a target needs its own.
-        columns: the columns to read; None for all columns of the user.
-        begin: read again from this point in time, exclusive, or from ``earliest``; empty to continue from the position
-            of the target, or to begin with the whole table.
-        options: Hudi's read options.
-        storage_options: settings of an object store or of HDFS.
+        rows: the rows of the target, with `DELETED_FLAG`; None if the window has no commit.
+        until: the position after the load.
+        plan: what is read, in words.
     """
 
-    base_path: str
-    chain: str
-    columns: Sequence[str] | None = None
-    begin: str = ""
-    options: Mapping[str, str] = field(default_factory=dict)
-    storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    rows: "DataFrame | None"
+    until: str
+    plan: str
 
 
 def load_changes(
@@ -62,54 +68,134 @@ def load_changes(
     deletes; it is false in all rows.
 
     Args:
-        request: the upsert of the target, without a source and without a request id: the id follows from the position.
+        request: the upsert of the target, without a source. The id of the commit follows from the position. A load with
+            a request id that a commit of the target contains returns this commit.
         transform: converts the changed rows of the source to rows of the target. It is applied to deleted rows, too, so
             it must convert each row on its own, and its result must have the record key and the partition columns.
 
     Raises:
-        InvalidRequestError: the request has a source, a request id or another operation; the chain has no name; or
-            files of the source that the window needs were deleted. The message names the setting that keeps them.
+        InvalidRequestError: the request has a source or another operation; the chain has no name; or the source cannot
+            be read from the position of the target, because files were deleted or its commit was undone. The message
+            names source, target and position.
         HudiTableServiceError: see `read_changes` and `upsert`.
     """
-    _check(request, source)
-    position = _position(request, source.chain)
-    begin = source.begin or position or EARLIEST
-    changes = read_changes(
-        spark,
-        source.base_path,
-        begin,
-        columns=source.columns,
-        options=source.options,
-        storage_options=source.storage_options,
-    )
-    identity = _identity(source.chain, position, begin)
-    _LOG.info("Chain %s, from %s until %s: %s", source.chain, begin, changes.until, changes.plan)
-    if changes.until == begin:
-        return JobResult(
-            request_id=identity,
-            base_path=request.base_path,
-            operation=request.operation,
-            outcome=Outcome.NOTHING_TO_DO,
-            reason=f"{source.base_path} has no commit after {begin}",
+    convert = transform or _unchanged
+
+    def changes_from(start: LoadStart) -> _Changes:
+        found = read_changes(
+            spark,
+            source.base_path,
+            start.begin,
+            columns=source.columns,
+            options=source.options,
+            storage_options=source.storage_options,
         )
-    return _write(spark, request, changes, identity, source, transform or _unchanged)
+        if not found.commit_count:
+            return _Changes(rows=None, until=found.until, plan=found.plan)
+        deleted = _flagged(convert(_without_meta(found.deleted)), "true")
+        changed = _flagged(convert(_without_meta(found.changed)), "false")
+        # The changed rows come last: of two rows with the same key and ordering value, the write keeps the later one.
+        return _Changes(rows=deleted.unionByName(changed), until=found.until, plan=found.plan)
+
+    return _load(spark, request, source, changes_from)
+
+
+def load_changed_groups(
+    spark: "SparkSession",
+    request: UpsertRequest,
+    source: ChangeSource,
+    aggregate: "Callable[[DataFrame], DataFrame]",
+) -> JobResult:
+    """Compute the groups again in which the source has changed since the last load, and write them into the target.
+
+    The record key of the target identifies a group; its columns must be columns of the source, and their values must
+    be the same in both tables. Groups that `aggregate` does not return any more are deleted from the target. In all
+    else, this function is like `load_changes`.
+
+    Args:
+        aggregate: computes the rows of the target from all rows of the changed groups, one row for each group.
+
+    Raises:
+        InvalidRequestError: a partition column or an ordering field of the target is not suitable, see
+            `group_columns`; or see `load_changes`.
+        HudiTableServiceError: see `read_changed_groups` and `upsert`.
+    """
+    config = find_table_config(open_storage(request.base_path, request.storage_options))
+    names = group_columns(request, config)
+
+    def changes_from(start: LoadStart) -> _Changes:
+        found = read_changed_groups(
+            spark,
+            source.base_path,
+            start.begin,
+            names,
+            options=source.options,
+            storage_options=source.storage_options,
+        )
+        if not found.commit_count:
+            return _Changes(rows=None, until=found.until, plan=found.plan)
+        computed = aggregate(_without_meta(found.rows))
+        _require_groups(computed, names)
+        gone = found.keys.join(computed.select(*map(quoted, names)), list(names), "left_anti")
+        rows = _flagged(computed, "false").unionByName(_flagged(gone, "true"), allowMissingColumns=True)
+        return _Changes(rows=rows, until=found.until, plan=found.plan)
+
+    return _load(spark, request, source, changes_from)
+
+
+def load_source(spark: "SparkSession", request: UpsertRequest, spec: SourceSpec) -> JobResult:
+    """Load the changes of the table that the source of a request names, by the mode of the source.
+
+    Raises:
+        HudiTableServiceError: see `load_changes` and `load_changed_groups`.
+    """
+    source = ChangeSource.of(spec, request.storage_options)
+    sql = spec.sql
+
+    def convert(rows: "DataFrame") -> "DataFrame":
+        return rows if sql is None else query_rows(spark, rows, sql)
+
+    load = load_changed_groups if spec.mode == SourceMode.CHANGED_GROUPS.value else load_changes
+    return load(spark, replace(request, source=None), source, convert)
+
+
+def _load(
+    spark: "SparkSession",
+    request: UpsertRequest,
+    source: ChangeSource,
+    changes_from: Callable[[LoadStart], _Changes],
+) -> JobResult:
+    _check(request, source)
+    if (completed := completed_load(request)) is not None:
+        return completed
+    for _ in range(_ATTEMPTS):
+        start = start_of(request, source)
+        with explained(request, source, start):
+            changes = changes_from(start)
+        _LOG.info("Chain %s, from %s until %s: %s", source.chain, start.begin, changes.until, changes.plan)
+        if changes.rows is None:
+            return nothing_new(request, source, start)
+        result = _write(spark, request, source, start, changes)
+        if not request.can_be_repeated:
+            return result
+        if not result.reused:
+            return replace(result, request_id=request.request_id)
+        _LOG.info("Another load has committed this window; continuing from its position.")
+    raise too_many_parallel_loads(source)
 
 
 def _write(
-    spark: "SparkSession",
-    request: UpsertRequest,
-    changes: TableChanges,
-    identity: str,
-    source: ChangeSource,
-    transform: "Callable[[DataFrame], DataFrame]",
+    spark: "SparkSession", request: UpsertRequest, source: ChangeSource, start: LoadStart, changes: _Changes
 ) -> JobResult:
     prefix = request.options.get(METADATA_KEY_PREFIX.key, METADATA_KEY_PREFIX.default)
-    stored = {f"{prefix}{POSITION_KEY}{source.chain}": changes.until, ALLOW_EMPTY_COMMIT.key: "true"}
-    deleted = _flagged(transform(_without_meta(changes.deleted)), "true")
-    changed = _flagged(transform(_without_meta(changes.changed)), "false")
-    # The changed rows come last: of two rows with the same key and ordering value, the write keeps the later one.
-    rows = deleted.unionByName(changed)
-    return upsert(spark, replace(request, request_id=identity, options={**request.options, **stored}), rows)
+    stored = {
+        f"{prefix}{POSITION_KEY}{source.chain}": changes.until,
+        f"{prefix}{SOURCE_KEY}{source.chain}": source.base_path,
+        **({f"{prefix}{LOAD_REQUEST_KEY}": request.request_id} if request.can_be_repeated else {}),
+        ALLOW_EMPTY_COMMIT.key: "true",
+    }
+    own = replace(request, request_id=start.identity, options={**request.options, **stored})
+    return upsert(spark, own, changes.rows)
 
 
 def _flagged(rows: "DataFrame", is_deleted: str) -> "DataFrame":
@@ -117,35 +203,24 @@ def _flagged(rows: "DataFrame", is_deleted: str) -> "DataFrame":
 
 
 def _check(request: UpsertRequest, source: ChangeSource) -> None:
-    problem = ""
     if request.source is not None:
-        problem = "has a source, but its rows are the changes of a table"
-    elif request.can_be_repeated:
-        problem = "has a request id, but the id of a load follows from the position of the target"
-    elif request.operation != "upsert":
-        problem = f"has the operation {request.operation}, but loads only upsert and delete rows"
-    elif request.dry_run:
-        problem = "is a dry run, which loads of changes do not support"
-    if problem:
-        raise InvalidRequestError(f"The request of the load {problem}.", hint="Leave the field out.")
+        raise InvalidRequestError(
+            "The request of the load has a source, but its rows are the changes of a table.",
+            hint="Leave the field out.",
+        )
+    refuse_as_load(request, source.begin, resolve_options(request).operation.value.lower())
     if not source.chain.strip():
         raise InvalidRequestError(
             "The chain has no name.", hint="Give a name that no other source of the target has."
         )
 
 
-def _position(request: UpsertRequest, chain: str) -> str:
-    storage = open_storage(request.base_path, request.storage_options)
-    config = find_table_config(storage)
-    if config is None:
-        return ""
-    return change_position(TableAccess(storage=storage, clock=SystemClock(), config=config), chain)
-
-
-def _identity(chain: str, position: str, begin: str) -> str:
-    """Return the request id: the same for all loads that start from the same position."""
-    digest = hashlib.sha256("\n".join((chain, position, begin)).encode()).hexdigest()[:16]
-    return f"changes/{chain}/{begin}/{digest}"
+def _require_groups(computed: "DataFrame", names: Sequence[str]) -> None:
+    if missing := [name for name in names if name not in computed.columns]:
+        raise InvalidRequestError(
+            f"The computed groups have no column {missing[0]!r}, which is part of the record key of the target.",
+            hint="Return the columns of the record key of the target under the names that they have in the source.",
+        )
 
 
 def _unchanged(rows: "DataFrame") -> "DataFrame":

@@ -13,6 +13,13 @@ SCHEMA_KEY = "schema"
 REQUEST_ID_KEY = "airflow.request_id"
 """Key of the request id in the extra metadata of an instant."""
 
+LOAD_REQUEST_KEY = "airflow.load_request_id"
+"""End of the key of a second request id, in the extra metadata of a commit that loaded changes.
+
+The value is the id that the caller chose. `REQUEST_ID_KEY` of such a commit is the id that all loads from the same
+position have.
+"""
+
 FILE_SIZES_KEY = "airflow.file_sizes"
 """Key in the extra metadata of a write. The value is a JSON object with the writer's limits of file sizes."""
 
@@ -22,6 +29,12 @@ FILE_GROUPS_KEY = "airflow.file_groups"
 Hudi does not record this number, but counts the file groups. If the last file group has no record yet and its file is
 lost, the count is too small, and the hashes of keys select other file groups.
 """
+
+
+def request_ids_in(extra_metadata: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the request ids of a commit: first the id that the caller of a load of changes chose, if there is one."""
+    chosen = [value for key, value in extra_metadata.items() if key.endswith(LOAD_REQUEST_KEY)]
+    return (*chosen, *(value for key, value in extra_metadata.items() if key == REQUEST_ID_KEY))
 
 
 class WriteOperation(str, Enum):

@@ -3,7 +3,13 @@
 import json
 from collections.abc import Mapping
 
-from hudi_table_services.contract.writing import TimestampsWithoutZone, UpsertRequest
+from hudi_table_services.contract.writing import (
+    SourceMode,
+    SourceSpec,
+    TimestampsWithoutZone,
+    UpsertRequest,
+    refuse_as_load,
+)
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.file_sizing import BLOOM_FOOTER_BYTES_PER_RECORD, FileSizingOptions
 from hudi_table_services.model.overview.table_overview import FileSizeLimits
@@ -110,7 +116,19 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
             hint="Remove skip_unchanged (--skip-unchanged), or use the operation upsert.",
         )
     refuse_contradictions(resolved, reader)
+    if request.source is not None and request.source.table:
+        _check_load(request, request.source, resolved)
     return resolved.with_warnings(inapplicable_options(resolved, reader))
+
+
+def _check_load(request: UpsertRequest, source: SourceSpec, resolved: WriteOptions) -> None:
+    refuse_as_load(request, source.begin, resolved.operation.value.lower())
+    if source.mode == SourceMode.CHANGED_GROUPS.value and resolved.ordering_fields:
+        raise InvalidRequestError(
+            f"A load of changed groups cannot have the ordering field {resolved.ordering_fields[0]!r}: it computes each "
+            "group again from the whole source, so the newer load must win.",
+            hint="Leave the ordering field out.",
+        )
 
 
 def _without_zone(request: UpsertRequest) -> TimestampsWithoutZone | None:

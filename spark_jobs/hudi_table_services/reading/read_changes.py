@@ -26,12 +26,14 @@ class TableChanges:
             window. A row that moved to another partition is deleted in the first, and changed in the second.
         until: the begin of the next window.
         plan: what is read, in words.
+        commit_count: number of commits in the window.
     """
 
     changed: "DataFrame"
     deleted: "DataFrame"
     until: str
     plan: str
+    commit_count: int
 
 
 def read_changes(
@@ -62,24 +64,31 @@ def read_changes(
     """
     storage = open_storage(base_path, storage_options)
     scan = plan_changes(storage, change_request(options or {}, begin, columns))
-    changed = _frame(spark, storage, scan.changed)
+    changed = frame_of(spark, storage, scan.changed)
     return TableChanges(
         changed=changed,
         deleted=_deleted(spark, storage, scan, changed.columns),
         until=scan.until,
         plan=scan.explain(),
+        commit_count=scan.commit_count,
     )
 
 
 def _deleted(
     spark: "SparkSession", storage: Storage, scan: ChangeScan, columns: Sequence[str]
 ) -> "DataFrame":
-    before = _frame(spark, storage, scan.before)
+    before = frame_of(spark, storage, scan.before)
     if scan.before.plan.slices:
-        before = before.join(_frame(spark, storage, scan.remaining), list(KEY_COLUMNS), "left_anti")
-    return before.select(*("`" + name.replace("`", "``") + "`" for name in columns))
+        before = before.join(frame_of(spark, storage, scan.remaining), list(KEY_COLUMNS), "left_anti")
+    return before.select(*map(quoted, columns))
 
 
-def _frame(spark: "SparkSession", storage: Storage, scan: TableScan) -> "DataFrame":
+def quoted(name: str) -> str:
+    """Return a column name in the notation of Spark's SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def frame_of(spark: "SparkSession", storage: Storage, scan: TableScan) -> "DataFrame":
+    """Return the rows of a scan as a DataFrame."""
     reader = slice_reader(storage, scan)
     return scan_frame(spark, reader, scan.plan.slices, spark_columns(scan.schema, reader.columns.names))

@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hudi_table_services.contract.result import JobResult
-from hudi_table_services.contract.writing import OPERATIONS, SourceSpec, TimestampsWithoutZone, UpsertRequest
+from hudi_table_services.contract.writing import (
+    OPERATIONS,
+    SourceMode,
+    SourceSpec,
+    TimestampsWithoutZone,
+    UpsertRequest,
+)
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.keys.writing import MAX_FILE_SIZE, OPERATION
@@ -33,6 +39,9 @@ examples:
   Transform the rows first:
     {{program}} … --source-format csv --source-option header=true \\
         --source-sql "SELECT *, current_timestamp() AS loaded_at FROM source"
+  Load the changes of another table, with deletes; the next run continues where this run ended:
+    {{program}} --base-path /data/clean_flights --table-name clean_flights --source-table /data/flights \\
+        --source-sql "SELECT flight, CAST(delay AS DOUBLE) AS delay FROM source" --record-key flight
   On a cluster:
     spark-submit --master yarn --py-files hudi_table_services.zip upsert_with_sizing.py --request s3://jobs/1.json
 """  # noqa: S608 - an example, not a query of this program
@@ -43,7 +52,17 @@ exit codes:
   74 storage                         75 conflict: run it again         77 permission denied
 The result document contains the details.
 """
-_SOURCE = {"source_path": "path", "source_format": "format", "source_options": "options", "source_sql": "sql"}
+_SOURCE = {
+    "source_path": "path",
+    "source_format": "format",
+    "source_options": "options",
+    "source_sql": "sql",
+    "source_table": "table",
+    "source_mode": "mode",
+    "source_chain": "chain",
+    "source_begin": "begin",
+    "source_first_begin": "first_begin",
+}
 """Maps the name of each flag's value to a field of `SourceSpec`."""
 
 _SECOND_RUN = {
@@ -106,6 +125,7 @@ def _add_row_flags(group: argparse._ArgumentGroup) -> None:
         help="option of Spark's reader; repeatable",
     )
     add("--source-sql", metavar="SQL", help='query over the source, e.g. "SELECT … FROM source"')
+    _add_chain_flags(group)
     add(
         "--timestamps-without-zone",
         choices=[each.value for each in TimestampsWithoutZone],
@@ -127,6 +147,37 @@ def _add_row_flags(group: argparse._ArgumentGroup) -> None:
     add("--dry-run", action="store_true", help="only plan and report; write nothing")
 
 
+def _add_chain_flags(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add(
+        "--source-table",
+        metavar="URI",
+        help="Hudi table whose changes are loaded instead of files; the commit stores how far the table was read",
+    )
+    add(
+        "--source-mode",
+        choices=[each.value for each in SourceMode],
+        metavar="NAME",
+        help="with --source-table: incremental (changed and deleted rows, the default) or changed_groups (all rows of "
+        "the groups in which a row changed)",
+    )
+    add(
+        "--source-chain",
+        metavar="NAME",
+        help="name under which the position is stored; default: the location of the source table",
+    )
+    add(
+        "--source-begin",
+        metavar="TIME",
+        help="read the source table again from this time, exclusive, or from earliest",
+    )
+    add(
+        "--source-first-begin",
+        metavar="TIME",
+        help="time from which the first load reads, exclusive; default: the whole table",
+    )
+
+
 def _request(flags: dict[str, Any]) -> UpsertRequest:
     source = {field: flags.pop(flag) for flag, field in _SOURCE.items() if flag in flags}
     return UpsertRequest(**{"base_path": "", **flags}, source=SourceSpec(**source) if source else None)
@@ -134,7 +185,11 @@ def _request(flags: dict[str, Any]) -> UpsertRequest:
 
 def _needed_flags(flags: Mapping[str, Any]) -> Sequence[Sequence[str]]:
     operation = flags.get("operation") or flags.get("options", {}).get(OPERATION.key, "")
-    return () if operation.lower() == "delete_partition" else (("source_path", "source_options"),)
+    return (
+        ()
+        if operation.lower() == "delete_partition"
+        else (("source_path", "source_options", "source_table"),)
+    )
 
 
 def _check_options(request: UpsertRequest) -> None:
@@ -161,7 +216,9 @@ def _require_rows(request: UpsertRequest) -> None:
         )
 
 
-def _check_write(request: UpsertRequest, sees_local_files: bool) -> None:
+def _check_write(request: UpsertRequest, sees_local_files: bool) -> JobResult | None:
+    if request.source is not None and request.source.table:
+        return _check_load(request, request.source)
     from hudi_table_services.jobs.writing.preflight import check_write
 
     checked = check_write(request, source_is_local=sees_local_files)
@@ -169,9 +226,22 @@ def _check_write(request: UpsertRequest, sees_local_files: bool) -> None:
         _LOG.info("%s", note)
     for warning in checked.warnings:
         _LOG.warning("%s", warning)
+    return None
+
+
+def _check_load(request: UpsertRequest, source: SourceSpec) -> JobResult | None:
+    if not request.check_source:
+        return None
+    from hudi_table_services.jobs.load_start import check_load
+
+    return check_load(request, source)
 
 
 def _upsert(spark: "SparkSession", request: UpsertRequest, storage: "Storage | None") -> JobResult:
+    if request.source is not None and request.source.table:
+        from hudi_table_services.jobs.change_loads import load_source
+
+        return load_source(spark, request, request.source)
     from hudi_table_services.jobs.writing.upsert import upsert
 
     return upsert(spark, request, storage=storage)

@@ -7,7 +7,7 @@ This module searches only the active timeline; `tables.request_lookup` also sear
 from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
 from hudi_table_services.model.instant import Instant, InstantState
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata
+from hudi_table_services.model.write_stat import CommitMetadata, request_ids_in
 from hudi_table_services.storage.locks.heartbeat import read_heartbeat_owner
 from hudi_table_services.storage.parallel import READ_THREADS, map_in_parallel
 from hudi_table_services.storage.stores.storage import Storage
@@ -23,7 +23,7 @@ def find_completed(
         portion = newest_first[start : start + READ_THREADS]
         found = map_in_parallel(lambda i: _metadata(store, i), portion)
         for instant, metadata in zip(portion, found, strict=True):
-            if metadata is not None and metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id:
+            if metadata is not None and request_id in request_ids_in(metadata.extra_metadata):
                 return instant, metadata
     return None
 
@@ -32,7 +32,7 @@ def belongs_to(store: TimelineStore, storage: Storage, instant: Instant, request
     """Whether this request began a pending write, according to the inflight file or the heartbeat of the write."""
     if instant.state is InstantState.INFLIGHT:
         metadata = _metadata(store, instant)
-        if metadata is not None and metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id:
+        if metadata is not None and request_id in request_ids_in(metadata.extra_metadata):
             return True
     return read_heartbeat_owner(storage, instant.requested_time) == request_id
 

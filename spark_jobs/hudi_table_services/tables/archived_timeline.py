@@ -12,7 +12,7 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TimelineLayout
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, request_ids_in
 from hudi_table_services.storage.archive.archive_log_store import ArchiveLogStore
 from hudi_table_services.storage.archive.history_manifest_store import HistoryManifestStore
 from hudi_table_services.storage.archive.history_store import HistoryCodec, HistoryStore
@@ -125,7 +125,7 @@ class ArchivedTimeline:
         """The completed write of a request; None if the archive does not contain it. Raises the errors of `writes`."""
         archive = self._archive()
         for write in archive.find(request_id) if archive is not None else ():
-            is_wanted = write.metadata.extra_metadata.get(REQUEST_ID_KEY) == request_id
+            is_wanted = request_id in request_ids_in(write.metadata.extra_metadata)
             if is_wanted and self._without_undone((write,)):
                 return write.instant, write.metadata
         return None

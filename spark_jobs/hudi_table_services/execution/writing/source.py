@@ -2,6 +2,7 @@
 
 import logging
 import re
+import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -59,10 +60,7 @@ def read_source(spark: "SparkSession", source: SourceSpec, storage_options: Mapp
         if _MISSING_FILE_SYSTEM.search(_first_line(error)):
             raise _missing_file_system(where, error) from error
         if is_loaded and _is_user_error(error):
-            raise InvalidRequestError(
-                f"The source query (--source-sql) cannot be run: {_in_users_lines(_first_line(error)).rstrip('.')}.",
-                hint="The SQL must be a single query on the view `source`.",
-            ) from error
+            raise _invalid_query(error) from error
         if not _is_user_error(error):
             raise ExecutionFailedError(
                 f"Reading the source {where!r} (format {source.format}) failed: {_first_line(error).rstrip('.')}.",
@@ -72,6 +70,38 @@ def read_source(spark: "SparkSession", source: SourceSpec, storage_options: Mapp
             f"The source {where!r} (format {source.format}) cannot be read: {_first_line(error).rstrip('.')}.",
             hint="Check path, format and reader options.",
         ) from error
+
+
+def query_rows(spark: "SparkSession", rows: "DataFrame", sql: str) -> "DataFrame":
+    """Return the result of a query over rows that the query calls ``source``.
+
+    Several queries over different rows may be open in one session.
+
+    Raises:
+        InvalidRequestError: the query cannot be run.
+        ExecutionFailedError: Spark failed.
+    """
+    # Spark Connect resolves the name of a view later, so each frame needs a view of its own.
+    view = f"{SOURCE_VIEW}_{uuid.uuid4().hex}"
+    rows.createOrReplaceTempView(view)
+    try:
+        return spark.sql(
+            f"WITH {SOURCE_VIEW} AS (SELECT * FROM {view}) (\n{sql.strip().rstrip(';')}\n)"  # noqa: S608
+        )
+    except Exception as error:
+        if not _is_user_error(error):
+            raise ExecutionFailedError(
+                f"Running the source query failed: {_first_line(error).rstrip('.')}.",
+                hint="Nothing was written; run the request again.",
+            ) from error
+        raise _invalid_query(error) from error
+
+
+def _invalid_query(error: Exception) -> InvalidRequestError:
+    return InvalidRequestError(
+        f"The source query (--source-sql) cannot be run: {_in_users_lines(_first_line(error)).rstrip('.')}.",
+        hint="The SQL must be a single query on the view `source`.",
+    )
 
 
 def _missing_file_system(where: str, error: Exception) -> InvalidRequestError:

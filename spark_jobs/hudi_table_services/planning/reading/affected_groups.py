@@ -44,6 +44,13 @@ def may_delete_rows(commits: Iterable[CommitMetadata], table_type: TableType) ->
     return any(_replaced(each) or any(stat.num_deletes for stat in each.write_stats) for each in writes)
 
 
+def may_change_rows(commits: Iterable[CommitMetadata], table_type: TableType) -> bool:
+    """Return whether the commits may have changed or deleted rows that existed before them. See `may_delete_rows`."""
+    writes = [each for each in commits if each.operation_type not in MOVE_ROWS]
+    updates = any(stat.num_update_writes for each in writes for stat in each.write_stats)
+    return updates or may_delete_rows(writes, table_type)
+
+
 def by_partition(groups: Iterable[FileGroupId]) -> Mapping[str, frozenset[str]]:
     """Map each partition path to the ids of its file groups."""
     found: dict[str, set[str]] = {}

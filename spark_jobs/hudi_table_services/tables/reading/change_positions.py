@@ -1,10 +1,11 @@
-"""How far a table has read the changes of another table: the position in its newest commit with one (docs/adr/0058)."""
+"""How far a table has read the changes of other tables: the positions in its commits (docs/adr/0058)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.parallel import READ_THREADS, map_in_parallel
-from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.table import TableAccess
@@ -12,6 +13,29 @@ from hudi_table_services.tables.table import TableAccess
 POSITION_KEY = "airflow.change_position."
 """End of the key in the metadata of a commit, followed by the name of the chain. Before it is the prefix with which
 the write stores options in the metadata of its commit."""
+
+SOURCE_KEY = "airflow.change_source."
+"""As `POSITION_KEY`, for the base path of the source."""
+
+_ARCHIVE_TAIL = 100
+_ARCHIVE_LIMIT_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainPosition:
+    """How far a table has read one source.
+
+    Attributes:
+        chain: name of the chain.
+        time: the time at which the last commit that was read became visible in the source.
+        source: base path of the source; empty if the commit does not contain the path.
+        instant: the commit that contains the position.
+    """
+
+    chain: str
+    time: str
+    source: str
+    instant: Instant
 
 
 def change_position(table: TableAccess, chain: str) -> str:
@@ -21,27 +45,63 @@ def change_position(table: TableAccess, chain: str) -> str:
         CorruptTableError: a commit or the archive cannot be read.
         UnsupportedTableError: see `ArchivedTimeline.writes`.
     """
-    name = f"{POSITION_KEY}{chain}"
-    found = _on_timeline(table.timeline_store, table.load_timeline(), name)
-    return found or _in_archive(table.storage, table, name)
+    found = find_position(table, chain)
+    return found.time if found is not None else ""
 
 
-def _on_timeline(store: TimelineStore, timeline: Timeline, name: str) -> str:
-    newest_first = sorted(timeline.completed_writes, key=lambda i: i.visible_from, reverse=True)
-    for start in range(0, len(newest_first), READ_THREADS):
-        for metadata in map_in_parallel(store.commit_metadata, newest_first[start : start + READ_THREADS]):
-            if position := _position(metadata.extra_metadata, name):
+def find_position(table: TableAccess, chain: str) -> ChainPosition | None:
+    """Return the newest position of a chain; None if no commit of the table has one. Raises as `change_position`."""
+    for instant, metadata in _newest_first(table):
+        for position in _positions_in(instant, metadata):
+            if position.chain == chain:
                 return position
-    return ""
+    return None
 
 
-def _in_archive(storage: Storage, table: TableAccess, name: str) -> str:
-    writes = ArchivedTimeline(storage, table.config).writes()
+def newest_positions(table: TableAccess) -> tuple[ChainPosition, ...]:
+    """Return the newest position of each chain, sorted by name.
+
+    Of the archive, only the newest writes are read, and none if they are in files of more than 16 MiB.
+
+    Raises:
+        CorruptTableError, UnsupportedTableError: see `change_position`.
+    """
+    found: dict[str, ChainPosition] = {}
+    archived = ArchivedTimeline(table.storage, table.config).tail(
+        count=_ARCHIVE_TAIL, limit_bytes=_ARCHIVE_LIMIT_BYTES
+    )
+    older = sorted(archived.writes, key=lambda each: each.instant.visible_from, reverse=True)
+    for instant, metadata in (*_active(table), *((each.instant, each.metadata) for each in older)):
+        for position in _positions_in(instant, metadata):
+            found.setdefault(position.chain, position)
+    return tuple(found[chain] for chain in sorted(found))
+
+
+def _newest_first(table: TableAccess) -> Iterator[tuple[Instant, CommitMetadata]]:
+    yield from _active(table)
+    writes = ArchivedTimeline(table.storage, table.config).writes()
     for write in sorted(writes, key=lambda each: each.instant.visible_from, reverse=True):
-        if position := _position(write.metadata.extra_metadata, name):
-            return position
-    return ""
+        yield write.instant, write.metadata
 
 
-def _position(extra_metadata: Mapping[str, str], name: str) -> str:
-    return next((value for key, value in extra_metadata.items() if key.endswith(name)), "")
+def _active(table: TableAccess) -> Iterator[tuple[Instant, CommitMetadata]]:
+    """Yield the completed writes of the active timeline, newest first. A portion is read when it is needed."""
+    writes = table.load_timeline().completed_writes
+    newest_first = sorted(writes, key=lambda i: i.visible_from, reverse=True)
+    for start in range(0, len(newest_first), READ_THREADS):
+        yield from _with_metadata(table.timeline_store, newest_first[start : start + READ_THREADS])
+
+
+def _with_metadata(
+    store: TimelineStore, instants: Sequence[Instant]
+) -> Iterable[tuple[Instant, CommitMetadata]]:
+    return zip(instants, map_in_parallel(store.commit_metadata, instants), strict=True)
+
+
+def _positions_in(instant: Instant, metadata: CommitMetadata) -> Iterator[ChainPosition]:
+    extra = metadata.extra_metadata
+    for key, time in extra.items():
+        prefix, separator, chain = key.partition(POSITION_KEY)
+        if separator and time:
+            source = extra.get(f"{prefix}{SOURCE_KEY}{chain}", "")
+            yield ChainPosition(chain=chain, time=time, source=source, instant=instant)

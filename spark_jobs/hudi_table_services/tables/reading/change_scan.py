@@ -1,6 +1,6 @@
 """Plan the changes of a window: the changed rows, and the deleted rows (docs/adr/0057)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hudi_table_services.contract.text import counted
@@ -15,6 +15,7 @@ from hudi_table_services.options.reading.read_options import ReadRequest
 from hudi_table_services.planning.reading.affected_groups import (
     affected_groups,
     by_partition,
+    may_change_rows,
     may_delete_rows,
 )
 from hudi_table_services.planning.reading.column_predicates import column_predicates
@@ -50,12 +51,18 @@ class ChangeScan:
         remaining: `KEY_COLUMNS` of all rows of these file groups as of the end. Rows of `before` without a row in
             `remaining` are deleted.
         until: the begin of the next window.
+        commit_count: number of commits in the window.
+        whole: all rows of the table as of the end; None unless `plan_changes` was asked for it.
+        has_begin: whether the window begins after a commit, and not with the first one.
     """
 
     changed: TableScan
     before: TableScan
     remaining: TableScan
     until: str
+    commit_count: int
+    has_begin: bool
+    whole: TableScan | None = None
 
     def explain(self) -> str:
         """Return the plan in words."""
@@ -65,11 +72,13 @@ class ChangeScan:
         return f"{self.changed.explain()}\nReads also {size} as of the begin of the window, to find deleted rows."
 
 
-def plan_changes(storage: Storage, request: ReadRequest) -> ChangeScan:
+def plan_changes(storage: Storage, request: ReadRequest, *, with_groups: bool = False) -> ChangeScan:
     """Plan the reads of a window.
 
     Args:
         request: an incremental query without predicates.
+        with_groups: plan also what the groups of changed rows need: `ChangeScan.whole`, and `ChangeScan.before` also if
+            the window only updates rows.
 
     Raises:
         InvalidRequestError: a bound is not a point in time; a write that belongs to the window is pending; the table
@@ -89,7 +98,7 @@ def plan_changes(storage: Storage, request: ReadRequest) -> ChangeScan:
     found = commits_in(storage, snapshot, replace(wanted, until=""))
     writes = [write for write in found.writes if window.contains(write.instant)]
     until = writes[-1].instant.visible_from if writes else window.after
-    changes = _Changes(storage, snapshot, request, window, until)
+    changes = _Changes(storage, snapshot, request, window, until, with_groups)
     return changes.plan(writes, found.writes)
 
 
@@ -100,6 +109,7 @@ class _Changes:
     request: ReadRequest
     window: Window
     until: str
+    with_groups: bool
 
     def plan(self, writes: Sequence[ArchivedWrite], known: Sequence[ArchivedWrite]) -> ChangeScan:
         """Plan the reads.
@@ -110,15 +120,15 @@ class _Changes:
         """
         commits = [write.metadata for write in writes]
         groups = by_partition(affected_groups(commits)) if self._has_begin else None
-        after = before = self._nothing
+        after = before = whole = self._nothing
         if writes and groups != {}:
-            files = list_partitions(self.storage, None if groups is None else groups.keys())
-            loader = StateLoader(
-                storage=self.storage, snapshot=self.snapshot, groups=groups, files=files, writes=known
-            )
+            loader = self._loader(groups, known)
             after = loader.load(self.until)
-            if self._has_begin and may_delete_rows(commits, self.snapshot.config.table_type):
+            may_need_before = may_change_rows if self.with_groups else may_delete_rows
+            if self._has_begin and may_need_before(commits, self.snapshot.config.table_type):
                 before = loader.load(self.window.after)
+            if self.with_groups:
+                whole = self._loader(None, known).load(self.until) if self._has_begin else after
         columns = self.request.query.columns
         with_keys = columns if columns is None else tuple(dict.fromkeys((*columns, *KEY_COLUMNS)))
         times = tuple(sorted({write.instant.requested_time for write in writes}))
@@ -127,6 +137,17 @@ class _Changes:
             before=self._scan(before, with_keys),
             remaining=self._scan(after, KEY_COLUMNS),
             until=self.until or EARLIEST,
+            commit_count=len(writes),
+            has_begin=self._has_begin,
+            whole=self._scan(whole, columns) if self.with_groups else None,
+        )
+
+    def _loader(
+        self, groups: Mapping[str, frozenset[str]] | None, known: Sequence[ArchivedWrite]
+    ) -> StateLoader:
+        files = list_partitions(self.storage, None if groups is None else groups.keys())
+        return StateLoader(
+            storage=self.storage, snapshot=self.snapshot, groups=groups, files=files, writes=known
         )
 
     @property

@@ -35,6 +35,17 @@ class VisibleState:
     visibility: Visibility
 
 
+@dataclass(frozen=True, slots=True)
+class IncompleteState:
+    """The evidence of an error about a state whose files were deleted.
+
+    Attributes:
+        time: the time at which the state was visible.
+    """
+
+    time: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateLoader:
     """Loads states of some file groups.
@@ -124,4 +135,5 @@ class StateLoader:
                 f"{counted(len(wanted), 'file group')} were deleted, for example of {wanted[0]}.",
                 hint="Read the table as a snapshot, and continue from its newest commit. To keep files longer, raise "
                 f"{COMMITS_RETAINED} and {MIN_COMMITS}.",
+                evidence=IncompleteState(time),
             )

@@ -2,7 +2,7 @@
 
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
-from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata
+from hudi_table_services.model.write_stat import CommitMetadata, request_ids_in
 from hudi_table_services.planning.file_size_history import write_summary
 from hudi_table_services.storage.clock import instant_moment
 from hudi_table_services.tables.views.documents import InstantView
@@ -29,7 +29,7 @@ def _with_numbers(view: InstantView, instant: Instant, metadata: CommitMetadata)
         requested_at=view.requested_at,
         completed_at=view.completed_at,
         operation=write.operation.value.lower(),
-        request_id=write.extra_metadata.get(REQUEST_ID_KEY, ""),
+        request_id=next(iter(request_ids_in(write.extra_metadata)), ""),
         rows_inserted=write.rows_inserted,
         rows_updated=write.rows_updated,
         rows_deleted=write.rows_deleted,
