@@ -1,0 +1,302 @@
+"""Where a load of changes begins, and whether there is anything to load. The functions need no Spark."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from hudi_table_services.contract.completed_request import result_of_completed
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.writing import SourceMode, SourceSpec, UpsertRequest
+from hudi_table_services.errors import CommitConflictError, InvalidRequestError, TableNotFoundError
+from hudi_table_services.jobs.writing.new_table import refuse_incomplete_request
+from hudi_table_services.jobs.writing.table_access import check_table
+from hudi_table_services.model.reading.query import EARLIEST
+from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.options.keys.key_generation import PARTITION_PATH, RECORD_KEY
+from hudi_table_services.options.option import AnyOption
+from hudi_table_services.options.reading.read_options import change_request
+from hudi_table_services.options.writing import resolve_options
+from hudi_table_services.options.writing_values import WriteOptions
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.table_store import find_table_config, read_table_config
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+from hudi_table_services.tables.reading.change_positions import (
+    ChainPosition,
+    find_position,
+    newest_positions,
+)
+from hudi_table_services.tables.reading.change_scan import plan_changes
+from hudi_table_services.tables.reading.points_in_time import window_bound
+from hudi_table_services.tables.reading.visible_state import IncompleteState
+from hudi_table_services.tables.request_lookup import find_completed_anywhere
+from hudi_table_services.tables.table import TableAccess
+
+_WHOLE_SOURCE = (
+    f"To take over the whole source, run the load once with the begin {EARLIEST} (--source-begin {EARLIEST}). With the "
+    "operation insert_overwrite_table, this load also removes rows that the source does not have any more."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeSource:
+    """The table whose changes a load reads.
+
+    Attributes:
+        base_path: path or URI of the table.
+        chain: name of the chain, under which the target stores its position. Each source of a target needs its own.
+        columns: the columns to read; None for all columns of the user.
+        begin: read again from this point in time, exclusive, or from ``earliest``; empty to continue from the position
+            of the target, or to begin with the whole table.
+        first_begin: point in time, exclusive, from which the first load of the chain reads; empty to begin with the
+            whole table.
+        options: Hudi's read options.
+        storage_options: settings of an object store or of HDFS.
+    """
+
+    base_path: str
+    chain: str
+    columns: Sequence[str] | None = None
+    begin: str = ""
+    first_begin: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, spec: SourceSpec, storage_options: Mapping[str, str]) -> "ChangeSource":
+        """Return the source that a request describes."""
+        return cls(
+            base_path=spec.table,
+            chain=spec.chain,
+            begin=spec.begin,
+            first_begin=spec.first_begin,
+            options=spec.options,
+            storage_options=storage_options,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadStart:
+    """Where a load begins.
+
+    Attributes:
+        position: the position that the target stores; None before the first load of the chain.
+        begin: the begin of the window, exclusive.
+        identity: the request id of all loads that begin here. At most one of them commits.
+    """
+
+    position: ChainPosition | None
+    begin: str
+    identity: str
+
+
+def start_of(request: UpsertRequest, source: ChangeSource) -> LoadStart:
+    """Read the position of the target, and return where the load begins.
+
+    Raises:
+        InvalidRequestError: there is no table at the path of the source; the begin would skip changes; or the commit
+            at the position of the target was undone in the source.
+    """
+    position = _position(request, source)
+    begin = source.begin.strip() or (position.time if position is not None else source.first_begin.strip())
+    start = LoadStart(
+        position=position, begin=begin or EARLIEST, identity=_identity(source.chain, position, begin)
+    )
+    _check_start(request, source, start)
+    return start
+
+
+def completed_load(request: UpsertRequest) -> JobResult | None:
+    """Return the result of the load that completed the request, or None."""
+    storage = open_storage(request.base_path, request.storage_options)
+    config = find_table_config(storage)
+    if config is None or not request.can_be_repeated:
+        return None
+    table = TableAccess(storage=storage, clock=SystemClock(), config=config)
+    found = find_completed_anywhere(
+        storage, config, table.timeline_store, table.load_timeline(), request.request_id
+    )
+    return None if found is None else result_of_completed(request, *found)
+
+
+def check_load(request: UpsertRequest, spec: SourceSpec) -> JobResult | None:
+    """Check a load before Spark starts; return its result if it has nothing to load or is completed.
+
+    Raises:
+        HudiTableServiceError: the load would fail with the same error.
+    """
+    if (completed := completed_load(request)) is not None:
+        return completed
+    groups = spec.mode == SourceMode.CHANGED_GROUPS.value
+    target = open_storage(request.base_path, request.storage_options)
+    config, options = find_table_config(target), resolve_options(request)
+    if config is None:
+        refuse_incomplete_request(target, request, options)
+    else:
+        check_table(request, options, config)
+    if groups:
+        group_columns(request, config)
+    source = ChangeSource.of(spec, request.storage_options)
+    start = start_of(request, source)
+    with explained(request, source, start):
+        storage = open_storage(source.base_path, source.storage_options)
+        scan = plan_changes(
+            storage, change_request(source.options, start.begin, source.columns), with_groups=groups
+        )
+    return nothing_new(request, source, start) if not scan.commit_count else None
+
+
+def nothing_new(request: UpsertRequest, source: ChangeSource, start: LoadStart) -> JobResult:
+    """Return the result of a load whose source has no commit after the begin."""
+    return JobResult(
+        request_id=request.request_id if request.can_be_repeated else start.identity,
+        base_path=request.base_path,
+        table_name=request.table_name,
+        service=request.service,
+        operation=request.operation,
+        outcome=Outcome.NOTHING_TO_DO,
+        reason=f"{source.base_path} has no commit after {start.begin}"
+        + (f", the position of the chain {source.chain!r}" if start.position is not None else ""),
+    )
+
+
+def group_columns(request: UpsertRequest, config: TableConfig | None) -> tuple[str, ...]:
+    """Return the columns that identify a group: the record key of the target.
+
+    Args:
+        config: properties of the target; None if the load creates it.
+
+    Raises:
+        InvalidRequestError: a partition column or an ordering field of the target is not part of the record key.
+    """
+    options = resolve_options(request)
+    if config is not None:
+        names, partitions, ordering = (
+            config.record_key_fields,
+            config.partition_fields,
+            config.ordering_fields,
+        )
+    else:
+        names, partitions = (_names_in(options, key) for key in (RECORD_KEY, PARTITION_PATH))
+        ordering = options.ordering_fields
+    for name in partitions:
+        if name.partition(":")[0] not in names:
+            raise InvalidRequestError(
+                f"The target is partitioned by {name!r}, which is not part of its record key {', '.join(names)}. A "
+                "load of changed groups can then not delete groups that lost all their rows.",
+                hint="Partition the target by columns of its record key, or do not partition it.",
+            )
+    if ordering:
+        raise InvalidRequestError(
+            f"The target has the ordering field {ordering[0]!r}. A load of changed groups computes each group again "
+            "from the whole source, so the newer load must win.",
+            hint="Write changed groups into a table without an ordering field.",
+        )
+    return names
+
+
+@contextmanager
+def explained(request: UpsertRequest, source: ChangeSource, start: LoadStart) -> Iterator[None]:
+    """Turn an error about deleted files of a state into one that names source, target and position."""
+    try:
+        yield
+    except InvalidRequestError as error:
+        if not isinstance(error.evidence, IncompleteState):
+            raise
+        raise InvalidRequestError(
+            f"The target {request.base_path} has read the source {source.base_path} until {start.begin} (chain "
+            f"{source.chain!r}), and a clean of the source has deleted files that later changes need. "
+            f"{error.message}",
+            hint=f"{_WHOLE_SOURCE} {error.hint.partition('. ')[2]}".strip(),
+        ) from error
+
+
+def refuse_other_chains(request: UpsertRequest, chain: str) -> None:
+    """Refuse to replace a target that has other sources.
+
+    Raises:
+        InvalidRequestError: the target stores a position of another chain.
+    """
+    table = _target(request)
+    others = [each.chain for each in newest_positions(table) if each.chain != chain] if table else []
+    if others:
+        raise InvalidRequestError(
+            f"The load would replace the whole target {request.base_path}, which also contains the rows of the chain "
+            f"{others[0]!r}.",
+            hint=f"Use the operation upsert with the begin {EARLIEST}.",
+        )
+
+
+def too_many_parallel_loads(source: ChangeSource) -> CommitConflictError:
+    return CommitConflictError(
+        f"Other loads of the chain {source.chain!r} have committed each window that this load read.",
+        hint="Nothing was lost. Run the load again, or let the loads take turns.",
+    )
+
+
+def _names_in(options: WriteOptions, key: AnyOption) -> tuple[str, ...]:
+    given = options.hoodie_options.get(key.key, "")
+    return tuple(each.strip() for each in given.split(",") if each.strip())
+
+
+def _target(request: UpsertRequest) -> TableAccess | None:
+    storage = open_storage(request.base_path, request.storage_options)
+    config = find_table_config(storage)
+    return TableAccess(storage=storage, clock=SystemClock(), config=config) if config is not None else None
+
+
+def _position(request: UpsertRequest, source: ChangeSource) -> ChainPosition | None:
+    table = _target(request)
+    return find_position(table, source.chain) if table is not None else None
+
+
+def _identity(chain: str, position: ChainPosition | None, begin: str) -> str:
+    """Return the request id: the same for all loads that start from the same position in the same commit."""
+    known = (position.time, position.instant.requested_time) if position is not None else ("", "")
+    digest = hashlib.sha256("\n".join((chain, *known, begin or EARLIEST)).encode()).hexdigest()[:16]
+    return f"changes/{chain}/{begin or EARLIEST}/{digest}"
+
+
+def _check_start(request: UpsertRequest, source: ChangeSource, start: LoadStart) -> None:
+    storage = open_storage(source.base_path, source.storage_options)
+    try:
+        config = read_table_config(storage)
+    except TableNotFoundError as error:
+        raise InvalidRequestError(
+            f"The source {source.base_path} is not a Hudi table.",
+            hint="Correct the path of the source table, or write the table first.",
+        ) from error
+    if resolve_options(request).operation is not WriteOperation.UPSERT:
+        refuse_other_chains(request, source.chain)
+    position = start.position
+    if position is None:
+        return
+    if not source.begin.strip():
+        table = TableAccess(storage=storage, clock=SystemClock(), config=config)
+        _refuse_undone(request, source, position, table)
+    elif window_bound(start.begin, config) > position.time:
+        raise InvalidRequestError(
+            f"The target {request.base_path} has read the source {source.base_path} until {position.time} (chain "
+            f"{source.chain!r}). A load from {source.begin} would skip the changes between these times.",
+            hint="Leave the begin out, or give an earlier time.",
+        )
+
+
+def _refuse_undone(
+    request: UpsertRequest, source: ChangeSource, position: ChainPosition, table: TableAccess
+) -> None:
+    """Refuse a position at which the source has no commit any more, because the target contains undone rows."""
+    visible = {each.visible_from for each in table.load_timeline().completed_writes}
+    if not visible or position.time < min(visible) or position.time in visible:
+        return  # an archived commit, or an existing one
+    archived = ArchivedTimeline(table.storage, table.config).writes()
+    if position.time in {each.instant.visible_from for each in archived}:
+        return
+    raise InvalidRequestError(
+        f"The target {request.base_path} has read the source {source.base_path} until the commit of {position.time} "
+        f"(chain {source.chain!r}), but a rollback or a restore has undone this commit. The target may contain rows "
+        "of undone commits.",
+        hint=_WHOLE_SOURCE,
+    )

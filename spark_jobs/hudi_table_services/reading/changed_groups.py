@@ -1,0 +1,90 @@
+"""Read the groups of rows in which a window of commits changed a row, so that aggregates can be computed again."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.options.reading.read_options import change_request
+from hudi_table_services.reading.read_changes import frame_of, quoted
+from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.reading.change_scan import KEY_COLUMNS, ChangeScan, plan_changes
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedGroups:
+    """The groups in which a window changed a row.
+
+    Attributes:
+        keys: the values of the group columns, each group once. A group is contained if the window added, changed or
+            deleted one of its rows, or moved a row into or out of the group. Groups with a null are left out.
+        rows: all rows of these groups, as of the end of the window. A group whose rows were all deleted has none.
+        until: the begin of the next window.
+        commit_count: number of commits in the window.
+        plan: what is read, in words.
+    """
+
+    keys: "DataFrame"
+    rows: "DataFrame"
+    until: str
+    commit_count: int
+    plan: str
+
+
+def read_changed_groups(
+    spark: "SparkSession",
+    base_path: str,
+    begin: str,
+    group_by: Sequence[str],
+    *,
+    options: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> ChangedGroups:
+    """Return the groups that differ between two states of a table of version 6, 8 or 9, with all their rows.
+
+    Args:
+        begin: exclusive; see `read_changes`. With ``earliest``, all groups of the table are returned.
+        group_by: the columns that identify a group.
+        options, storage_options: see `read_changes`.
+
+    Raises:
+        InvalidRequestError: the table has no such column; or see `read_changes`.
+        HudiTableServiceError: see `read_table`.
+    """
+    storage = open_storage(base_path, storage_options)
+    scan = plan_changes(storage, change_request(options or {}, begin, None), with_groups=True)
+    if missing := [name for name in group_by if name not in scan.changed.schema.names]:
+        raise InvalidRequestError(
+            f"The table {base_path} has no column {missing[0]!r}, by which its rows are to be grouped.",
+            hint=f"Its columns are: {', '.join(scan.changed.schema.names)}.",
+        )
+    assert scan.whole is not None  # noqa: S101 - the argument `with_groups` sets it
+    names, columns = list(group_by), [quoted(name) for name in group_by]
+    whole = frame_of(spark, storage, scan.whole)
+    if scan.has_begin:
+        keys = _touched(spark, storage, scan, columns).dropna().distinct()
+        rows = whole.join(keys, names, "left_semi")
+    else:
+        rows = whole.dropna(subset=names)
+        keys = rows.select(*columns).distinct()
+    return ChangedGroups(
+        keys=keys, rows=rows, until=scan.until, commit_count=scan.commit_count, plan=scan.explain()
+    )
+
+
+def _touched(
+    spark: "SparkSession", storage: Storage, scan: ChangeScan, columns: Sequence[str]
+) -> "DataFrame":
+    """Return the group columns of each changed row as of the end, and of each changed or deleted row as of the begin."""
+    changed = frame_of(spark, storage, scan.changed)
+    after = changed.select(*columns)
+    if not scan.before.plan.slices:
+        return after
+    keys = list(KEY_COLUMNS)
+    unchanged = frame_of(spark, storage, scan.remaining).join(changed.select(*keys), keys, "left_anti")
+    before = frame_of(spark, storage, scan.before).join(unchanged, keys, "left_anti")
+    return after.unionByName(before.select(*columns))
