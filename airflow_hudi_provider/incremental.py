@@ -15,9 +15,12 @@ from hudi_table_services.options.keys.archival import MIN_COMMITS
 if TYPE_CHECKING:
     from pyarrow import Table
 
+    from airflow_hudi_provider.hooks.hudi import HudiHook
     from hudi_table_services.model.archival import ArchivedWrite
     from hudi_table_services.storage.stores.storage import Storage
     from hudi_table_services.storage.timeline_store import TimelineStore
+    from hudi_table_services.tables.reading.change_positions import ChainPosition
+    from hudi_table_services.tables.reading.source_backlog import SourceBacklog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +69,32 @@ def incremental_window(
         count=len(ended),
         instants=tuple(describe(store, i) for i in ended[-DESCRIBED_INSTANTS:]),
     )
+
+
+def change_positions(hook: "HudiHook") -> "tuple[ChainPosition, ...]":
+    """Return how far loads with ``source_table`` have read the sources of a table, one position for each source.
+
+    The attribute ``time`` of a position is a position of `HudiHook.incremental_window` of the source. Without a table,
+    return ().
+    """
+    from hudi_table_services.storage.clock import SystemClock
+    from hudi_table_services.tables.reading.change_positions import newest_positions
+    from hudi_table_services.tables.table import TableAccess
+
+    config = hook.find_table_config()
+    if config is None:
+        return ()
+    return newest_positions(TableAccess(storage=hook.storage, clock=SystemClock(), config=config))
+
+
+def change_backlog(hook: "HudiHook", position: str) -> "SourceBacklog":
+    """Return how many commits and rows of a table are after a position. Raises TableNotFoundError."""
+    from hudi_table_services.storage.clock import SystemClock
+    from hudi_table_services.tables.reading.source_backlog import source_backlog
+    from hudi_table_services.tables.table import TableAccess
+
+    table = TableAccess(storage=hook.storage, clock=SystemClock(), config=hook.table_config())
+    return source_backlog(table, position)
 
 
 def _bound(timeline: Timeline, *, has_completion_times: bool) -> str:

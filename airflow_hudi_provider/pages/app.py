@@ -23,6 +23,7 @@ from airflow_hudi_provider.pages.access import (
 from airflow_hudi_provider.pages.content_views import Wanted
 from airflow_hudi_provider.pages.registered_tables import registered_tables
 from airflow_hudi_provider.pages.run_views import run_view
+from airflow_hudi_provider.pages.source_views import without_hidden_sources
 from airflow_hudi_provider.pages.table_users import TableUsers, last_failure, users_of_tables
 from airflow_hudi_provider.pages.views import VIEWS
 from airflow_hudi_provider.tables.registry import RegisteredTable
@@ -118,6 +119,9 @@ def table(table_id: str, view: str, user: User, wanted: Annotated[Wanted, Depend
         shown |= {**users, "last_failure": failure if is_shown else None}
         if shown.get("last_commit"):
             shown["last_commit"] = _without_hidden_run(shown["last_commit"], may_see_tasks)
+    if "sources" in shown:
+        visible = {each.table_id for each in registered_tables() if may_see(user, each)}
+        shown["sources"] = without_hidden_sources(shown["sources"], visible)
     if "instants" in shown:
         shown["instants"] = [_without_hidden_run(each, may_see_tasks) for each in shown["instants"]]
     return shown

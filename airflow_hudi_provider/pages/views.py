@@ -13,6 +13,7 @@ from airflow_hudi_provider.pages.content_views import (
     settings_view,
 )
 from airflow_hudi_provider.pages.recent_values import RecentValues
+from airflow_hudi_provider.pages.source_views import sources_view
 from airflow_hudi_provider.pages.table_views import compaction_view, health_view, history_view, plan_view
 from airflow_hudi_provider.tables.registry import RegisteredTable
 
@@ -55,6 +56,7 @@ VIEWS: dict[str, Callable[[RegisteredTable, Wanted], View]] = {
     "history": _dated("history", history_view),
     "plan": _dated("plan", plan_view),
     "compaction": _dated("compaction", compaction_view),
+    "sources": _dated("sources", sources_view),
     "partitions": partitions_view,
     "files": files_view,
     "schema": _dated("schema", schema_view),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.writing import SourceMode, SourceSpec, UpsertRequest, refuse_as_load
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.execution.reading.frame_joins import without_keys
 from hudi_table_services.execution.writing.source import query_rows
 from hudi_table_services.jobs.load_start import (
     ChangeSource,
@@ -15,6 +16,7 @@ from hudi_table_services.jobs.load_start import (
     completed_load,
     explained,
     group_columns,
+    key_columns,
     nothing_new,
     start_of,
     too_many_parallel_loads,
@@ -26,7 +28,7 @@ from hudi_table_services.options.keys.empty_commits import ALLOW_EMPTY_COMMIT
 from hudi_table_services.options.keys.writing import METADATA_KEY_PREFIX
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.reading.changed_groups import read_changed_groups
-from hudi_table_services.reading.read_changes import quoted, read_changes
+from hudi_table_services.reading.read_changes import TableChanges, read_changes
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.table_store import find_table_config
 from hudi_table_services.tables.reading.change_positions import POSITION_KEY, SOURCE_KEY
@@ -70,8 +72,10 @@ def load_changes(
     Args:
         request: the upsert of the target, without a source. The id of the commit follows from the position. A load with
             a request id that a commit of the target contains returns this commit.
-        transform: converts the changed rows of the source to rows of the target. It is applied to deleted rows, too, so
-            it must convert each row on its own, and its result must have the record key and the partition columns.
+        transform: converts rows of the source to rows of the target. It is applied to the changed rows before and after
+            the change, and to deleted rows, so it must convert each row on its own, and its result must have the record
+            key and the partition columns. A row that it leaves out, or to which it gives another key, is deleted from
+            the target under its former key.
 
     Raises:
         InvalidRequestError: the request has a source or another operation; the chain has no name; or the source cannot
@@ -79,7 +83,6 @@ def load_changes(
             names source, target and position.
         HudiTableServiceError: see `read_changes` and `upsert`.
     """
-    convert = transform or _unchanged
 
     def changes_from(start: LoadStart) -> _Changes:
         found = read_changes(
@@ -89,15 +92,26 @@ def load_changes(
             columns=source.columns,
             options=source.options,
             storage_options=source.storage_options,
+            with_replaced=transform is not None,
         )
-        if not found.commit_count:
-            return _Changes(rows=None, until=found.until, plan=found.plan)
-        deleted = _flagged(convert(_without_meta(found.deleted)), "true")
-        changed = _flagged(convert(_without_meta(found.changed)), "false")
-        # The changed rows come last: of two rows with the same key and ordering value, the write keeps the later one.
-        return _Changes(rows=deleted.unionByName(changed), until=found.until, plan=found.plan)
+        rows = _changed_rows(request, found, transform) if found.commit_count else None
+        return _Changes(rows=rows, until=found.until, plan=found.plan)
 
     return _load(spark, request, source, changes_from)
+
+
+def _changed_rows(
+    request: UpsertRequest, found: TableChanges, transform: "Callable[[DataFrame], DataFrame] | None"
+) -> "DataFrame":
+    """Return the changed rows, and the rows to delete: those that the changed rows do not replace by their keys."""
+    if transform is None:
+        changed, deleted = _without_meta(found.changed), _without_meta(found.deleted)
+    else:
+        changed = transform(_without_meta(found.changed))
+        names = [name for name in key_columns(request) if name in changed.columns]
+        deleted = without_keys(transform(_without_meta(found.replaced)), changed, names)
+    # The changed rows come last: of two rows with the same key and ordering value, the write keeps the later one.
+    return _flagged(deleted, "true").unionByName(_flagged(changed, "false"))
 
 
 def load_changed_groups(
@@ -136,7 +150,7 @@ def load_changed_groups(
             return _Changes(rows=None, until=found.until, plan=found.plan)
         computed = aggregate(_without_meta(found.rows))
         _require_groups(computed, names)
-        gone = found.keys.join(computed.select(*map(quoted, names)), list(names), "left_anti")
+        gone = without_keys(found.keys, computed, names)
         rows = _flagged(computed, "false").unionByName(_flagged(gone, "true"), allowMissingColumns=True)
         return _Changes(rows=rows, until=found.until, plan=found.plan)
 
@@ -150,13 +164,14 @@ def load_source(spark: "SparkSession", request: UpsertRequest, spec: SourceSpec)
         HudiTableServiceError: see `load_changes` and `load_changed_groups`.
     """
     source = ChangeSource.of(spec, request.storage_options)
-    sql = spec.sql
+    sql, own = spec.sql, replace(request, source=None)
 
     def convert(rows: "DataFrame") -> "DataFrame":
         return rows if sql is None else query_rows(spark, rows, sql)
 
-    load = load_changed_groups if spec.mode == SourceMode.CHANGED_GROUPS.value else load_changes
-    return load(spark, replace(request, source=None), source, convert)
+    if spec.mode == SourceMode.CHANGED_GROUPS.value:
+        return load_changed_groups(spark, own, source, convert)
+    return load_changes(spark, own, source, None if sql is None else convert)
 
 
 def _load(
@@ -221,10 +236,6 @@ def _require_groups(computed: "DataFrame", names: Sequence[str]) -> None:
             f"The computed groups have no column {missing[0]!r}, which is part of the record key of the target.",
             hint="Return the columns of the record key of the target under the names that they have in the source.",
         )
-
-
-def _unchanged(rows: "DataFrame") -> "DataFrame":
-    return rows
 
 
 def _without_meta(rows: "DataFrame") -> "DataFrame":

@@ -143,7 +143,10 @@ def check_load(request: UpsertRequest, spec: SourceSpec) -> JobResult | None:
     with explained(request, source, start):
         storage = open_storage(source.base_path, source.storage_options)
         scan = plan_changes(
-            storage, change_request(source.options, start.begin, source.columns), with_groups=groups
+            storage,
+            change_request(source.options, start.begin, source.columns),
+            with_replaced=groups or spec.sql is not None,
+            with_whole=groups,
         )
     return nothing_new(request, source, start) if not scan.commit_count else None
 
@@ -171,18 +174,10 @@ def group_columns(request: UpsertRequest, config: TableConfig | None) -> tuple[s
     Raises:
         InvalidRequestError: a partition column or an ordering field of the target is not part of the record key.
     """
-    options = resolve_options(request)
-    if config is not None:
-        names, partitions, ordering = (
-            config.record_key_fields,
-            config.partition_fields,
-            config.ordering_fields,
-        )
-    else:
-        names, partitions = (_names_in(options, key) for key in (RECORD_KEY, PARTITION_PATH))
-        ordering = options.ordering_fields
+    names, partitions = _keys_and_partitions(request, config)
+    ordering = config.ordering_fields if config is not None else resolve_options(request).ordering_fields
     for name in partitions:
-        if name.partition(":")[0] not in names:
+        if name not in names:
             raise InvalidRequestError(
                 f"The target is partitioned by {name!r}, which is not part of its record key {', '.join(names)}. A "
                 "load of changed groups can then not delete groups that lost all their rows.",
@@ -230,10 +225,28 @@ def refuse_other_chains(request: UpsertRequest, chain: str) -> None:
 
 
 def too_many_parallel_loads(source: ChangeSource) -> CommitConflictError:
+    """Return the error of a load whose windows other loads have committed again and again."""
     return CommitConflictError(
         f"Other loads of the chain {source.chain!r} have committed each window that this load read.",
         hint="Nothing was lost. Run the load again, or let the loads take turns.",
     )
+
+
+def key_columns(request: UpsertRequest) -> tuple[str, ...]:
+    """Return the columns that identify a row of the target in its partition: record key and partition columns."""
+    table = _target(request)
+    names, partitions = _keys_and_partitions(request, table.config if table is not None else None)
+    return (*names, *(name for name in partitions if name not in names))
+
+
+def _keys_and_partitions(
+    request: UpsertRequest, config: TableConfig | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if config is not None:
+        return config.record_key_fields, config.partition_fields
+    options = resolve_options(request)
+    partitions = (name.partition(":")[0] for name in _names_in(options, PARTITION_PATH))
+    return _names_in(options, RECORD_KEY), tuple(partitions)
 
 
 def _names_in(options: WriteOptions, key: AnyOption) -> tuple[str, ...]:

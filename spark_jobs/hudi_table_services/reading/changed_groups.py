@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.execution.reading.frame_joins import quoted
 from hudi_table_services.options.reading.read_options import change_request
-from hudi_table_services.reading.read_changes import frame_of, quoted
+from hudi_table_services.reading.read_changes import frame_of, rows_before
 from hudi_table_services.storage.stores.factory import open_storage
-from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.tables.reading.change_scan import KEY_COLUMNS, ChangeScan, plan_changes
+from hudi_table_services.tables.reading.change_scan import plan_changes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -56,17 +56,19 @@ def read_changed_groups(
         HudiTableServiceError: see `read_table`.
     """
     storage = open_storage(base_path, storage_options)
-    scan = plan_changes(storage, change_request(options or {}, begin, None), with_groups=True)
+    request = change_request(options or {}, begin, None)
+    scan = plan_changes(storage, request, with_replaced=True, with_whole=True)
     if missing := [name for name in group_by if name not in scan.changed.schema.names]:
         raise InvalidRequestError(
             f"The table {base_path} has no column {missing[0]!r}, by which its rows are to be grouped.",
             hint=f"Its columns are: {', '.join(scan.changed.schema.names)}.",
         )
-    assert scan.whole is not None  # noqa: S101 - the argument `with_groups` sets it
     names, columns = list(group_by), [quoted(name) for name in group_by]
     whole = frame_of(spark, storage, scan.whole)
     if scan.has_begin:
-        keys = _touched(spark, storage, scan, columns).dropna().distinct()
+        changed = frame_of(spark, storage, scan.changed).select(*columns)
+        before = rows_before(spark, storage, scan).select(*columns)
+        keys = changed.unionByName(before).dropna().distinct()
         rows = whole.join(keys, names, "left_semi")
     else:
         rows = whole.dropna(subset=names)
@@ -74,17 +76,3 @@ def read_changed_groups(
     return ChangedGroups(
         keys=keys, rows=rows, until=scan.until, commit_count=scan.commit_count, plan=scan.explain()
     )
-
-
-def _touched(
-    spark: "SparkSession", storage: Storage, scan: ChangeScan, columns: Sequence[str]
-) -> "DataFrame":
-    """Return the group columns of each changed row as of the end, and of each changed or deleted row as of the begin."""
-    changed = frame_of(spark, storage, scan.changed)
-    after = changed.select(*columns)
-    if not scan.before.plan.slices:
-        return after
-    keys = list(KEY_COLUMNS)
-    unchanged = frame_of(spark, storage, scan.remaining).join(changed.select(*keys), keys, "left_anti")
-    before = frame_of(spark, storage, scan.before).join(unchanged, keys, "left_anti")
-    return after.unionByName(before.select(*columns))

@@ -1,9 +1,10 @@
 """Read what a window of commits changed: the changed rows and the deleted rows, on Spark and without Hudi's JAR."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hudi_table_services.execution.reading.frame_joins import quoted
 from hudi_table_services.execution.reading.scan_frame import scan_frame
 from hudi_table_services.options.reading.read_options import change_request
 from hudi_table_services.reading.scan_reader import slice_reader, spark_columns
@@ -24,6 +25,8 @@ class TableChanges:
         changed: the rows that the window added or changed, as of its end. A row that changed several times occurs once.
         deleted: the rows that existed before the window and do not exist at its end, with their last values before the
             window. A row that moved to another partition is deleted in the first, and changed in the second.
+        replaced: the deleted rows, and the changed rows that existed before the window, with their last values before
+            the window; without rows unless `read_changes` was asked for them.
         until: the begin of the next window.
         plan: what is read, in words.
         commit_count: number of commits in the window.
@@ -31,6 +34,7 @@ class TableChanges:
 
     changed: "DataFrame"
     deleted: "DataFrame"
+    replaced: "DataFrame"
     until: str
     plan: str
     commit_count: int
@@ -44,6 +48,7 @@ def read_changes(
     columns: Sequence[str] | None = None,
     options: Mapping[str, str] | None = None,
     storage_options: Mapping[str, str] | None = None,
+    with_replaced: bool = False,
 ) -> TableChanges:
     """Return the changes between two states of a table of version 6, 8 or 9.
 
@@ -56,6 +61,8 @@ def read_changes(
         options: Hudi's read options, except the query type and the begin; the end of the window, inclusive, is by
             default the latest commit.
         storage_options: settings of an object store or of HDFS.
+        with_replaced: return also `TableChanges.replaced`. Then the state before the window is read also if the window
+            only updates rows.
 
     Raises:
         InvalidRequestError: an argument is wrong; a write that belongs to the window is pending; or files of a state
@@ -63,29 +70,37 @@ def read_changes(
         HudiTableServiceError: see `read_table`.
     """
     storage = open_storage(base_path, storage_options)
-    scan = plan_changes(storage, change_request(options or {}, begin, columns))
+    request = change_request(options or {}, begin, columns)
+    scan = plan_changes(storage, request, with_replaced=with_replaced)
     changed = frame_of(spark, storage, scan.changed)
+    names = [quoted(name) for name in changed.columns]
+    before = rows_before(spark, storage, scan)
     return TableChanges(
         changed=changed,
-        deleted=_deleted(spark, storage, scan, changed.columns),
+        deleted=_deleted(spark, storage, scan).select(*names),
+        replaced=(before if with_replaced else before.limit(0)).select(*names),
         until=scan.until,
         plan=scan.explain(),
         commit_count=scan.commit_count,
     )
 
 
-def _deleted(
-    spark: "SparkSession", storage: Storage, scan: ChangeScan, columns: Sequence[str]
-) -> "DataFrame":
+def rows_before(spark: "SparkSession", storage: Storage, scan: ChangeScan) -> "DataFrame":
+    """Return the rows that the window changed or deleted, as of its begin, with `KEY_COLUMNS`."""
     before = frame_of(spark, storage, scan.before)
-    if scan.before.plan.slices:
-        before = before.join(frame_of(spark, storage, scan.remaining), list(KEY_COLUMNS), "left_anti")
-    return before.select(*map(quoted, columns))
+    if not scan.before.plan.slices:
+        return before
+    keys = list(KEY_COLUMNS)
+    changed = frame_of(spark, storage, replace(scan.changed, columns=KEY_COLUMNS))
+    unchanged = frame_of(spark, storage, scan.remaining).join(changed, keys, "left_anti")
+    return before.join(unchanged, keys, "left_anti")
 
 
-def quoted(name: str) -> str:
-    """Return a column name in the notation of Spark's SQL."""
-    return "`" + name.replace("`", "``") + "`"
+def _deleted(spark: "SparkSession", storage: Storage, scan: ChangeScan) -> "DataFrame":
+    before = frame_of(spark, storage, scan.before)
+    if not scan.before.plan.slices:
+        return before
+    return before.join(frame_of(spark, storage, scan.remaining), list(KEY_COLUMNS), "left_anti")
 
 
 def frame_of(spark: "SparkSession", storage: Storage, scan: TableScan) -> "DataFrame":

@@ -2,7 +2,7 @@
 // compaction.
 import { html } from "../vendor/htm-preact.module.js";
 import { ago, bytes, counted, duration, inSentence, moment, number, percent, rows, rowsHint } from "./format.js";
-import { AssetLink, DagLink, Listed, Read, Section, Table, TaskLink, useRead } from "./parts.js";
+import { AssetLink, DagLink, Failure, Listed, Read, Section, Table, TableLink, TaskLink, useRead } from "./parts.js";
 
 export function OverviewTab({ path, table, health, version }) {
   const plan = useRead(`${path}/plan`, {}, version);
@@ -10,6 +10,7 @@ export function OverviewTab({ path, table, health, version }) {
     <${Totals} table=${table} />
     <${Read} state=${health} what="the state of the table">${(report) => html`<${Findings} report=${report} />`}<//>
     <${Facts} table=${table} report=${health.value} />
+    <${Sources} path=${path} version=${version} />
     ${table.table_type === "MERGE_ON_READ" && html`<${Compaction} path=${path} version=${version} />`}
     <${Section} title="Clustering">
       <${Read} state=${plan} what="file groups">${(value) => html`<${Plan} plan=${value} />`}<//>
@@ -172,6 +173,37 @@ function Plan({ plan }) {
       </details>
     `}
     <${Skipped} reasons=${plan.skipped} title="File groups left out, with reasons" />
+  `;
+}
+
+// The tables whose changes this table loads. Most tables have none, so the section appears only after the read.
+function Sources({ path, version }) {
+  const { value, error } = useRead(`${path}/sources`, {}, version);
+  if (error) return html`<${Section} title="Sources"><${Failure} error=${error} /><//>`;
+  if (!value || value.sources.length === 0) return null;
+  return html`
+    <${Section} title="Sources" hint="Tables whose changes this table loads, and what the last load of each has not read.">
+      <${Table} kind="groups" caption="Sources of this table" head=${["Source", "Read until", NUMBER("Commits behind"), NUMBER("Rows behind"), NUMBER("Time behind")]}>
+        ${value.sources.map((each) => html`<${Source} source=${each} />`)}
+      <//>
+    <//>
+  `;
+}
+
+function Source({ source }) {
+  const { chain, base_path: basePath, table_id: id, name } = source;
+  if (source.is_hidden) return html`<tr><td colspan="5" class="muted">a table that you may not see</td></tr>`;
+  const named = html`${id ? html`<${TableLink} id=${id} name=${name} />` : basePath || chain}${chain !== basePath.replace(/^[a-z0-9]+:\/\//, "").replace(/^\/|\/$/g, "") && html` <span class="muted">(chain ${chain})</span>`}`;
+  const unknown = source.problem || (id ? "" : "not read: neither an asset nor the configuration names this table");
+  if (unknown) return html`<tr><td>${named}</td><td>${source.position}</td><td colspan="3" class="muted">${unknown}</td></tr>`;
+  return html`
+    <tr>
+      <td>${named}</td>
+      <td title=${source.position}>${moment(source.position_ms)}</td>
+      <td class="number">${source.is_exact ? "" : "≥ "}${number(source.commits)}</td>
+      <td class="number">${source.rows === null ? "unknown" : number(source.rows)}</td>
+      <td class="number">${source.since_ms === null ? "0 s" : duration((Date.now() - source.since_ms) / 1000)}</td>
+    </tr>
   `;
 }
 

@@ -52,7 +52,7 @@ class ChangeScan:
             `remaining` are deleted.
         until: the begin of the next window.
         commit_count: number of commits in the window.
-        whole: all rows of the table as of the end; None unless `plan_changes` was asked for it.
+        whole: all rows of the table as of the end; no slices unless `plan_changes` was asked for it.
         has_begin: whether the window begins after a commit, and not with the first one.
     """
 
@@ -62,7 +62,7 @@ class ChangeScan:
     until: str
     commit_count: int
     has_begin: bool
-    whole: TableScan | None = None
+    whole: TableScan
 
     def explain(self) -> str:
         """Return the plan in words."""
@@ -72,13 +72,15 @@ class ChangeScan:
         return f"{self.changed.explain()}\nReads also {size} as of the begin of the window, to find deleted rows."
 
 
-def plan_changes(storage: Storage, request: ReadRequest, *, with_groups: bool = False) -> ChangeScan:
+def plan_changes(
+    storage: Storage, request: ReadRequest, *, with_replaced: bool = False, with_whole: bool = False
+) -> ChangeScan:
     """Plan the reads of a window.
 
     Args:
         request: an incremental query without predicates.
-        with_groups: plan also what the groups of changed rows need: `ChangeScan.whole`, and `ChangeScan.before` also if
-            the window only updates rows.
+        with_replaced: plan `ChangeScan.before` also if the window only updates rows.
+        with_whole: plan `ChangeScan.whole`.
 
     Raises:
         InvalidRequestError: a bound is not a point in time; a write that belongs to the window is pending; the table
@@ -98,7 +100,7 @@ def plan_changes(storage: Storage, request: ReadRequest, *, with_groups: bool = 
     found = commits_in(storage, snapshot, replace(wanted, until=""))
     writes = [write for write in found.writes if window.contains(write.instant)]
     until = writes[-1].instant.visible_from if writes else window.after
-    changes = _Changes(storage, snapshot, request, window, until, with_groups)
+    changes = _Changes(storage, snapshot, request, window, until, with_replaced, with_whole)
     return changes.plan(writes, found.writes)
 
 
@@ -109,7 +111,8 @@ class _Changes:
     request: ReadRequest
     window: Window
     until: str
-    with_groups: bool
+    with_replaced: bool
+    with_whole: bool
 
     def plan(self, writes: Sequence[ArchivedWrite], known: Sequence[ArchivedWrite]) -> ChangeScan:
         """Plan the reads.
@@ -124,10 +127,10 @@ class _Changes:
         if writes and groups != {}:
             loader = self._loader(groups, known)
             after = loader.load(self.until)
-            may_need_before = may_change_rows if self.with_groups else may_delete_rows
+            may_need_before = may_change_rows if self.with_replaced else may_delete_rows
             if self._has_begin and may_need_before(commits, self.snapshot.config.table_type):
                 before = loader.load(self.window.after)
-            if self.with_groups:
+            if self.with_whole:
                 whole = self._loader(None, known).load(self.until) if self._has_begin else after
         columns = self.request.query.columns
         with_keys = columns if columns is None else tuple(dict.fromkeys((*columns, *KEY_COLUMNS)))
@@ -139,7 +142,7 @@ class _Changes:
             until=self.until or EARLIEST,
             commit_count=len(writes),
             has_begin=self._has_begin,
-            whole=self._scan(whole, columns) if self.with_groups else None,
+            whole=self._scan(whole, columns),
         )
 
     def _loader(
