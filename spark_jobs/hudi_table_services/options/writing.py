@@ -125,8 +125,8 @@ def _check_load(request: UpsertRequest, source: SourceSpec, resolved: WriteOptio
     refuse_as_load(request, source.begin, resolved.operation.value.lower())
     if source.mode == SourceMode.CHANGED_GROUPS.value and resolved.ordering_fields:
         raise InvalidRequestError(
-            f"A load of changed groups cannot have the ordering field {resolved.ordering_fields[0]!r}. It computes each "
-            "group again from the whole source, so the newer load must win.",
+            f"A load of changed groups cannot have the ordering field {resolved.ordering_fields[0]!r}. The load "
+            "computes each group again from the whole source, so the newer load must win.",
             hint="Leave the ordering field out.",
         )
 

@@ -9,7 +9,13 @@ from hudi_table_services.contract.result import Outcome
 from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.table_store import read_table_config
-from hudi_table_services.tables.reading.change_positions import POSITION_KEY, change_position
+from hudi_table_services.tables.reading.change_positions import (
+    POSITION_KEY,
+    SOURCE_KEY,
+    change_position,
+    newest_positions,
+)
+from hudi_table_services.tables.reading.source_backlog import source_backlog
 from hudi_table_services.tables.table import TableAccess
 from support.archived_tables import SMALL_LIMITS
 from support.spark.log_tables import LogTable, new_log_table
@@ -18,8 +24,12 @@ EMPTY = {"hoodie.allow.empty.commit": "true"}
 
 
 def position_of(table: LogTable, chain: str) -> str:
+    return change_position(access(table), chain)
+
+
+def access(table: LogTable) -> TableAccess:
     config = read_table_config(table.storage)
-    return change_position(TableAccess(storage=table.storage, clock=SystemClock(), config=config), chain)
+    return TableAccess(storage=table.storage, clock=SystemClock(), config=config)
 
 
 def at(chain: str, position: str, prefix: str = "_") -> dict[str, str]:
@@ -72,3 +82,52 @@ def test_a_batch_without_rows_creates_no_table(tmp_path: Path) -> None:
     table = new_log_table(tmp_path / "t", 9)
     assert table.write([], options=EMPTY).outcome is Outcome.NOTHING_TO_DO
     assert not table.base_path.exists()
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_all_chains_have_their_newest_position(tmp_path: Path, version: int) -> None:
+    table = new_log_table(tmp_path / "t", version, hoodie__table__type="COPY_ON_WRITE")
+    sources = {f"_{SOURCE_KEY}one": "/lake/one"}
+    table.write([("a", 1, "p", "1")], options=at("two", "20260105000000000"))
+    for number in range(2, 9):
+        table.write([("a", number, "p", "1")], options={**at("one", f"2026010{number}000000000"), **sources})
+    archive(
+        ArchiveRequest(base_path=str(table.base_path), options=SMALL_LIMITS, min_commits=2, max_commits=3),
+        storage=table.storage,
+    )
+    one, two = newest_positions(access(table))
+    assert (one.chain, one.time, one.source) == ("one", "20260108000000000", "/lake/one")
+    assert one.instant == table.newest()[0]
+    assert (two.chain, two.time, two.source) == ("two", "20260105000000000", "")
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_the_backlog_counts_commits_and_rows_after_a_position(tmp_path: Path, version: int) -> None:
+    table = new_log_table(tmp_path / "t", version, hoodie__table__type="COPY_ON_WRITE")
+    times = []
+    for rows in ([("a", 1, "p", "1"), ("b", 1, "p", "1")], [("a", 2, "p", "2")], [("c", 1, "p", "1")]):
+        table.write(rows)
+        times.append(table.newest()[0].visible_from)
+    none = source_backlog(access(table), times[2])
+    assert (none.commits, none.rows, none.since, none.is_exact) == (0, 0, "", True)
+    found = source_backlog(access(table), times[0])
+    assert (found.commits, found.rows, found.since, found.is_exact) == (2, 2, times[1], True)
+    table.write([("a", 3, "p", "")], "delete")
+    assert source_backlog(access(table), times[2]).rows == 1
+    table.write([("z", 3, "p", "z")], "insert_overwrite_table")
+    replaced = source_backlog(access(table), times[2])
+    assert (replaced.commits, replaced.rows) == (2, None)
+
+
+def test_archived_commits_make_the_backlog_a_lower_bound(tmp_path: Path) -> None:
+    table = new_log_table(tmp_path / "t", 9, hoodie__table__type="COPY_ON_WRITE")
+    table.write([("a", 1, "p", "1")])
+    begin = table.newest()[0].visible_from
+    for number in range(2, 9):
+        table.write([("a", number, "p", "1")])
+    archive(
+        ArchiveRequest(base_path=str(table.base_path), options=SMALL_LIMITS, min_commits=2, max_commits=3),
+        storage=table.storage,
+    )
+    found = source_backlog(access(table), begin)
+    assert (found.commits, found.rows, found.is_exact) == (2, None, False)
