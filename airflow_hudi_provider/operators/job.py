@@ -75,6 +75,9 @@ class HudiJobOperator(SparkSubmitOperator):
 
     declared_asset: HudiAsset | None = None  # the asset that the operator added to its outlets or inlets
 
+    may_be_empty: ClassVar[frozenset[str]] = frozenset()
+    """Arguments whose template may render to an empty string, because an empty value is harmless."""
+
     changes_table = True
     """Whether the job can change the table. If False, the job only reads the table."""
 
@@ -293,7 +296,7 @@ class HudiJobOperator(SparkSubmitOperator):
     def _execute(self, context: "Context", event: dict[str, Any] | None) -> dict[str, Any]:
         if self._uses_interval:
             refuse_empty_interval(context)
-        refuse_emptied(self, self._filled_in_later)
+        refuse_emptied(self, (name for name in self._filled_in_later if name not in self.may_be_empty))
         push_table_link(self, context)
         submission = self._begin(context)
         run = submission.run

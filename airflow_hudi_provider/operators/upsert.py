@@ -105,6 +105,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     """
 
     script: ClassVar[str] = "upsert_with_sizing.py"
+    may_be_empty: ClassVar[frozenset[str]] = frozenset({"source_begin", "source_first_begin"})
     template_fields: Sequence[str] = (
         *HudiJobOperator.template_fields,
         "table_name",

@@ -37,6 +37,7 @@ def test_all_examples_can_be_parsed(bag: Any) -> None:
     assert set(bag.dags) == {
         "first_table",
         "flights_daily",
+        "airport_delays",
         "flights_merge_on_read",
         "cluster_every_n_commits",
         "cluster_what_others_write",

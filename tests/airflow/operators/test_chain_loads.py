@@ -126,6 +126,15 @@ def test_a_run_without_new_commits_is_skipped_before_spark_starts(
         load(on_empty="fail").execute(in_run(2))
 
 
+def test_a_template_of_the_begin_may_be_empty(
+    load: Callable[..., UpsertWithSizingOperator], loaded: LogTable
+) -> None:
+    made = load(source_begin="{{ params.begin }}")
+    made.source_begin = ""
+    with pytest.raises(AirflowSkipException):
+        made.execute(in_run(2))
+
+
 def test_a_retried_or_cleared_task_finds_its_commit(
     load: Callable[..., UpsertWithSizingOperator], source: LogTable, loaded: LogTable
 ) -> None:
