@@ -1,4 +1,4 @@
-"""The example ``airport_delays`` on real Spark: corrections and deletes reach both tables, judged by a full computation."""
+"""The example ``airport_delays`` on real Spark, judged by a full computation of both derived tables."""
 
 import shutil
 from collections.abc import Callable
