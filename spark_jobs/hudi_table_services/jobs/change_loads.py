@@ -90,7 +90,7 @@ def load_changes(
             source.base_path,
             start.begin,
             columns=source.columns,
-            options=source.options,
+            options=source.read_options,
             storage_options=source.storage_options,
             with_replaced=transform is not None,
         )
@@ -109,7 +109,9 @@ def _changed_rows(
     else:
         changed = transform(_without_meta(found.changed))
         names = [name for name in key_columns(request) if name in changed.columns]
-        deleted = without_keys(transform(_without_meta(found.replaced)), changed, names)
+        deleted = transform(_without_meta(found.replaced))
+        # Without key columns, the write names what is missing.
+        deleted = without_keys(deleted, changed, names) if names else deleted
     # The changed rows come last: of two rows with the same key and ordering value, the write keeps the later one.
     return _flagged(deleted, "true").unionByName(_flagged(changed, "false"))
 
@@ -143,7 +145,7 @@ def load_changed_groups(
             source.base_path,
             start.begin,
             names,
-            options=source.options,
+            options=source.read_options,
             storage_options=source.storage_options,
         )
         if not found.commit_count:
@@ -239,5 +241,5 @@ def _require_groups(computed: "DataFrame", names: Sequence[str]) -> None:
 
 
 def _without_meta(rows: "DataFrame") -> "DataFrame":
-    """Leave out Hudi's meta columns: the target has its own."""
-    return rows.drop(*META_COLUMNS)
+    """Leave out Hudi's meta columns, and the flag of a source that is itself a target: the target has its own."""
+    return rows.drop(*META_COLUMNS, DELETED_FLAG)

@@ -11,10 +11,11 @@ from hudi_table_services.contract.writing import SourceMode, SourceSpec, UpsertR
 from hudi_table_services.errors import CommitConflictError, InvalidRequestError, TableNotFoundError
 from hudi_table_services.jobs.writing.new_table import refuse_incomplete_request
 from hudi_table_services.jobs.writing.table_access import check_table
-from hudi_table_services.model.reading.query import EARLIEST
+from hudi_table_services.model.reading.query import EARLIEST, HolesPolicy
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.keys.key_generation import PARTITION_PATH, RECORD_KEY
+from hudi_table_services.options.keys.reading import HOLES_POLICY
 from hudi_table_services.options.option import AnyOption
 from hudi_table_services.options.reading.read_options import change_request
 from hudi_table_services.options.writing import resolve_options
@@ -63,6 +64,11 @@ class ChangeSource:
     first_begin: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def read_options(self) -> Mapping[str, str]:
+        """Return the options of the read. By default, a window ends before a pending write: a later load reads it."""
+        return {HOLES_POLICY.key: HolesPolicy.BLOCK.value, **self.options}
 
     @classmethod
     def of(cls, spec: SourceSpec, storage_options: Mapping[str, str]) -> "ChangeSource":
@@ -144,7 +150,7 @@ def check_load(request: UpsertRequest, spec: SourceSpec) -> JobResult | None:
         storage = open_storage(source.base_path, source.storage_options)
         scan = plan_changes(
             storage,
-            change_request(source.options, start.begin, source.columns),
+            change_request(source.read_options, start.begin, source.columns),
             with_replaced=groups or spec.sql is not None,
             with_whole=groups,
         )

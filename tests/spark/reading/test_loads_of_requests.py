@@ -106,6 +106,51 @@ def test_a_load_that_another_load_overtook_continues_from_its_position(
     assert load(spark, source, target, "dag/slow/load").instant_time == result.instant_time
 
 
+def test_a_row_that_the_query_leaves_out_after_a_change_is_deleted(
+    spark: SparkSession, source: LogTable, target: LogTable
+) -> None:
+    sql = "SELECT concat(k, '-', p) AS k, ts, p, v FROM source WHERE v <> 'gone'"
+    load(spark, source, target, sql=sql)
+    source.write([("a", 2, "p0", "gone"), ("b", 2, "p0", "b2")])
+    result = load(spark, source, target, sql=sql)
+    assert (result.rows.updated, result.rows.deleted, result.rows.superseded) == (1, 1, 0)
+    source.write([("c", 2, "p1", "")], "delete")
+    source.write([("c", 3, "p0", "c3")])
+    source.write([("a", 3, "p0", "a3")])
+    load(spark, source, target, sql=sql)
+    assert target.rows() == [(f"{k}-{p}", ts, p, v) for k, ts, p, v in source.rows()]
+
+
+def test_a_target_can_be_a_source_without_a_query(
+    spark: SparkSession, source: LogTable, target: LogTable, tmp_path: Path
+) -> None:
+    last = new_log_table(tmp_path / "last", 9)
+    for rows in ([], [("b", 2, "p0", "b2")]):
+        if rows:
+            source.write(rows)
+            source.write([("a", 3, "p0", "")], "delete")
+        load(spark, source, target, sql=None)
+        load(spark, target, last, sql=None)
+        assert last.rows() == target.rows() == source.rows()
+
+
+def test_a_pending_write_of_a_source_of_version_6_ends_the_window(
+    spark: SparkSession, target: LogTable, tmp_path: Path
+) -> None:
+    source = new_log_table(tmp_path / "old", 6, hoodie__table__type="COPY_ON_WRITE")
+    source.write([("a", 1, "p0", "a1")])
+    source.write([("b", 1, "p1", "b1")])
+    second = source.base_path / ".hoodie" / f"{source.newest()[0].requested_time}.commit"
+    source.write([("c", 1, "p0", "c1")])
+    completed = second.read_bytes()
+    second.unlink()
+    load(spark, source, target)
+    assert target.rows() == [("a", 1, "p0", "A1")]
+    second.write_bytes(completed)
+    load(spark, source, target)
+    assert target.rows() == expected(source)
+
+
 def test_the_first_load_can_begin_late(spark: SparkSession, source: LogTable, target: LogTable) -> None:
     late = source.newest()[0].visible_from
     source.write([("d", 1, "p1", "d1")])
