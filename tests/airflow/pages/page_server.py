@@ -25,6 +25,7 @@ from hudi_table_services.jobs.recovery.savepoint import create_savepoint  # noqa
 from hudi_table_services.model.file_group import FileGroupId  # noqa: E402
 from hudi_table_services.model.table_version import TableVersion  # noqa: E402
 from hudi_table_services.storage.stores.local import LocalStorage  # noqa: E402
+from hudi_table_services.tables.reading.change_positions import POSITION_KEY, SOURCE_KEY  # noqa: E402
 from support.archived_tables import History  # noqa: E402
 from support.compaction import jobs_here  # noqa: E402
 from support.compaction.written_table import WrittenTable, a_row  # noqa: E402
@@ -302,7 +303,8 @@ def secret_table(folder: Path) -> None:
 def stuck_table(folder: Path) -> None:
     """A table with a dead write that left a data file.
 
-    Outside the pictures, the table also has a write that was rolled back, and a savepoint.
+    Outside the pictures, the table also has a write that was rolled back, a savepoint, and positions in the tables
+    ``orders`` and ``secret`` and in a table that is not registered.
     """
     if PICTURES:
         table = lively_table(folder, PAYMENTS)
@@ -312,7 +314,11 @@ def stuck_table(folder: Path) -> None:
         return
     start = datetime.now(timezone.utc) - timedelta(hours=30)
     table = SmallTable(LocalStorage(str(folder)), TableVersion.V6, FixedClock(start, timedelta(minutes=1)))
-    written = table.commit(FileGroupId("p", "f1"), extra={"airflow.request_id": "load/run 1/write"})
+    sources = {"a": "orders", "b": HEALTHY, "c": "unknown"}
+    positions = {f"_{POSITION_KEY}{chain}": "20200101000000000" for chain in sources}
+    paths = {f"_{SOURCE_KEY}{chain}": f"{folder.parent}/{name}" for chain, name in sources.items()}
+    extra = {"airflow.request_id": "load/run 1/write", **positions, **paths}
+    written = table.commit(FileGroupId("p", "f1"), extra=extra)
     undone = RollbackRequest(base_path=str(folder), instants=(table.begin().requested_time,))
     rollback(undone, storage=table.storage, clock=table.clock)
     saved = CreateSavepointRequest(base_path=str(folder), instant=written.requested_time, saved_by="vera")

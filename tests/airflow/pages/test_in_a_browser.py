@@ -88,6 +88,15 @@ def test_the_page_of_a_merge_on_read_table_shows_log_files_and_compactions(
     assert page.get_by_role("cell", name="compaction", exact=True).is_visible()
 
 
+@pytest.mark.skipif(PICTURES, reason="no picture shows this section")
+def test_the_page_shows_how_far_a_table_is_behind_its_sources(page: "Page", server: Server) -> None:
+    open_table(page, server, "stuck")
+    section = page.locator("section", has=page.get_by_role("heading", name="Sources"))
+    row = section.locator("tr", has=page.get_by_role("link", name="orders"))
+    assert row.get_by_role("cell", name="20", exact=True).is_visible()
+    assert section.locator("text=neither an asset nor the configuration names this table").is_visible()
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_table_is_shown_in_both_themes(page: "Page", server: Server, theme: str) -> None:
     page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]

@@ -110,6 +110,21 @@ def test_the_views_show_log_files_and_compactions(server: Server) -> None:
     assert [(each["action"], each["file_groups"]) for each in health["pending"]] == [("compaction", 1)]
 
 
+def test_the_sources_view_counts_commits_only_of_tables_that_the_user_may_see(server: Server) -> None:
+    _, body, _ = get_view(server, "stuck", "sources")
+    orders, secret, unknown = body["sources"]
+    assert (orders["chain"], orders["name"], orders["table_id"]) == ("a", "orders", server.table_id("orders"))
+    assert (orders["commits"], orders["is_exact"], orders["position"]) == (20, True, "20200101000000000")
+    assert orders["since_ms"] > orders["position_ms"] > 1_500_000_000_000
+    assert secret == {"table_id": None, "is_hidden": True}
+    assert (unknown["base_path"], unknown["table_id"]) == (f"{server.folder}/unknown", None)
+    assert "commits" not in unknown
+    _, body, _ = server.request(f"/hudi/api/tables/{server.table_id('stuck')}/sources", "admin")
+    assert [each["is_hidden"] for each in body["sources"]] == [False, False, False]
+    _, none, _ = get_view(server, "orders", "sources")
+    assert none["sources"] == []
+
+
 def test_the_compaction_view_shows_the_log_files_that_no_plan_contains(server: Server) -> None:
     _, plan, _ = get_view(server, "logged", "compaction")
     assert [(each["partition_path"], each["log_files"]) for each in plan["partitions"]] == [("north", 1)]
