@@ -176,6 +176,11 @@ class UpsertRequest(JobRequest):
             )
         refuse_text_for_columns(record_key=self.record_key, partition_by=self.partition_by)
         if self.source is not None and self.source.table:
+            if _location(self.source.table) == _location(self.base_path):
+                raise InvalidRequestError(
+                    f"The source table {self.source.table} is the target itself.",
+                    hint="Load its changes into another table.",
+                )
             refuse_as_load(self, self.source.begin)
 
     @property

@@ -67,6 +67,7 @@ def test_contradicting_sources_are_refused(source: dict[str, Any], words: str) -
         ({}, {"operation": "insert"}, "has the operation insert, but loads only upsert and delete"),
         ({}, {"operation": "insert_overwrite_table"}, "with the begin earliest"),
         ({}, {"dry_run": True}, "is a dry run"),
+        ({"table": "/t/"}, {}, "is the target itself"),
         ({}, {"options": {"hoodie.datasource.write.operation": "bulk_insert"}}, "operation bulk_insert"),
         ({"mode": "changed_groups"}, {"ordering_field": "ts"}, "cannot have the ordering field 'ts'"),
     ],
