@@ -335,7 +335,9 @@ def _result_document(request: JobRequest) -> _Document | None:
         return None
     document = _document(request.result_path, dict(request.storage_options))
     source = request.source if isinstance(request, UpsertRequest) else None
-    check_result_location(request.result_path, request.base_path, (source.path or source.table) if source else "")
+    check_result_location(
+        request.result_path, request.base_path, (source.path or source.table) if source else ""
+    )
     check_result_target(document.storage, document.name, request.result_path)
     document.storage.delete(document.name)
     return document

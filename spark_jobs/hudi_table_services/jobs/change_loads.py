@@ -10,7 +10,7 @@ from hudi_table_services.contract.writing import SourceMode, SourceSpec, UpsertR
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.execution.reading.frame_joins import without_keys
 from hudi_table_services.execution.writing.source import query_rows
-from hudi_table_services.jobs.load_start import (
+from hudi_table_services.jobs.change_source import (
     ChangeSource,
     LoadStart,
     completed_load,
@@ -26,9 +26,10 @@ from hudi_table_services.model.schema import DELETED_FLAG, META_COLUMNS
 from hudi_table_services.model.write_stat import LOAD_REQUEST_KEY
 from hudi_table_services.options.keys.empty_commits import ALLOW_EMPTY_COMMIT
 from hudi_table_services.options.keys.writing import METADATA_KEY_PREFIX
+from hudi_table_services.options.reading.read_options import change_request
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.reading.changed_groups import read_changed_groups
-from hudi_table_services.reading.read_changes import TableChanges, read_changes
+from hudi_table_services.reading.read_changes import TableChanges, changes_of
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.table_store import find_table_config
 from hudi_table_services.tables.reading.change_positions import POSITION_KEY, SOURCE_KEY
@@ -85,15 +86,9 @@ def load_changes(
     """
 
     def changes_from(start: LoadStart) -> _Changes:
-        found = read_changes(
-            spark,
-            source.base_path,
-            start.begin,
-            columns=source.columns,
-            options=source.read_options,
-            storage_options=source.storage_options,
-            with_replaced=transform is not None,
-        )
+        wanted = change_request(source.read_options, start.begin, source.columns)
+        storage = open_storage(source.base_path, source.storage_options)
+        found = changes_of(spark, storage, wanted, with_replaced=transform is not None)
         rows = _changed_rows(request, found, transform) if found.commit_count else None
         return _Changes(rows=rows, until=found.until, plan=found.plan)
 

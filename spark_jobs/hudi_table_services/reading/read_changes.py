@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hudi_table_services.execution.reading.frame_joins import quoted
 from hudi_table_services.execution.reading.scan_frame import scan_frame
-from hudi_table_services.options.reading.read_options import change_request
+from hudi_table_services.options.reading.read_options import ReadRequest, change_request
 from hudi_table_services.reading.scan_reader import slice_reader, spark_columns
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
@@ -26,7 +26,7 @@ class TableChanges:
         deleted: the rows that existed before the window and do not exist at its end, with their last values before the
             window. A row that moved to another partition is deleted in the first, and changed in the second.
         replaced: the deleted rows, and the changed rows that existed before the window, with their last values before
-            the window; without rows unless `read_changes` was asked for them.
+            the window; without rows unless `changes_of` was asked for them.
         until: the begin of the next window.
         plan: what is read, in words.
         commit_count: number of commits in the window.
@@ -48,7 +48,6 @@ def read_changes(
     columns: Sequence[str] | None = None,
     options: Mapping[str, str] | None = None,
     storage_options: Mapping[str, str] | None = None,
-    with_replaced: bool = False,
 ) -> TableChanges:
     """Return the changes between two states of a table of version 6, 8 or 9.
 
@@ -61,16 +60,25 @@ def read_changes(
         options: Hudi's read options, except the query type and the begin; the end of the window, inclusive, is by
             default the latest commit.
         storage_options: settings of an object store or of HDFS.
-        with_replaced: return also `TableChanges.replaced`. Then the state before the window is read also if the window
-            only updates rows.
 
     Raises:
         InvalidRequestError: an argument is wrong; a write that belongs to the window is pending; or files of a state
             were deleted. The message names the setting that keeps files longer.
         HudiTableServiceError: see `read_table`.
     """
-    storage = open_storage(base_path, storage_options)
     request = change_request(options or {}, begin, columns)
+    return changes_of(spark, open_storage(base_path, storage_options), request)
+
+
+def changes_of(
+    spark: "SparkSession", storage: Storage, request: ReadRequest, *, with_replaced: bool = False
+) -> TableChanges:
+    """As `read_changes`, for the storage of the table and a request of `change_request`.
+
+    Args:
+        with_replaced: return also `TableChanges.replaced`. Then the state before the window is read also if the window
+            only updates rows.
+    """
     scan = plan_changes(storage, request, with_replaced=with_replaced)
     changed = frame_of(spark, storage, scan.changed)
     names = [quoted(name) for name in changed.columns]

@@ -232,7 +232,7 @@ def _check_write(request: UpsertRequest, sees_local_files: bool) -> JobResult | 
 def _check_load(request: UpsertRequest, source: SourceSpec) -> JobResult | None:
     if not request.check_source:
         return None
-    from hudi_table_services.jobs.load_start import check_load
+    from hudi_table_services.jobs.change_source import check_load
 
     return check_load(request, source)
 

@@ -105,7 +105,7 @@ def test_overlapping_loads_write_each_change_once(
     source.write([("a", 1, "p0", "a1"), ("b", 1, "p0", "b1")])
     load(spark, source, target)
     source.write([("a", 2, "p0", "")], "delete")
-    real, nested = change_loads.read_changes, [True]
+    real, nested = change_loads.changes_of, [True]
 
     def slow(*args: Any, **kwargs: Any) -> Any:
         found = real(*args, **kwargs)
@@ -115,7 +115,7 @@ def test_overlapping_loads_write_each_change_once(
             load(spark, source, target)
         return found
 
-    monkeypatch.setattr(change_loads, "read_changes", slow)
+    monkeypatch.setattr(change_loads, "changes_of", slow)
     assert load(spark, source, target).reused
     assert target.rows() == expected(source) == [("a", 3, "p0", "A3"), ("b", 1, "p0", "B1")]
 
@@ -147,7 +147,6 @@ def test_loads_that_crash_anywhere_lose_and_double_nothing(
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"request_id": "mine"}, "has a request id"),
         ({"operation": "insert"}, "has the operation insert"),
         ({"dry_run": True}, "is a dry run"),
     ],

@@ -12,8 +12,8 @@ from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.jobs import change_loads
+from hudi_table_services.jobs.change_source import check_load
 from hudi_table_services.jobs.cleaning.clean import clean
-from hudi_table_services.jobs.load_start import check_load
 from hudi_table_services.jobs.recovery.rollback import rollback
 from hudi_table_services.services.registry import script
 from support.spark.log_tables import LogTable, Row, new_log_table
@@ -90,7 +90,7 @@ def chain_of(source: LogTable) -> str:
 def test_a_load_that_another_load_overtook_continues_from_its_position(
     spark: SparkSession, source: LogTable, target: LogTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, nested = change_loads.read_changes, [True]
+    real, nested = change_loads.changes_of, [True]
 
     def slow(*args: Any, **kwargs: Any) -> Any:
         found = real(*args, **kwargs)
@@ -99,7 +99,7 @@ def test_a_load_that_another_load_overtook_continues_from_its_position(
             source.write([("b", 2, "p0", "b2")])
         return found
 
-    monkeypatch.setattr(change_loads, "read_changes", slow)
+    monkeypatch.setattr(change_loads, "changes_of", slow)
     result = load(spark, source, target, "dag/slow/load")
     assert (result.request_id, result.reused, result.rows.updated) == ("dag/slow/load", False, 1)
     assert target.rows() == expected(source)

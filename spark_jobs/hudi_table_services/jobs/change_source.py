@@ -1,4 +1,4 @@
-"""Where a load of changes begins, and whether there is anything to load. The functions need no Spark."""
+"""The source of a load of changes: where a load begins, and whether there is anything to load. Needs no Spark."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
