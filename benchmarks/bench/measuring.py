@@ -37,17 +37,24 @@ class Measurement:
     cpu_seconds: float
 
 
-def measure(job: Job, python_path: tuple[Path, ...], log: Path) -> Measurement:
+def measure(
+    job: Job | str, python_path: tuple[Path, ...], log: Path, script: str = "worker.py"
+) -> Measurement:
     """Run one job in a separate process.
+
+    Args:
+        job: the argument of the script, or that argument as JSON.
+        script: name of the script next to ``run.py`` that runs the job.
 
     Raises:
         MeasuredProcessError: the process ended before the end of the timed part.
     """
-    script = Path(__file__).resolve().parent.parent / "worker.py"
+    path = Path(__file__).resolve().parent.parent / script
+    argument = job if isinstance(job, str) else job.to_json()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, python_path))}
     with log.open("w") as log_file:
         process = subprocess.Popen(
-            [sys.executable, str(script), job.to_json()],
+            [sys.executable, str(path), argument],
             stdout=subprocess.PIPE,
             stderr=log_file,
             text=True,

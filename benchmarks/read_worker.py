@@ -1,0 +1,42 @@
+"""The measured process of ``reads.py``: it prepares a table, or warms up and reads one. Its argument is a `ReadJob`."""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from bench.protocol import BEGIN, END, Event
+from bench.read_cases import TABLES, read_case_named
+from bench.reading import ReadJob, content_of, open_frame, prepare_table, read_all
+from bench.scenarios import System
+from bench.sessions import SessionOptions, open_session
+
+
+def main(job: ReadJob) -> None:
+    """Run the job. The last line of the output contains rows and checksum of a read."""
+    system = System(job.system)
+    options = SessionOptions(
+        cores=job.cores, driver_memory=job.driver_memory, local_folder=Path(job.scratch) / "spark"
+    )
+    spark = open_session(system, options)
+    if job.prepares:
+        Event(kind=BEGIN).send()
+        prepare_table(spark, TABLES[job.prepares], Path(job.inputs), job.first_input, Path(job.table))
+        Event(kind=END).send()
+    else:
+        case = read_case_named(job.case)
+        for _ in range(2):
+            read_all(open_frame(system, spark, Path(job.warm_up_table), case))
+        Event(kind=BEGIN).send()
+        started = time.perf_counter()
+        # The time includes the plan of the read, which this engine makes when it opens the frame.
+        read_all(open_frame(system, spark, Path(job.table), case))
+        seconds = time.perf_counter() - started
+        Event(kind=END, seconds=seconds, write_seconds=(seconds,)).send()
+        rows, checksum = content_of(open_frame(system, spark, Path(job.table), case))
+        Path(job.scratch, "content.json").write_text(json.dumps([rows, checksum]), encoding="utf-8")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(ReadJob.from_json(sys.argv[1]))
