@@ -151,6 +151,7 @@ soak: .venv/.ready ## Run an Airflow for MINUTES=60 and check whether its proces
 
 bench: .venv-judges/.ready ## Compare the engine with Hudi 1.2.0, Delta and plain Parquet, without metadata tables (more than an hour)
 	$(WITH_JAVA) .venv-judges/bin/python benchmarks/run.py
+	$(WITH_JAVA) .venv-judges/bin/python benchmarks/reads.py
 	.venv-judges/bin/python benchmarks/metadata.py
 	.venv-judges/bin/python benchmarks/compaction_planning.py
 
