@@ -9,10 +9,11 @@ from e2e.job_processes import SCRIPT, Ended, JobProcess, environment, run, spark
 from e2e.orders import Order, orders, stored, table_flags, write_parquet
 from judges.table_files import data_files, instant_names
 
-REGIONS = 40
-FIRST = orders(range(4000), regions=REGIONS)
-CORRECTED = orders(range(1000, 9000), regions=REGIONS, version=2)
-DELETED = orders(range(500), regions=REGIONS, version=2)
+REGIONS = 12
+FIRST = orders(range(1000), regions=REGIONS)
+CORRECTED = orders(range(500, 9000), regions=REGIONS, version=2)
+DELETED = orders(range(200), regions=REGIONS, version=2)
+LONGEST_S = 150.0
 DOUBLED = "SELECT id, region, amount * 2 AS amount, version FROM source WHERE id % 10 <> 3"
 
 
@@ -23,7 +24,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def variables(folder: Path) -> dict[str, str]:
-    return environment(spark_settings(folder / "conf", spark__master="local[2]"))
+    few = {"spark__master": "local[2]", "spark__sql__shuffle__partitions": "4"}
+    return environment(spark_settings(folder / "conf", **few))
 
 
 def write(
@@ -77,7 +79,7 @@ def test_a_load_that_is_killed_before_its_commit_is_done_again(
     before, rows = len(data_files(target)), stored(target)
     killed = JobProcess(command(folder, "load-2"), variables, folder / "run")
     try:
-        killed.wait_for("uncommitted files", lambda: len(data_files(target)) >= before + 5 or None)
+        killed.wait_for("uncommitted files", lambda: len(data_files(target)) >= before + 3 or None, LONGEST_S)
     finally:
         killed.kill()
     assert commits(folder) == 1, "the kill came too late"
@@ -94,7 +96,7 @@ def test_a_load_that_is_killed_after_its_commit_is_not_done_again(
     write(folder, variables, orders(range(9000, 9100), regions=REGIONS, version=3), "late")
     killed = JobProcess(command(folder, "load-3"), variables, folder / "run")
     try:
-        killed.wait_for("a commit", lambda: commits(folder) == 3 or None)
+        killed.wait_for("a commit", lambda: commits(folder) == 3 or None, LONGEST_S)
     finally:
         killed.kill()
     write(folder, variables, orders(range(9050, 9060), regions=REGIONS, version=4), "later")
