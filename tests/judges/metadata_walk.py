@@ -10,6 +10,7 @@ import pyarrow as pa
 from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.recovery import RollbackRequest
+from hudi_table_services.errors import UnsupportedTableError
 from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.jobs.recovery.rollback import rollback
@@ -171,7 +172,13 @@ class Walk:
         if self._before_last_write is None or not self._before_last_write:
             return
         newest = instant_names(self.base_path, "commit")[-1].partition(".")[0].partition("_")[0]
-        rollback(RollbackRequest(base_path=str(self.base_path), instants=(newest,)))
+        try:
+            rollback(RollbackRequest(base_path=str(self.base_path), instants=(newest,)))
+        except UnsupportedTableError as error:
+            if "The metadata table was compacted" not in error.message:
+                raise
+            self._before_last_write = None
+            return
         self.model, self._before_last_write = self._before_last_write, None
 
     # ------------------------------------------------------------------ rows

@@ -153,7 +153,7 @@ def count_of_keys_seen_twice(rows: pa.Table) -> int:
     return len(keys) - len(set(keys))
 
 
-def assert_rows_equal(judged: pa.Table, model: Mapping[str, Row], who: str) -> None:
+def assert_rows_equal(judged: pa.Table | Sequence[Row], model: Mapping[str, Row], who: str) -> None:
     """Compare the rows that ``who`` read with the model; the error lists the first differences."""
     found, expected = rows_by_key(judged), rows_by_key(list(model.values()))
     missing, surplus = sorted(expected.keys() - found.keys()), sorted(found.keys() - expected.keys())

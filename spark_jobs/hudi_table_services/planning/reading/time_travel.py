@@ -1,23 +1,31 @@
 """Which file slices of an earlier state of a table were deleted, according to the commits after this state."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata
 
 
 def deleted_slices(
-    belongs: Callable[[str], bool], later_commits: Iterable[CommitMetadata], slices: Iterable[FileSlice]
+    belongs: Callable[[str], bool],
+    later_commits: Iterable[CommitMetadata],
+    slices: Iterable[FileSlice],
+    lacks_base: Callable[[FileSlice], bool] = lambda _: False,
 ) -> tuple[FileGroupId, ...]:
     """Return the file groups that had a slice in an earlier state whose base file does not exist any more.
 
     A clean deletes a slice only after a commit has written a newer slice of the file group, or has replaced the file
-    group. So the commits after the state name every file group from which a clean may have deleted files.
+    group. So the commits after the state name every file group from which a clean may have deleted files. The first
+    newer base file of a file group also names the slice that it follows, which is the slice of the state.
+
+    A clean keeps log files that a later slice needs, too. So a slice whose base file was deleted can seem to be a slice
+    that never had a base file.
 
     Args:
         belongs: whether a write with this requested time belongs to the state.
         later_commits: all completed writes that do not belong to the state.
         slices: the slices of the state whose files exist.
+        lacks_base: whether a slice without a base file had one. It is called for file groups that were replaced.
     """
     found = {each.file_group_id: each for each in slices}
     new_groups: set[FileGroupId] = set()
@@ -33,14 +41,25 @@ def deleted_slices(
             for file_id in file_ids:
                 needed.setdefault(FileGroupId(path, file_id), "")
     return tuple(
-        sorted(group for group, since in needed.items() if _is_missing(found, group, since, new_groups))
+        sorted(
+            group
+            for group, since in needed.items()
+            if _is_missing(found.get(group), since, lacks_base, group in new_groups)
+        )
     )
 
 
 def _is_missing(
-    found: Mapping[FileGroupId, FileSlice], group: FileGroupId, since: str, new_groups: set[FileGroupId]
+    present: FileSlice | None, since: str, lacks_base: Callable[[FileSlice], bool], is_new: bool
 ) -> bool:
-    present = found.get(group)
-    if present is not None:
-        return present.base_instant_time < since
-    return bool(since) or group not in new_groups
+    """Whether files of a slice were deleted.
+
+    Args:
+        since: base instant time of the slice according to later commits; empty if they do not name it.
+        is_new: whether a later commit created the file group.
+    """
+    if present is None:
+        return bool(since) or not is_new
+    if since:
+        return present.base_instant_time != since
+    return present.base_file is None and lacks_base(present)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_table_services.model.data_file import BaseFile
+from hudi_table_services.model.data_file import BaseFile, LogFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
 from hudi_table_services.planning.reading.time_travel import deleted_slices
@@ -24,6 +24,12 @@ def group(number: int) -> FileGroupId:
 def a_slice(number: int, time: str) -> FileSlice:
     base = BaseFile(file_id=f"f{number}", write_token="0-0-0", instant_time=time)
     return FileSlice(file_group_id=group(number), base_instant_time=time, base_file=base)
+
+
+def only_logs(number: int, *times: str) -> FileSlice:
+    """A slice whose base file does not exist; its log files have these instants."""
+    logs = tuple(LogFile(file_id=f"f{number}", instant_time=time, version=1) for time in times)
+    return FileSlice(file_group_id=group(number), base_instant_time=times[0], log_files=logs)
 
 
 def commit(stats: dict[int, str], replaced: tuple[int, ...] = ()) -> CommitMetadata:
@@ -58,6 +64,20 @@ def test_file_groups_that_are_younger_than_the_state_are_not_missing() -> None:
 def test_a_replaced_file_group_without_files_was_deleted() -> None:
     assert deleted_slices(until("150"), [commit({}, replaced=(1,))], []) == (group(1),)
     assert deleted_slices(until("150"), [commit({}, replaced=(1,))], [a_slice(1, "100")]) == ()
+
+
+def test_log_files_that_a_clean_kept_are_no_whole_slice() -> None:
+    """A compaction merged the base file of 100 and log files before 140; a clean kept the log file of 140."""
+    later = [commit({1: "100"})]
+    assert deleted_slices(until("150"), later, [only_logs(1, "140")]) == (group(1),)
+    assert deleted_slices(until("150"), [commit({1: "140"})], [only_logs(1, "140")]) == ()
+
+
+def test_log_files_of_a_replaced_file_group_need_their_base_file() -> None:
+    replaced, logs = [commit({}, replaced=(1,))], [only_logs(1, "140")]
+    assert deleted_slices(until("150"), replaced, logs, lambda _: True) == (group(1),)
+    assert deleted_slices(until("150"), replaced, logs, lambda _: False) == ()
+    assert deleted_slices(until("150"), replaced, [a_slice(1, "100")], lambda _: True) == ()
 
 
 @given(st.data())

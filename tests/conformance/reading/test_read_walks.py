@@ -1,0 +1,47 @@
+"""Readers open a table at random moments while real Hudi and this project change it in random turns."""
+
+from pathlib import Path
+
+import pytest
+
+from judges.engine import Engine
+from judges.merge_on_read.log_walk import LogWalk
+from judges.metadata_walk import Walk
+from judges.oracle import EDGES, ORACLES, V6_OLD, V8, V9, Oracle
+from judges.remembered_reads import RememberedReads
+from support.depth import by_depth, cases
+
+TURNS = by_depth(12, 60)
+
+
+@pytest.mark.parametrize("oracle", cases((V6_OLD, V8, V9), [V9]))
+def test_reads_of_a_merge_on_read_table(hudi, tmp_path: Path, oracle: Oracle) -> None:
+    walk = LogWalk(hudi(oracle.release), tmp_path / "t", oracle, seed=3)
+    reads = RememberedReads(tmp_path / "t", seed=3)
+    try:
+        walk.begin()
+        reads.look(walk.models.snapshot, "begin", walk.models.read_optimized)
+        for _ in range(TURNS):
+            name = walk.turn()
+            reads.look(walk.models.snapshot, name, walk.models.read_optimized)
+    except BaseException as error:
+        error.add_note(f"the walk: {walk}")
+        raise
+    assert all(reads.counts.values()), reads.counts
+
+
+@pytest.mark.parametrize("oracle", cases(ORACLES, [V6_OLD]))
+def test_reads_of_a_copy_on_write_table(hudi, engine: Engine, tmp_path: Path, oracle: Oracle) -> None:
+    seed = EDGES.index(oracle) if oracle in EDGES else 5
+    walk = Walk(engine, hudi(oracle.release), tmp_path / "t", oracle, seed=seed)
+    reads = RememberedReads(tmp_path / "t", seed=seed)
+    try:
+        walk.begin()
+        reads.look(walk.model, "begin")
+        for _ in range(TURNS):
+            name = walk.step()
+            reads.look(walk.model, name)
+    except BaseException as error:
+        error.add_note(f"after the actions {walk.names}")
+        raise
+    assert all(reads.counts.values()), reads.counts
