@@ -254,6 +254,7 @@ def test_wrong_sources_are_refused_before_anything_is_written(
         ),
         ("SELECT k, ts, p, CAST(row_number() OVER (ORDER BY ts) AS STRING) AS v FROM source", "Window"),
         ("SELECT * FROM source LIMIT 2", "GlobalLimit"),
+        ("WITH a AS (SELECT * FROM source), b AS (SELECT * FROM a) SELECT max(k) AS k FROM b", "Aggregate"),
     ],
 )
 def test_a_query_that_combines_rows_is_refused(

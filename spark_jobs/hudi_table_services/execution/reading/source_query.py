@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _COMBINES_ROWS = re.compile(r"(Aggregate|Window|GlobalLimit|LocalLimit|Offset)\b")
+_CTE = re.compile(r"CTERelationDef (\d+)")
 _TREE = re.compile(r"[\s:+-]*")
 
 
@@ -66,20 +67,32 @@ def _combining_step(frame: "DataFrame", view: str) -> str:
         frame.explain(mode="extended")
     analyzed = output.getvalue().partition("== Analyzed Logical Plan ==")[2].partition("== Optimized")[0]
     lines = analyzed.splitlines()
+    of_source = _lines_of_source(lines, view)
     for number, line in enumerate(lines):
         step = _COMBINES_ROWS.match(line[_depth(line) :])
-        if step is not None and any(view in each for each in _below(lines, number)):
+        if step is not None and not of_source.isdisjoint(_below(lines, number)):
             return step[1]
     return ""
 
 
-def _below(lines: Sequence[str], number: int) -> list[str]:
-    """Return the lines of the steps whose results the step of a line uses."""
+def _lines_of_source(lines: Sequence[str], view: str) -> set[int]:
+    """Return the numbers of the lines that read the view, also through common table expressions."""
+    found = {number for number, line in enumerate(lines) if view in line}
+    for number, line in enumerate(lines):  # Spark lists each expression before those that refer to it
+        defined = _CTE.match(line[_depth(line) :])
+        if defined is not None and not found.isdisjoint(_below(lines, number)):
+            reference = f"CTERelationRef {defined[1]},"
+            found.update(other for other, each in enumerate(lines) if reference in each)
+    return found
+
+
+def _below(lines: Sequence[str], number: int) -> list[int]:
+    """Return the numbers of the lines of the steps whose results the step of a line uses."""
     depth, found = _depth(lines[number]), []
-    for line in lines[number + 1 :]:
-        if _depth(line) <= depth:
+    for other in range(number + 1, len(lines)):
+        if _depth(lines[other]) <= depth:
             break
-        found.append(line)
+        found.append(other)
     return found
 
 
