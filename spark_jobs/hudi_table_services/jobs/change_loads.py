@@ -9,7 +9,7 @@ from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.writing import SourceMode, SourceSpec, UpsertRequest, refuse_as_load
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.execution.reading.frame_joins import without_keys
-from hudi_table_services.execution.writing.source import query_rows
+from hudi_table_services.execution.reading.source_query import query_rows
 from hudi_table_services.jobs.change_source import (
     ChangeSource,
     LoadStart,
@@ -163,10 +163,12 @@ def load_source(spark: "SparkSession", request: UpsertRequest, spec: SourceSpec)
     source = ChangeSource.of(spec, request.storage_options)
     sql, own = spec.sql, replace(request, source=None)
 
-    def convert(rows: "DataFrame") -> "DataFrame":
-        return rows if sql is None else query_rows(spark, rows, sql)
+    by_groups = spec.mode == SourceMode.CHANGED_GROUPS.value
 
-    if spec.mode == SourceMode.CHANGED_GROUPS.value:
+    def convert(rows: "DataFrame") -> "DataFrame":
+        return rows if sql is None else query_rows(spark, rows, sql, row_by_row=not by_groups)
+
+    if by_groups:
         return load_changed_groups(spark, own, source, convert)
     return load_changes(spark, own, source, None if sql is None else convert)
 

@@ -93,7 +93,7 @@ def test_the_page_shows_how_far_a_table_is_behind_its_sources(page: "Page", serv
     open_table(page, server, "stuck")
     section = page.locator("section", has=page.get_by_role("heading", name="Sources"))
     row = section.locator("tr", has=page.get_by_role("link", name="orders"))
-    assert row.get_by_role("cell", name="20", exact=True).is_visible()
+    row.get_by_role("cell", name="20", exact=True).wait_for()
     assert section.locator("text=neither an asset nor the configuration names this table").is_visible()
 
 

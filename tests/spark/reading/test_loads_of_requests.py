@@ -244,6 +244,34 @@ def test_wrong_sources_are_refused_before_anything_is_written(
     assert not target.base_path.exists()
 
 
+@pytest.mark.parametrize(
+    ("sql", "step"),
+    [
+        ("SELECT p AS k, max(ts) AS ts, p, 'x' AS v FROM source GROUP BY p", "Aggregate"),
+        (
+            "WITH a AS (SELECT p, max(ts) AS t FROM source GROUP BY p) SELECT s.* FROM source s JOIN a USING (p)",
+            "Agg",
+        ),
+        ("SELECT k, ts, p, CAST(row_number() OVER (ORDER BY ts) AS STRING) AS v FROM source", "Window"),
+        ("SELECT * FROM source LIMIT 2", "GlobalLimit"),
+        ("WITH a AS (SELECT * FROM source), b AS (SELECT * FROM a) SELECT max(k) AS k FROM b", "Aggregate"),
+    ],
+)
+def test_a_query_that_combines_rows_is_refused(
+    spark: SparkSession, source: LogTable, target: LogTable, sql: str, step: str
+) -> None:
+    with pytest.raises(InvalidRequestError, match=f"combines rows of the source \\({step}.*changed_groups"):
+        load(spark, source, target, sql=sql)
+    assert not target.base_path.exists()
+
+
+def test_a_query_may_aggregate_other_rows(spark: SparkSession, source: LogTable, target: LogTable) -> None:
+    other = "SELECT max(id) AS id FROM range(3)"
+    sql = f"SELECT s.* FROM source s JOIN ({other}) o ON o.id = 2 WHERE s.ts < ({other}) ORDER BY k"
+    load(spark, source, target, sql=sql)
+    assert target.rows() == source.rows()
+
+
 def test_the_checks_before_spark_find_nothing_wrong_with_a_load_that_is_due(
     source: LogTable, target: LogTable
 ) -> None:

@@ -79,7 +79,8 @@ def test_each_flag_gives_the_same_request_as_its_field() -> None:
 
 
 def test_there_is_a_flag_for_every_field_of_request_and_source() -> None:
-    source_flags = {f"source_{name}" for name in ("path", "format", "options", "sql")}
+    of_tables = ("table", "mode", "chain", "begin", "first_begin")
+    source_flags = {f"source_{name}" for name in ("path", "format", "options", "sql", *of_tables)}
     named = {field.name for field in fields(UpsertRequest)} - {"source"}
     expected = named | source_flags | {"request", "print_request", "remote", "conf", "help"}
     assert {action.dest for action in UPSERT.parser()._actions} == expected
@@ -99,7 +100,7 @@ def test_a_request_document_needs_no_other_flags() -> None:
             ["--request=r.json", "--dry-run", "--option=a=b"],
             "--request and --dry-run, --option cannot be combined",
         ),
-        ([], "These flags are missing: --base-path, --source-path (or --source-option). Give all of them;"),
+        ([], "These flags are missing: --base-path, --source-path (or --source-option or --source-table)."),
         ([], "A write that creates the table also needs --table-name and --record-key."),
         (["--operation=delete_partition"], "no base path"),
         (["--source-path=/s"], "no base path"),

@@ -2,7 +2,6 @@
 
 import logging
 import re
-import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -57,49 +56,25 @@ def read_source(spark: "SparkSession", source: SourceSpec, storage_options: Mapp
             ) from error
         if isinstance(error, HudiTableServiceError):
             raise
-        if _MISSING_FILE_SYSTEM.search(_first_line(error)):
+        if _MISSING_FILE_SYSTEM.search(first_line(error)):
             raise _missing_file_system(where, error) from error
-        if is_loaded and _is_user_error(error):
-            raise _invalid_query(error) from error
-        if not _is_user_error(error):
+        if is_loaded and is_user_error(error):
+            raise invalid_query(error) from error
+        if not is_user_error(error):
             raise ExecutionFailedError(
-                f"Reading the source {where!r} (format {source.format}) failed: {_first_line(error).rstrip('.')}.",
+                f"Reading the source {where!r} (format {source.format}) failed: {first_line(error).rstrip('.')}.",
                 hint="Nothing was written; run the request again.",
             ) from error
         raise InvalidRequestError(
-            f"The source {where!r} (format {source.format}) cannot be read: {_first_line(error).rstrip('.')}.",
+            f"The source {where!r} (format {source.format}) cannot be read: {first_line(error).rstrip('.')}.",
             hint="Check path, format and reader options.",
         ) from error
 
 
-def query_rows(spark: "SparkSession", rows: "DataFrame", sql: str) -> "DataFrame":
-    """Return the result of a query over rows that the query calls ``source``.
-
-    Several queries over different rows may be open in one session.
-
-    Raises:
-        InvalidRequestError: the query cannot be run.
-        ExecutionFailedError: Spark failed.
-    """
-    # Spark Connect resolves the name of a view later, so each frame needs a view of its own.
-    view = f"{SOURCE_VIEW}_{uuid.uuid4().hex}"
-    rows.createOrReplaceTempView(view)
-    try:
-        return spark.sql(
-            f"WITH {SOURCE_VIEW} AS (SELECT * FROM {view}) (\n{sql.strip().rstrip(';')}\n)"  # noqa: S608
-        )
-    except Exception as error:
-        if not _is_user_error(error):
-            raise ExecutionFailedError(
-                f"Running the source query failed: {_first_line(error).rstrip('.')}.",
-                hint="Nothing was written; run the request again.",
-            ) from error
-        raise _invalid_query(error) from error
-
-
-def _invalid_query(error: Exception) -> InvalidRequestError:
+def invalid_query(error: Exception) -> InvalidRequestError:
+    """Return the error about a source query that Spark refuses."""
     return InvalidRequestError(
-        f"The source query (--source-sql) cannot be run: {_in_users_lines(_first_line(error)).rstrip('.')}.",
+        f"The source query (--source-sql) cannot be run: {_in_users_lines(first_line(error)).rstrip('.')}.",
         hint="The SQL must be a single query on the view `source`.",
     )
 
@@ -114,7 +89,7 @@ def _missing_file_system(where: str, error: Exception) -> InvalidRequestError:
             "--conf spark.jars.packages=org.apache.hadoop:hadoop-aws:VERSION"
         )
     return InvalidRequestError(
-        f"Spark has no file system for the source {where!r}: {_first_line(error).rstrip('.')}.", hint=hint
+        f"Spark has no file system for the source {where!r}: {first_line(error).rstrip('.')}.", hint=hint
     )
 
 
@@ -170,7 +145,7 @@ def _with_zones(node: Any, wanted: DataType) -> Any:
             return "timestamp" if (node, wanted) == ("timestamp_ntz", TIMESTAMP) else node
 
 
-def _is_user_error(error: Exception) -> bool:
+def is_user_error(error: Exception) -> bool:
     """Whether Spark raised the error because of a wrong path, format, column, query or option, or a damaged footer.
 
     False for errors of the storage.
@@ -182,7 +157,8 @@ def _is_user_error(error: Exception) -> bool:
     return isinstance(error, kinds) or any(mark in str(error) for mark in marks)
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return the line of an error that has Spark's message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     # The first line of a Py4J error names the call; the second line has Java's message.
     if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from hudi_table_services.model.write_stat import MOVE_ROWS, CommitMetadata
 from hudi_table_services.storage.parallel import map_in_parallel
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.table import TableAccess
 
 _READ_COMMITS = 200
@@ -32,8 +33,7 @@ def source_backlog(table: TableAccess, position: str) -> SourceBacklog:
     Raises:
         CorruptTableError, StorageError: a commit cannot be read.
     """
-    timeline = table.load_timeline()
-    writes = sorted(timeline.completed_writes, key=lambda each: each.visible_from)
+    writes = sorted(table.load_timeline().completed_writes, key=lambda each: each.visible_from)
     unread = [each for each in writes if each.visible_from > position]
     metadata = map_in_parallel(table.timeline_store.commit_metadata, unread[:_READ_COMMITS])
     found = [
@@ -41,7 +41,8 @@ def source_backlog(table: TableAccess, position: str) -> SourceBacklog:
         for instant, each in zip(unread, metadata, strict=False)
         if each.operation_type not in MOVE_ROWS
     ]
-    is_archived = timeline.may_have_archive and (not writes or position < writes[0].visible_from)
+    is_older = not writes or position < writes[0].visible_from
+    is_archived = is_older and ArchivedTimeline(table.storage, table.config).has_begun
     counts = [_row_count(each) for _, each in found]
     known = [count for count in counts if count is not None]
     is_exact = len(unread) <= _READ_COMMITS and not is_archived
