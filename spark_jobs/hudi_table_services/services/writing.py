@@ -13,7 +13,7 @@ from hudi_table_services.contract.writing import (
     TimestampsWithoutZone,
     UpsertRequest,
 )
-from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.keys.writing import MAX_FILE_SIZE, OPERATION
 from hudi_table_services.options.writing import resolve_options
@@ -234,7 +234,13 @@ def _check_load(request: UpsertRequest, source: SourceSpec) -> JobResult | None:
         return None
     from hudi_table_services.jobs.change_source import check_load
 
-    return check_load(request, source)
+    try:
+        return check_load(request, source)
+    except UnsupportedTableError as error:
+        if not isinstance(error.__cause__, ImportError):
+            raise
+        _LOG.info("The load is not checked before Spark starts: %s", error.message)
+        return None
 
 
 def _upsert(spark: "SparkSession", request: UpsertRequest, storage: "Storage | None") -> JobResult:

@@ -8,15 +8,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.clustering import ClusteringRequest, ExecuteClusteringRequest
 from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
+from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.table_store import create_table
+from hudi_table_services.tables.reading.change_positions import POSITION_KEY
 from support.fixed_clock import FixedClock
 from support.small_tables import SmallTable, table_properties
+from support.spark.log_tables import new_log_table
 
 PROGRAM = """
 import logging, sys
@@ -122,3 +126,24 @@ def test_a_build_of_an_index_is_refused_for_the_wrong_table(tmp_path: Path) -> N
         base_path=table.storage.base_path, table_name="people", partitions=("record_index",)
     )
     assert "is called 'trips'" in begun("rebuild_metadata_table.py", request)
+
+
+@pytest.mark.parametrize("archived", [False, True])
+def test_a_load_of_changes_is_checked_unless_an_archive_needs_pyarrow(tmp_path: Path, archived: bool) -> None:
+    """The archive of a table of version 9 is Parquet, and may contain the position or the commit of the request."""
+    source, target = (new_log_table(tmp_path / name, 9) for name in "st")
+    source.write([("a", 1, "p", "1")])
+    stored = {f"_{POSITION_KEY}c": source.newest()[0].visible_from}
+    for number in range(8):
+        target.write([("a", number, "p", "1")], options=stored)
+    if archived:
+        options = {"hoodie.clean.commits.retained": "1"}
+        archive(
+            ArchiveRequest(base_path=str(target.base_path), options=options, min_commits=2, max_commits=3)
+        )
+    spec = SourceSpec(table=str(source.base_path), chain="c")
+    request = UpsertRequest(base_path=str(target.base_path), request_id="new", source=spec)
+    lines = begun("upsert_with_sizing.py", request).splitlines()
+    if archived:
+        assert lines[-2].startswith("The load is not checked before Spark starts: The timeline history")
+    assert lines[-1] == f"early result: {None if archived else 'nothing_to_do'}"
