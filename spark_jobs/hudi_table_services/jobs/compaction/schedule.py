@@ -146,7 +146,7 @@ class _ScheduleJob:
         if not proposal.operations:
             return self._report.nothing_to_do(snapshot, proposal.reason, proposal)
         if self._request.preview:
-            return self._report.previewed(snapshot, proposal)
+            return self._report.previewed(proposal)
         return snapshot, proposal
 
     def _input(self, timeline: Timeline, now: str) -> CompactionInput:
@@ -219,7 +219,7 @@ class _ScheduleJob:
         _LOG.info(
             "Requested compaction %s of %s", requested_time, counted(len(plan.operations), "file slice")
         )
-        return self._report.scheduled(snapshot, proposal, instant)
+        return self._report.scheduled(proposal, instant)
 
     def _has_changed(self, snapshot: TableSnapshot, proposal: CompactionProposal, now: Timeline) -> bool:
         planned = {operation.file_slice.file_group_id for operation in proposal.operations}
