@@ -32,6 +32,7 @@ ALL_PENDING = "all"
 
 Instants = str | Sequence[str] | Mapping[str, Any]
 
+_PLAN_FIELDS = ("partitions", "every_n_commits")
 _NONE_NAMED = "the previous task named no plan, because it had nothing to plan or only made a preview"
 
 
@@ -47,6 +48,8 @@ class ScheduleCompactionOperator(HudiCompactionOperator):
     :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param partitions: compact only these partition paths. (templated)
+    :param every_n_commits: number of delta commits since the last compaction that make a compaction due
+        (``hoodie.compact.inline.max.delta.commits``). With 0, the key applies, whose default is 5. (templated)
     :param ignore_trigger: plan even if ``hoodie.compact.inline.trigger.strategy`` and its limits ask for no compaction.
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. An unknown key is an error when Airflow parses the
@@ -62,12 +65,13 @@ class ScheduleCompactionOperator(HudiCompactionOperator):
 
     script: ClassVar[str] = "schedule_compaction.py"
     next_try = "reports"
-    template_fields: Sequence[str] = (*HudiCompactionOperator.template_fields, "partitions")
+    template_fields: Sequence[str] = (*HudiCompactionOperator.template_fields, *_PLAN_FIELDS)
 
     def __init__(
         self,
         *,
         partitions: str | Sequence[str] = (),
+        every_n_commits: int | str = 0,
         ignore_trigger: bool = False,
         preview: bool = False,
         run_on: RunOn = "worker",
@@ -75,6 +79,7 @@ class ScheduleCompactionOperator(HudiCompactionOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.partitions = partitions
+        self.every_n_commits = every_n_commits
         self.ignore_trigger = ignore_trigger
         self.preview = preview
         self.choose_where_to_run(run_on)
@@ -193,6 +198,8 @@ class CompactionOperator(HudiCompactionOperator):
     :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param partitions: compact only these partition paths. (templated)
+    :param every_n_commits: number of delta commits since the last compaction that make a compaction due
+        (``hoodie.compact.inline.max.delta.commits``). With 0, the key applies, whose default is 5. (templated)
     :param ignore_trigger: plan even if ``hoodie.compact.inline.trigger.strategy`` and its limits ask for no compaction.
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
     :param when_held: what the task does if another attempt is executing the plan: ``fail`` lets Airflow retry the task,
@@ -212,12 +219,13 @@ class CompactionOperator(HudiCompactionOperator):
     """
 
     script: ClassVar[str] = "run_compaction.py"
-    template_fields: Sequence[str] = (*HudiCompactionOperator.template_fields, "partitions")
+    template_fields: Sequence[str] = (*HudiCompactionOperator.template_fields, *_PLAN_FIELDS)
 
     def __init__(
         self,
         *,
         partitions: str | Sequence[str] = (),
+        every_n_commits: int | str = 0,
         ignore_trigger: bool = False,
         preview: bool = False,
         when_held: WhenHeld = "fail",
@@ -225,6 +233,7 @@ class CompactionOperator(HudiCompactionOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.partitions = partitions
+        self.every_n_commits = every_n_commits
         self.ignore_trigger = ignore_trigger
         self.preview = preview
         self.when_held = when_held
@@ -328,6 +337,7 @@ def _plan_fields(task: ScheduleCompactionOperator | CompactionOperator) -> dict[
     """Return the fields of a request that define what to plan."""
     return {
         "partitions": names_of(task.partitions),
+        "every_n_commits": whole_number_of("every_n_commits", task.every_n_commits),
         "ignore_trigger": task.ignore_trigger,
         "preview": task.preview,
     }

@@ -14,6 +14,7 @@ from hudi_table_services.contract.compaction.compaction import (
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.options.compaction.compaction_job_options import resolve_compaction_options
+from hudi_table_services.options.keys.compaction import MAX_DELTA_COMMITS
 from hudi_table_services.services.flags import add_instants, add_preview, names_in, table_group
 from hudi_table_services.services.service import MetadataScript, Service, SparkScript
 
@@ -26,8 +27,8 @@ _SCHEDULE_EXAMPLES = """\
 examples:
   Show what would be compacted, and the log files of the table:
     {program} --base-path /data/flights --preview
-  Make a plan if a compaction is due; if not, report why:
-    {program} --base-path /data/flights --request-id nightly-2026-01-02
+  Make a plan after every fourth delta commit; with fewer delta commits, the run makes no plan and reports why:
+    {program} --base-path /data/flights --every-n-commits 4 --request-id nightly-2026-01-02
   Make a plan for two partitions at once:
     {program} --base-path /data/flights --ignore-trigger --partitions 1,2
 """
@@ -42,8 +43,8 @@ examples:
 """
 _RUN_EXAMPLES = """\
 examples:
-  Schedule a compaction if it is due, and execute the compaction:
-    {program} --base-path /data/flights --request-id nightly-2026-01-02
+  Schedule a compaction after every fourth delta commit, and execute the compaction:
+    {program} --base-path /data/flights --every-n-commits 4 --request-id nightly-2026-01-02
 """
 _CANCEL_EXAMPLES = """\
 examples:
@@ -85,6 +86,13 @@ def _add_plan_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         type=names_in,
         metavar="PATH[,PATH]",
         help="partition paths; default: all partitions that the options select",
+    )
+    group.add_argument(
+        "--every-n-commits",
+        type=int,
+        metavar="N",
+        help="number of delta commits since the last compaction that make a compaction due; default: "
+        f"{MAX_DELTA_COMMITS.default}",
     )
     group.add_argument(
         "--ignore-trigger",

@@ -10,7 +10,8 @@ from hudi_table_services.errors import HudiTableServiceError, UnhealthyTableErro
 from hudi_table_services.options.option import AnyOption, Effect, OptionGroup
 from hudi_table_services.options.registry import KNOWN_OPTIONS
 
-_KEYS = {option.flag: option.key for option in KNOWN_OPTIONS.values() if option.flag}
+# Scripts of different services can have the same flag for different keys.
+_FLAGS_AND_KEYS = tuple((option.flag, option.key) for option in KNOWN_OPTIONS.values() if option.flag)
 _REPEATED = re.compile(r"(--[a-z-]+) \(\1\)")
 
 
@@ -34,8 +35,7 @@ def naming_flags(
 
 def _naming_flags(text: str, flags: Mapping[str, str], options: Collection[str]) -> str:
     for field, flag in flags.items():
-        key = _KEYS.get(flag, "")
-        if key and key not in options:
+        for key in (key for own, key in _FLAGS_AND_KEYS if own == flag and key not in options):
             text = _with_flag_of_key(text, key, flag)
         text = _with_flag_of_field(text, field, flag)
     return _REPEATED.sub(r"\1", text)

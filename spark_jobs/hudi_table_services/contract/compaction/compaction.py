@@ -23,6 +23,8 @@ class ScheduleCompactionRequest(JobRequest):
 
     Attributes:
         partitions: paths of the partitions to compact; empty means all partitions that the options select.
+        every_n_commits: ``hoodie.compact.inline.max.delta.commits``: number of delta commits since the last compaction
+            that the trigger requires. 0 means the value in the options, or 5 if the options contain no value.
         ignore_trigger: plan at once, without the conditions of ``hoodie.compact.inline.trigger.strategy``.
         preview: report the plan and write nothing.
 
@@ -33,12 +35,15 @@ class ScheduleCompactionRequest(JobRequest):
     service: ClassVar[str] = COMPACTION
 
     partitions: tuple[str, ...] = ()
+    every_n_commits: int = 0
     ignore_trigger: bool = False
     preview: bool = False
 
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)
         refuse_text_for_columns(partitions=self.partitions)
+        if self.every_n_commits < 0:
+            raise InvalidRequestError(f"every_n_commits is {self.every_n_commits}, below 0.")
 
     @property
     def work(self) -> str:
