@@ -6,7 +6,7 @@ Conversely, `option_for` finds the option that a user means by an unknown flag.
 import re
 from collections.abc import Collection, Mapping
 
-from hudi_table_services.errors import HudiTableServiceError, UnhealthyTableError
+from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.options.option import AnyOption, Effect, OptionGroup
 from hudi_table_services.options.registry import KNOWN_OPTIONS
 
@@ -27,10 +27,7 @@ def naming_flags(
     message, hint = (_naming_flags(text, flags, options) for text in (error.message, error.hint))
     if (message, hint) == (error.message, error.hint):
         return error
-    named = type(error)(message, hint=hint, path=error.path, evidence=error.evidence)
-    if isinstance(named, UnhealthyTableError) and isinstance(error, UnhealthyTableError):
-        named.files = error.files
-    return named
+    return type(error)(message, hint=hint, path=error.path, evidence=error.evidence)
 
 
 def _naming_flags(text: str, flags: Mapping[str, str], options: Collection[str]) -> str:
