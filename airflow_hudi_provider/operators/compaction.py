@@ -64,7 +64,7 @@ class ScheduleCompactionOperator(HudiPlanOperator):
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param partitions: compact only these partition paths. (templated)
     :param every_n_commits: number of delta commits since the last compaction that make a compaction due
-        (``hoodie.compact.inline.max.delta.commits``). With 0, the key applies, whose default is 5. (templated)
+        (``hoodie.compact.inline.max.delta.commits``). With 0, the value of this key applies, by default 5. (templated)
     :param ignore_trigger: plan even if ``hoodie.compact.inline.trigger.strategy`` and its limits ask for no compaction.
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. An unknown key is an error when Airflow parses the
@@ -186,7 +186,7 @@ class CompactionOperator(HudiPlanOperator):
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param partitions: compact only these partition paths. (templated)
     :param every_n_commits: number of delta commits since the last compaction that make a compaction due
-        (``hoodie.compact.inline.max.delta.commits``). With 0, the key applies, whose default is 5. (templated)
+        (``hoodie.compact.inline.max.delta.commits``). With 0, the value of this key applies, by default 5. (templated)
     :param ignore_trigger: plan even if ``hoodie.compact.inline.trigger.strategy`` and its limits ask for no compaction.
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
     :param when_held: what the task does if another attempt is executing the plan: ``fail`` lets Airflow retry the task,
