@@ -27,6 +27,7 @@ from hudi_table_services.options.compaction.compaction_job_options import (
     CompactionJobOptions,
     resolve_compaction_options,
 )
+from hudi_table_services.options.keys.compaction import MAX_DELTA_COMMITS
 from hudi_table_services.planning.compaction.open_writes import open_writes
 from hudi_table_services.planning.compaction.planner import plan_compaction
 from hudi_table_services.planning.compaction.speed import measured_bytes_per_second
@@ -136,6 +137,8 @@ class _ScheduleJob:
                 operations,
                 now,
                 zone_at(now, self._table.config),
+                # A request with `every_n_commits` does not contain the key, so the reason must not name the key.
+                "every_n_commits" if self._request.every_n_commits else MAX_DELTA_COMMITS.key,
             )
             self._report.note_trigger(due, is_ignored=self._request.ignore_trigger)
             if not due.is_due and not self._request.ignore_trigger:
