@@ -151,7 +151,7 @@ def test_a_write_shows_rows_files_and_the_partitions_that_changed_most() -> None
     text = shown(job_summary(result, "upsert", elapsed_s=12.4))
     assert "✓ upsert of flights: completed" in text
     assert "1,000 inserted, 20 updated, 0 deleted, 3 older than the stored version" in text
-    assert "2 → 3, 2.0 MiB → 9.0 MiB" in text
+    assert "Files in 2 written partitions  2 → 3, 2.0 MiB → 9.0 MiB" in text
     assert [word for word in first_words(text) if word in "ab"] == ["b", "a"]
     assert "12 s" in text
 
