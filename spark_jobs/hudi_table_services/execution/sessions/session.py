@@ -124,15 +124,31 @@ def _not_started(error: Exception) -> ExecutionFailedError:
 
 
 def _require_java() -> None:
-    """Refuse to start Spark without Java, because Spark's script then prints errors of the shell."""
-    if os.environ.get("SPARK_REMOTE") or os.environ.get("JAVA_HOME") or shutil.which("java"):
+    """Refuse to start Spark without Java, because Spark's script then prints errors of the shell.
+
+    Like the script, this function searches in `JAVA_HOME` or, if the variable is not set, on the PATH.
+    """
+    home = os.environ.get("JAVA_HOME", "")
+    is_found = shutil.which("java", path=str(Path(home, "bin")) if home else None) is not None
+    if is_found or os.environ.get("SPARK_REMOTE") or _has_spark_env():
         return
+    reason = (
+        f"there is no program bin/java in the folder {home!r}, which the variable JAVA_HOME names"
+        if home
+        else "the variable JAVA_HOME is not set, and there is no java on the PATH"
+    )
     error = ExecutionFailedError(
-        "Spark needs Java, but the variable JAVA_HOME is not set, and there is no java on the PATH.",
-        hint="Install Java 17, and set JAVA_HOME to its folder.",
+        f"Spark needs Java, but {reason}.", hint="Install Java 17, and set JAVA_HOME to its folder."
     )
     error.retryable = False
     raise error
+
+
+def _has_spark_env() -> bool:
+    """Whether Spark's script runs a file spark-env.sh, which may set JAVA_HOME."""
+    home, folder = os.environ.get("SPARK_HOME", ""), os.environ.get("SPARK_CONF_DIR", "")
+    folders = [Path(folder)] if folder else [Path(home, "conf")] if home else []
+    return any((each / "spark-env.sh").is_file() for each in folders)
 
 
 def _set_worker_python() -> None:

@@ -60,6 +60,7 @@ class SourceColumns:
         reason: why the types of some or all columns are not known; empty if all types are known.
         times: columns that contain timestamps, as the footer of a Parquet file or the first row of a text file shows.
         footer: the footer of the file; None if the file is not a Parquet file.
+        first_row: values of the first line of a CSV file that Spark reads without a header; else empty.
     """
 
     names: tuple[str, ...]
@@ -67,6 +68,7 @@ class SourceColumns:
     reason: str = field(default="", compare=False)
     times: tuple[str, ...] = field(default=(), compare=False)
     footer: ParquetFooter | None = field(default=None, compare=False)
+    first_row: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def untyped(self) -> tuple[str, ...]:
@@ -166,7 +168,9 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile, *, is_only_file: 
     # Each line is parsed alone, because a value contains no line break in the mode that these options describe.
     read = (csv.reader([line], delimiter=separator, quotechar=quote) for line in lines)
     names, *rows = (tuple(next(line, [])) for line in read)
+    first_row: tuple[str, ...] = ()
     if options.get("header", "false").lower() != "true":
+        first_row = names
         names, rows = tuple(f"_c{position}" for position in range(len(names))), [names]
     if not names:
         return "its first line has no column"
@@ -175,10 +179,10 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile, *, is_only_file: 
         return "Spark gives an unnamed column the name of another column"
     times = _columns_of_times(dict(zip(names, rows[0], strict=False)) if rows else {})
     if options.get("inferschema", "false").lower() == "true":
-        return SourceColumns(names, types=None, reason="the option inferSchema is set", times=times)
+        return SourceColumns(names, types=None, reason="the option inferSchema is set", times=times, first_row=first_row)
     # Without inferred types, every column of a CSV file is a string.
     types = StructType(tuple(Field(name, STRING, nullable=True) for name in names))
-    return SourceColumns(names, types, times=times)
+    return SourceColumns(names, types, times=times, first_row=first_row)
 
 
 def _renamed(names: Sequence[str], null_value: str) -> tuple[str, ...]:

@@ -155,6 +155,18 @@ def test_csv_files_without_header_get_advice(tmp_path: Path) -> None:
     assert "SELECT _c0 AS id, … FROM source" in message
 
 
+@pytest.mark.parametrize("options", [{}, {"header": "false", "inferSchema": "true"}], ids=["default", "off"])
+def test_a_csv_file_whose_first_line_has_the_needed_names_needs_only_header_true(
+    tmp_path: Path, options: dict[str, str]
+) -> None:
+    message = refusal(request(tmp_path, csv(tmp_path / "rows.csv", "id,city,price\n1,a,1.5\n", **options)))
+    assert message.startswith(f"The source '{tmp_path / 'rows.csv'}' has no column 'id'")
+    assert message.endswith(
+        "The first line of the file contains the names of the columns: set the source option header=true."
+    )
+    assert "_c0" not in message
+
+
 @pytest.mark.parametrize(
     ("source_format", "options", "meant"),
     [
@@ -206,6 +218,18 @@ def test_names_that_look_like_values_get_advice(tmp_path: Path) -> None:
         "If the files have no header, remove the source option header=true, and name the columns" in message
     )
     assert "SELECT _c0 AS id, … FROM source" in message
+
+
+@pytest.mark.parametrize("options", [{}, {"header": "false", "inferSchema": "true"}], ids=["default", "off"])
+def test_a_csv_file_whose_first_line_has_the_needed_names_needs_only_header_true(
+    tmp_path: Path, options: dict[str, str]
+) -> None:
+    message = refusal(request(tmp_path, csv(tmp_path / "rows.csv", "id,city,price\n1,a,1.5\n", **options)))
+    assert message.startswith(f"The source '{tmp_path / 'rows.csv'}' has no column 'id'")
+    assert message.endswith(
+        "The first line of the file contains the names of the columns: set the source option header=true."
+    )
+    assert "_c0" not in message
 
 
 @pytest.mark.parametrize("path", ["none.parquet", "none/*.parquet"])
