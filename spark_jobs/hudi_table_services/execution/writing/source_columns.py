@@ -179,7 +179,9 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile, *, is_only_file: 
         return "Spark gives an unnamed column the name of another column"
     times = _columns_of_times(dict(zip(names, rows[0], strict=False)) if rows else {})
     if options.get("inferschema", "false").lower() == "true":
-        return SourceColumns(names, types=None, reason="the option inferSchema is set", times=times, first_row=first_row)
+        return SourceColumns(
+            names, types=None, reason="the option inferSchema is set", times=times, first_row=first_row
+        )
     # Without inferred types, every column of a CSV file is a string.
     types = StructType(tuple(Field(name, STRING, nullable=True) for name in names))
     return SourceColumns(names, types, times=times, first_row=first_row)
