@@ -220,18 +220,6 @@ def test_names_that_look_like_values_get_advice(tmp_path: Path) -> None:
     assert "SELECT _c0 AS id, … FROM source" in message
 
 
-@pytest.mark.parametrize("options", [{}, {"header": "false", "inferSchema": "true"}], ids=["default", "off"])
-def test_a_csv_file_whose_first_line_has_the_needed_names_needs_only_header_true(
-    tmp_path: Path, options: dict[str, str]
-) -> None:
-    message = refusal(request(tmp_path, csv(tmp_path / "rows.csv", "id,city,price\n1,a,1.5\n", **options)))
-    assert message.startswith(f"The source '{tmp_path / 'rows.csv'}' has no column 'id'")
-    assert message.endswith(
-        "The first line of the file contains the names of the columns: set the source option header=true."
-    )
-    assert "_c0" not in message
-
-
 @pytest.mark.parametrize("path", ["none.parquet", "none/*.parquet"])
 def test_a_missing_source_is_refused(tmp_path: Path, path: str) -> None:
     assert path in refusal(request(tmp_path, tmp_path / path))
