@@ -205,6 +205,26 @@ class BaseFileWriter:
             self._key_range = (low, high)
 
 
+def footer_bytes(data_schema: pa.Schema, avro_schema_json: str, parquet: ParquetFormat) -> int:
+    """Return the size of the footer of a base file with one row, in bytes.
+
+    In larger files, the bloom filter is larger, and the statistics of the columns contain values.
+    """
+    fields = [
+        *(pa.field(name, pa.string()) for name in META_COLUMNS),
+        *(f.with_nullable(True) for f in data_schema),
+    ]
+    row = pa.Table.from_arrays([pa.nulls(1, field.type) for field in fields], schema=pa.schema(fields))
+    bloom = SimpleBloomFilter.sized_for(1, 1e-9, 1)
+    sink = pa.BufferOutputStream()
+    writer = parquet.open_writer(sink, row.schema, dictionary_columns(row))
+    writer.write_table(row)
+    writer.add_key_value_metadata(base_file_footer(avro_schema_json, bloom, "", ""))
+    data_bytes = sink.tell()
+    writer.close()
+    return int(sink.getvalue().size - data_bytes)
+
+
 def constant_text(value: str, row_count: int) -> pa.DictionaryArray:
     """Return a column with the same string in every row. The column is dictionary-encoded."""
     indices = pa.array(np.zeros(row_count, dtype=np.int32))
