@@ -150,9 +150,18 @@ class CommitAttempt:
                     UndoReason.INTERRUPTED_JOB if is_interrupted else UndoReason.FAILED_JOB
                 )
                 if is_rolled_back and is_interrupted:
-                    _LOG.warning("The job was interrupted. Its write is rolled back: readers see no change.")
+                    _LOG.warning("The job was interrupted. Its write is rolled back: %s", self._state())
         finally:
             self._stop_heartbeat()
+
+    def _state(self) -> str:
+        """State of the table after the rollback of an interrupted attempt, as the end of a sentence."""
+        if self._snapshot.timeline.completed_writes:
+            return "the table is unchanged."
+        return (
+            "the table has no rows. The table and the folders of its partitions stay, because other writers may use "
+            "them already."
+        )
 
     def start(self, profile: CommitMetadata) -> None:
         """Write the inflight file with the workload profile. Call this before the first data file is written.
