@@ -10,7 +10,7 @@ CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 """Colours, movements of the cursor, and other control sequences."""
 
 _ON_TERMINAL = 'exec "$@" 0<>"$0"'
-"""Script of a shell that starts a new session. The shell opens the terminal, which makes it the terminal of the session.
+"""Script of a shell that starts a new session. By opening the terminal, the shell makes it the terminal of the session.
 Only then does Ctrl+C reach the programs of the session."""
 
 
