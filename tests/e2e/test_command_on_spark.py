@@ -53,7 +53,7 @@ def test_an_interrupted_write_is_rolled_back_and_says_so_on_a_terminal(
             [PROGRAM, "upsert", *table_flags(base_path, source_path=str(source))], variables, tmp_path / "run"
         )
         assert written.exit_code == 0, written.log
-    many = write_parquet(orders(range(200_000), regions=60), tmp_path / "landing" / "many.parquet")
+    many = write_parquet(orders(range(1_000_000), regions=100), tmp_path / "landing" / "many.parquet")
     exit_code, received = run_on_a_terminal(
         [PROGRAM, "upsert", *table_flags(base_path, source_path=str(many))],
         variables,

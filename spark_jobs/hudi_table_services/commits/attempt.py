@@ -151,6 +151,11 @@ class CommitAttempt:
                 )
                 if is_rolled_back and is_interrupted:
                     _LOG.warning("The job was interrupted. Its write is rolled back: %s", self._state())
+            elif self._is_completed and isinstance(error, KeyboardInterrupt):
+                _LOG.warning(
+                    "The job was interrupted after its write %s was completed: the table contains the rows.",
+                    self.instant_time,
+                )
         finally:
             self._stop_heartbeat()
 

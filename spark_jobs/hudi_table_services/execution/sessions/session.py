@@ -66,7 +66,7 @@ def start_session(settings: SessionSettings) -> "SparkSession":
 
 
 def stop_session(spark: "SparkSession") -> None:
-    """Stop the session. If this fails, for example because the JVM has died, the result of the job does not change."""
+    """Stop the session. If this fails or is interrupted, the result of the job, which is over, does not change."""
     try:
         if connect.is_connect(spark):
             connect.close_session(spark)
@@ -74,6 +74,8 @@ def stop_session(spark: "SparkSession") -> None:
             spark.stop()
     except ConnectionError as error:
         _LOG.warning("The JVM of Spark's driver has ended before the session was stopped: %s", error)
+    except KeyboardInterrupt:
+        _LOG.warning("The job was interrupted while Spark was being stopped. Its work was already over.")
     except Exception:
         _LOG.warning("An error occurred while the Spark session was being stopped.", exc_info=True)
 
