@@ -129,7 +129,10 @@ class CancelClusteringRequest(JobRequest):
         JobRequest.__post_init__(self)
         check_instants(self.instants)
         if self.older_than_minutes is not None and self.older_than_minutes < 0:
-            raise InvalidRequestError(f"older_than_minutes is {self.older_than_minutes}, below 0.")
+            raise InvalidRequestError(
+                f"older_than_minutes is {self.older_than_minutes}, below 0.",
+                hint="Give a number of at least 0.",
+            )
         if self.instants and self.older_than_minutes is not None:
             raise InvalidRequestError(
                 "instants and older_than_minutes cannot be combined.", hint="Give one of them."

@@ -50,7 +50,8 @@ class ClusteringLookup:
         others = self.timeline.find(requested_time)
         if others:
             raise InvalidRequestError(
-                f"Instant {requested_time} is a {others[0].action.value}, not a clustering."
+                f"Instant {requested_time} is a {others[0].action.value}, not a clustering.",
+                hint="`hudi-services show table TABLE` lists the pending clusterings.",
             )
         if (reason := self.why_missing(requested_time)) is not None:
             raise InvalidRequestError(f"{reason[0].upper()}{reason[1:]}.", hint="Schedule a new clustering.")

@@ -46,6 +46,8 @@ _UNREAD_JSON = "only a single JSON file without reader options is read completel
 _BRACKETS = {"{": "}", "[": "]"}
 _SHOWN_CHARACTERS = 60
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+_MAGIC = {b"PAR1": "a Parquet", b"ORC": "an ORC", b"Obj\x01": "an Avro"}
+"""Maps the first bytes of a file to its format, with an article."""
 _GZIP = (".gz", ".gzip")
 _COMPRESSED = (*_GZIP, ".bz2", ".lz4", ".zst", ".snappy", ".deflate")
 
@@ -254,10 +256,23 @@ def _check_json(options: Mapping[str, str], file: SourceFile) -> None:
         )
 
 
+def _refuse_binary(start: bytes, file: SourceFile) -> None:
+    """Refuse a file of text that begins as a file of a binary format. Spark would read its bytes as characters."""
+    for magic, name in _MAGIC.items():
+        if start.startswith(magic):
+            raise InvalidRequestError(
+                f"The source file {file.uri} is {name} file, but the source has a text format.",
+                hint="Set --source-format to the format of the file, such as parquet.",
+            )
+
+
 def _first_lines(file: SourceFile) -> Sequence[str]:
     """Return at most two lines that are not empty.
 
     Return no line if the first line is too long, is not UTF-8, or is compressed by a codec other than gzip.
+
+    Raises:
+        InvalidRequestError: the file is a file of a binary format.
     """
     name = file.stored.path.lower()
     try:
@@ -269,6 +284,7 @@ def _first_lines(file: SourceFile) -> Sequence[str]:
                 return ()
             else:
                 start = stream.read(_READ_BYTES)
+        _refuse_binary(start, file)
         if len(start) == _READ_BYTES:
             start = start.rpartition(b"\n")[0]  # the rest may be part of a line, or of a character
         text = start.decode()

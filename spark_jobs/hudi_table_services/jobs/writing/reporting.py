@@ -149,7 +149,8 @@ class Report:
         """Result of `delete_partition`. Without an instant, it is the result of a dry run."""
         if not replaced:
             return replace(
-                self._result(Outcome.NOTHING_TO_DO), reason="no live partition matches the request"
+                self._result(Outcome.NOTHING_TO_DO),
+                reason=f"no partition with files matches {', '.join(self._options.partitions_to_delete)}",
             )
         partitions = tuple(
             PartitionReport(

@@ -92,7 +92,8 @@ class CompactionHistory:
         others = self.timeline.find(requested_time)
         if others:
             raise InvalidRequestError(
-                f"Instant {requested_time} is a {others[0].action.value}, not a compaction."
+                f"Instant {requested_time} is a {others[0].action.value}, not a compaction.",
+                hint="`hudi-services show table TABLE` lists the pending compactions.",
             )
         if (reason := self.why_missing(requested_time)) is not None:
             raise InvalidRequestError(f"{reason[0].upper()}{reason[1:]}.", hint="Schedule a new compaction.")
