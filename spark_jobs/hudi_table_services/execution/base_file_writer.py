@@ -27,6 +27,8 @@ from hudi_table_services.model.schema import META_COLUMNS
 from hudi_table_services.storage.stores.storage import Storage
 
 COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY, PARTITION_PATH, FILE_NAME = META_COLUMNS
+_META_VALUE_LENGTH = 40
+"""About the mean length of the values of the meta columns. Names of files are longer, the other values are shorter."""
 _CONSTANT = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -208,13 +210,15 @@ class BaseFileWriter:
 def footer_bytes(data_schema: pa.Schema, avro_schema_json: str, parquet: ParquetFormat) -> int:
     """Return the size of the footer of a base file with one row, in bytes.
 
-    In larger files, the bloom filter is larger, and the statistics of the columns contain values.
+    The result leaves out the statistics of the user's columns. In files with more rows, the bloom filter is larger.
     """
     fields = [
         *(pa.field(name, pa.string()) for name in META_COLUMNS),
         *(f.with_nullable(True) for f in data_schema),
     ]
-    row = pa.Table.from_arrays([pa.nulls(1, field.type) for field in fields], schema=pa.schema(fields))
+    columns = [pa.nulls(1, field.type) for field in fields]
+    columns[: len(META_COLUMNS)] = [pa.array(["0" * _META_VALUE_LENGTH]) for _ in META_COLUMNS]
+    row = pa.Table.from_arrays(columns, schema=pa.schema(fields))
     bloom = SimpleBloomFilter.sized_for(1, 1e-9, 1)
     sink = pa.BufferOutputStream()
     writer = parquet.open_writer(sink, row.schema, dictionary_columns(row))

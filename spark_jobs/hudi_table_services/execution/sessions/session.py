@@ -121,7 +121,8 @@ def _not_started(error: Exception) -> ExecutionFailedError:
     reason = str(error).partition("\n")[0] or type(error).__name__
     return ExecutionFailedError(
         f"Spark did not start: {reason}",
-        hint="See the log above. Spark needs Java 17: set JAVA_HOME, or put java on the PATH.",
+        hint="See the lines above this error. Often a Spark property (--conf) is invalid, or Java is older than 17; in "
+        "the second case, set JAVA_HOME, or put a later java on the PATH.",
     )
 
 

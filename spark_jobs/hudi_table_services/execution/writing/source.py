@@ -62,8 +62,8 @@ def read_source(spark: "SparkSession", source: SourceSpec, storage_options: Mapp
             raise _missing_file_system(where, error) from error
         if is_loaded and _is_user_error(error):
             raise InvalidRequestError(
-                f"The source query (--source-sql) cannot be run: {_in_users_lines(_first_line(error)).rstrip('.')}.",
-                hint="The SQL must be a single query on the view `source`.",
+                f"The source query (--source-sql) cannot be run: {_in_users_lines(_first_line(error)).rstrip('.;')}.",
+                hint="Correct the SQL. It must be a single query on the view `source`.",
             ) from error
         if not _is_user_error(error):
             raise ExecutionFailedError(
